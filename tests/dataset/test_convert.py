@@ -41,7 +41,7 @@ def converted(tmp_path_factory, job_made):
 
 def test_a_database_becomes_the_dataset_that_an_ingest_makes(converted, job_made):
     assert digests(converted / "job") == digests(job_made / "dataset" / "job")
-    assert sorted(path.name for path in (converted / "job").iterdir()) == ["dataset.json", "run=small"]
+    assert [path.name for path in (converted / "job").iterdir() if path.is_file()] == ["dataset.json"]
 
 
 def test_a_dataset_becomes_the_database_that_an_ingest_makes(converted, job_made):
