@@ -1,4 +1,4 @@
-"""The traces of a small job."""
+"""The traces of a small job, and what is in a dataset of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from made_job import RANKS, rank_trace
 
 import traceq
 from traceq.cli import main
+from traceq.dataset.manifest import read_manifest
+from traceq.dataset.place import Place
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +24,29 @@ def job_traces(shared_file):
                 path.write_text(rank_trace(rank, late, begins))
 
     return shared_file("job_traces", make)
+
+
+@pytest.fixture
+def traces(tmp_path):
+    """A folder with the traces of four ranks, of which rank 2 is late."""
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for rank in range(RANKS):
+        (folder / f"rank{rank}.json").write_text(rank_trace(rank, {2: 300}, 10**18))
+    return folder
+
+
+@pytest.fixture
+def content():
+    """content(dataset): the digests of its pieces by rank, and the report on it without the name of the dataset."""
+
+    def told(dataset):
+        pieces = read_manifest(Place(str(dataset))).pieces
+        return {piece.rank: piece.digest for piece in pieces}, traceq.report(dataset).to_json().replace(
+            str(dataset), ""
+        )
+
+    return told
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +69,15 @@ def traceq_command():
         return CliRunner().invoke(main, [str(each) for each in arguments], **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def many_traces(shared_file):
+    """A folder with the traces of six ranks, of which rank 2 is late."""
+
+    def make(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for rank in range(6):
+            (folder / f"rank{rank}.json").write_text(rank_trace(rank, {2: 300}, 10**18, ranks=6))
+
+    return shared_file("many_traces", make)

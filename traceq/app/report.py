@@ -13,11 +13,12 @@ import duckdb
 
 from traceq.app import frames, notebook
 from traceq.app.chosen import chosen_traces
-from traceq.app.source import Reading, Source, is_trace, opened
+from traceq.app.source import Reading, Source, is_trace, looked_at
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.database.connect import close_off, connect
 from traceq.database.user_sql import interruptible
+from traceq.dataset.look import Look
 from traceq.dataset.manifest import is_dataset
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
@@ -185,12 +186,12 @@ def report(
             f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
         )
     chosen = user_rules.rules([Path(each) for each in rules])
-    with opened(source, "reported", **reading) as connection:
+    with looked_at(source, traces, rank, **reading) as (connection, looked):
         if rules:
             # A rule of the user's own reads its database and nothing else.
             close_off(connection)
         wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
-        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted)
+        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
             save(connection, judgements, goal, chosen)
@@ -209,18 +210,24 @@ def report_of(
     *,
     drawn: bool,
     traces: Sequence[int] | None = None,
+    looked: Look | None = None,
 ) -> tuple[Report, list[Judged]]:
     """The report on these traces of an open database, on all without, and the judgements that it shows.
 
-    Of a job of many ranks only those that stand for the others are judged, unless they are named.
+    Of a job of many ranks only those that stand for the others are judged, unless they are named; of a dataset, of which the
+    database holds what was `looked` at, only they are reported.
     """
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")
     if goal not in get_args(Goal):
         raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
 
+    if looked is not None and traces is None:
+        traces = [each.trace_id for each in looked.pieces]
+    jobs = None if looked is None else looked.jobs
+
     def work() -> tuple[Report, list[Judged]]:
         judged = [(subject, cache(judge)) for subject, judge in cached_or_judged(connection, goal, rules, traces)]
-        return build_judged(connection, top, judged, drawn=drawn), [judge() for _, judge in judged]
+        return build_judged(connection, top, judged, drawn=drawn, jobs=jobs), [judge() for _, judge in judged]
 
     return interruptible(connection, work)

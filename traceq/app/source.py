@@ -25,6 +25,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.look import Look, create_copy, look
 from traceq.dataset.manifest import is_dataset, read_manifest
 from traceq.dataset.place import Place, is_address
 from traceq.errors import StoreError, WrongUse
@@ -100,6 +101,30 @@ def opened(
 
 
 @contextmanager
+def looked_at(
+    source: Source, traces: Sequence[int], rank: int | None, **reading: Unpack[Reading]
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Look | None]]:
+    """The database `source` to report on, as `opened` gives it; of a dataset, where that is enough, only what is looked at.
+
+    None where all of the source is there.
+    """
+    found = None
+    if is_dataset(source):
+        place = Place(str(source))
+        manifest = read_manifest(place)
+        found = look(place, manifest, traces, rank, reading.get("memory_limit"))
+    if found is None:
+        with opened(source, "reported", **reading) as connection:
+            yield connection, None
+        return
+    _refuse_options(reading)
+    with scratch() as folder:
+        create_copy(folder / "looked.duckdb", place, manifest, found.pieces)
+        with opened(folder / "looked.duckdb", "reported", **reading) as connection:
+            yield connection, found
+
+
+@contextmanager
 def database_of(
     source: Source, complete: Complete | None = None, *, judged: bool = False, **reading: Unpack[Reading]
 ) -> Iterator[Path]:
@@ -115,15 +140,7 @@ def database_of(
 def _database(source: Source, complete: Complete | None, reading: Reading, *, judged: bool = False) -> Iterator[Path]:
     is_stored = is_dataset(source)
     if is_stored or (not is_trace(source) and Path(source).exists()):
-        if any(step_options(reading).values()):
-            raise WrongUse(
-                "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
-                " with traceq ingest --force and --step-range, --steps-per or --window."
-            )
-        if reading.get("capture") or reading.get("inductor"):
-            raise WrongUse(
-                "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
-            )
+        _refuse_options(reading)
         if is_stored:
             with scratch() as folder:
                 place = Place(str(source))
@@ -152,6 +169,19 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
             with closing(connect(temporary, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
                 complete(connection)
         yield temporary
+
+
+def _refuse_options(reading: Reading) -> None:
+    """Refuse what is said about traces that are ingested: a database is fixed."""
+    if any(step_options(reading).values()):
+        raise WrongUse(
+            "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
+            " with traceq ingest --force and --step-range, --steps-per or --window."
+        )
+    if reading.get("capture") or reading.get("inductor"):
+        raise WrongUse(
+            "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
+        )
 
 
 def _cached(source: Source, reading: Reading) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import resource
+import secrets
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -40,12 +41,14 @@ class PieceTask:
     """What it takes to make a piece: how its database is built (files of it lie where the worker has room), and where it goes.
 
     `asked` is a hash of all that a piece depends on but for the file itself: pieces of an earlier ingest count as done by it.
+    `room` is the folder for temporary files, by default that of the system.
     """
 
     build: Task
     place: Place
     folder: str
     asked: str
+    room: str | None = None
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -77,7 +80,7 @@ class Made(msgspec.Struct, frozen=True):
 def make_piece(task: PieceTask) -> Made:
     """Build the piece of `task` and put it into its folder; only what is known of it comes back. Raises TraceqError."""
     begun, cpu = time.perf_counter(), time.process_time()
-    with TemporaryDirectory(prefix="traceq-piece-") as name:
+    with TemporaryDirectory(prefix="traceq-piece-", dir=task.room) as name:
         scratch = Path(name)
         built = replace(task.build, database=scratch / "piece.duckdb", scratch=scratch)
         files = scratch / "files"
@@ -101,10 +104,38 @@ def make_piece(task: PieceTask) -> Made:
             },
             **facts,
         )
-        task.place.remove(task.folder)  # what a worker that died has left
-        task.place.put(files, task.folder)
-    task.place.write(msgspec.json.format(msgspec.json.encode(made)), task.folder, NAME)
+        _put(task, files, made)
     return made
+
+
+def _put(task: PieceTask, files: Path, made: Made) -> None:
+    """Write the piece into its folder. One that is taken for dead may do so at the same time as one that is in its place.
+
+    In a folder of this machine one of them wins. In an object store each object is whole, whoever wrote it last.
+    """
+    place, content = task.place, msgspec.json.format(msgspec.json.encode(made))
+    folder = f"{task.folder}.{secrets.token_hex(4)}" if place.is_local else task.folder
+    place.remove(folder)  # what a worker that died has left
+    place.put(files, folder)
+    place.write(content, folder, NAME)
+    if folder == task.folder:
+        return
+    if made_before(task) is not None:
+        place.remove(folder)
+        return
+    place.remove(task.folder)
+    place.move(folder, task.folder)
+
+
+def made_before(task: PieceTask) -> Made | None:
+    """The piece that was made of the same file in the same way before, and was not added."""
+    made = read_piece(task.place, task.folder)
+    same = made is not None and (made.asked, made.trace_id, made.run) == (
+        task.asked,
+        task.build.trace_id,
+        task.build.run,
+    )
+    return made if same else None
 
 
 def written(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
