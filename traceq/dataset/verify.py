@@ -170,6 +170,8 @@ def _read_window(place: Place, manifest: Manifest, window: Window, memory_limit:
         with closing(connect(catalogue, memory_limit=memory_limit)) as connection:
             for table in window.tables:
                 connection.execute(f"select sum(hash(t)) from {table} as t").fetchall()
+            traces = place.address(window.folder, "trace.parquet")
+            connection.execute("select sum(hash(t)) from read_parquet($1) as t", [traces]).fetchall()
 
 
 def _ingest_again(place: Place, piece: Piece, made: Made | None = None) -> str:
