@@ -96,7 +96,8 @@ def opened(
             _spare_traces(connection, database, writes)
             yield connection
         except duckdb.Error as error:
-            raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; ingest the traces again") from error
+            way_out = f"traceq dataset verify {source} says why" if is_dataset(source) else "ingest the traces again"
+            raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; {way_out}") from error
 
 
 @contextmanager

@@ -58,6 +58,9 @@ _WAYS_OUT = {
     "disabled by configuration": "a query reads its database and nothing else: write results with -o",
     "disabled through configuration": "a query reads its database and nothing else",
     "configuration has been locked": "settings are fixed here",
+    "No magic bytes": "the file is damaged: `traceq dataset verify` says what else is",
+    "No files found that match": "what was there is dropped, or lost: open the dataset again",
+    "Cannot open file": "what was there is dropped, or lost: open the dataset again",
     "Table with name": "`traceq tables` lists what there is",
 }
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.database.connect import one_line
 from traceq.database.empty import create_database
 from traceq.database.remote import read_through
 from traceq.database.tables import tables_of_traces
@@ -44,7 +43,9 @@ def of_damage(place: Place) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise StoreError(f"{place.name}: {one_line(error)}; traceq dataset verify says what is damaged") from error
+        # without the excerpt of a query that nobody typed
+        reason = str(error).partition("\n")[0]
+        raise StoreError(f"{place.name}: {reason}; traceq dataset verify says what is damaged") from error
 
 
 def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]) -> Mapping[str, list[str]]:

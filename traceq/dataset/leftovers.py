@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from traceq.dataset import manifest as manifests
 from traceq.dataset import piece as pieces
+from traceq.dataset import told
 from traceq.dataset.ingest import STAGING
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of
 from traceq.dataset.place import Place
@@ -46,8 +47,10 @@ def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
 
 
 def files_of_window(window: Window) -> list[str]:
-    """The tables of what is true of a window's ranks together."""
-    return [f"{window.folder}/{table}.parquet" for table in window.tables]
+    """The files of what is true of a window's ranks together."""
+    return [f"{window.folder}/{table}.parquet" for table in (*window.tables, "trace")] + [
+        f"{window.folder}/{told.NAME}"
+    ]
 
 
 def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str, int]]:

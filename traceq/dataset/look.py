@@ -11,6 +11,7 @@ import duckdb
 
 from traceq.database.empty import create_database
 from traceq.database.tables import columns_of, stored
+from traceq.dataset.catalogue import of_damage
 from traceq.dataset.manifest import Manifest, Piece, Window
 from traceq.dataset.place import Place
 from traceq.dataset.told import read_told
@@ -76,7 +77,7 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
     files["trace"] = [place.address(each.folder, "trace.parquet") for each in manifest.windows]
     for table in _SMALL:
         files[table] = _of_windows(place, manifest.windows, table)
-    with closing(duckdb.connect(str(path))) as connection:
+    with of_damage(place), closing(duckdb.connect(str(path))) as connection:
         if not place.is_local:
             connection.register_filesystem(place.fs)
         connection.begin()

@@ -65,6 +65,10 @@ class Manifest(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...] = ()
     windows: tuple[Window, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not all(0 <= each.shape < len(self.shapes) for each in self.pieces):
+            raise ValueError("a piece is of a shape that is not there")
+
     def tables(self, piece: Piece) -> tuple[str, ...]:
         """The tables of which the piece has rows."""
         return self.shapes[piece.shape]
@@ -91,7 +95,10 @@ def read_manifest(place: Place) -> Manifest:
         if versions.traceq_dataset == VERSION and versions.schema == SCHEMA_VERSION:
             return msgspec.json.decode(content, type=Manifest)
     except msgspec.MsgspecError as error:
-        raise StoreError(f"{place.name}: {NAME} is damaged: {error}") from error
+        raise StoreError(
+            f"{place.name}: {NAME} is damaged, or not of traceq: {error}; get it back from a copy, or ingest the traces again,"
+            " into a new dataset"
+        ) from error
     way_out = "upgrade traceq" if _is_newer(versions) else "ingest the traces again, into a new dataset"
     raise SchemaMismatch(
         f"{place.name}: a dataset of version {versions.traceq_dataset} with schema version {versions.schema}, this traceq"
