@@ -63,7 +63,8 @@ def ingest_dataset(
         known = read_manifest(place)
         new, skipped, replaced = _split(sources, known, force=asked.force)
         tasks = _tasks(new, known, place, asked)
-        done = {task.folder: made for task in tasks if (made := _made_before(place, task)) is not None}
+        before = place.at_once(lambda task: _made_before(place, task), tasks)
+        done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}
         missing = [task for task in tasks if task.folder not in done]
         failures = []
         for task, outcome in run_all(missing, executor, told):
@@ -173,7 +174,7 @@ def _add(
     shapes = list(known.shapes)
     added = []
     check()
-    for task, one, (window, rank) in zip(tasks, made, placed(kept, made), strict=True):
+    for one, (window, rank) in zip(made, placed(kept, made), strict=True):
         tables = tuple(sorted(one.tables))
         if tables not in shapes:
             shapes.append(tables)
@@ -189,9 +190,13 @@ def _add(
             begin=one.begin,
             end=one.end,
         )
-        place.remove(piece.folder)
-        place.move(task.folder, piece.folder)
         added.append(piece)
+
+    def put(pair: tuple[PieceTask, Piece]) -> None:
+        place.remove(pair[1].folder)
+        place.move(pair[0].folder, pair[1].folder)
+
+    place.at_once(put, zip(tasks, added, strict=True))
     gone = {(piece.run, piece.window) for piece in known.pieces if piece.trace_id in replaced}
     touched = {(piece.run, piece.window) for piece in added} | gone
     pieces = [*kept, *added]
