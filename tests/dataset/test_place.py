@@ -60,6 +60,21 @@ def test_a_folder_is_put_moved_and_removed(place, files):
     assert place.names("run=b", "window=0", "rank=3") == []
 
 
+def test_no_request_is_wasted(bucket, server, files):
+    place = Place(f"{bucket}/job")
+    place.put(files, ".pieces/1")
+    assert server.counted() == {"PUT": 3}
+    place.move(".pieces/1", "run=b/window=0/rank=3")
+    assert server.counted() == {"GET list": 1, "POST delete": 2, "PUT copy": 3}
+    place.write(b"1", "writer.json", is_new=True)
+    place.read("writer.json")
+    place.read("none.json")
+    place.remove("writer.json")
+    assert server.counted() == {"DELETE": 1, "GET": 2, "PUT": 1}
+    place.remove("run=b/window=0/rank=3")
+    assert server.counted() == {"GET list": 1, "POST delete": 2}
+
+
 @pytest.mark.parametrize("name", ["a b", "100%", "x?y=1", "#1", "å-日本", "a=b", "../up", "a/b", "[1]*"])
 def test_names_of_runs_are_names_of_folders(place, name):
     folder = folder_of(name, 0, 1)

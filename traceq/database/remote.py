@@ -27,6 +27,9 @@ _ROOT = f"{PROTOCOL}:///"
 # Bytes that one request brings: most files of a piece are smaller, and of these nothing else is asked.
 _FIRST = 1 << 20
 
+# Bytes that are asked for at once of larger files, by DuckDB, which keeps them.
+_PART = 4 << 20
+
 # Bytes of beginnings that are kept: DuckDB opens a file several times for one query, and keeps what it has read itself.
 _KEPT = 64 << 20
 
@@ -46,6 +49,10 @@ def read_through(connection: duckdb.DuckDBPyConnection, name: str, soon: Collect
     """
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")
+    # to DuckDB a file system of Python is of this machine
+    connection.execute("set cache_local_files = true")
+    connection.execute(f"set external_file_cache_local_max_block_size = {_PART}")
+    connection.execute("set parquet_metadata_cache = true")
     if not connection.filesystem_is_registered(PROTOCOL):
         sealed = Sealed(name)
         sealed.fetch(soon)

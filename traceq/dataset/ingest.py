@@ -63,7 +63,8 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, worker
         known = read_manifest(place)
         new, skipped, replaced = _split(sources, known, force=asked.force)
         tasks = _tasks(new, known, place, asked, workers)
-        done = {task.folder: made for task in tasks if (made := made_before(task)) is not None}
+        before = place.at_once(made_before, tasks)
+        done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}
         missing = [task for task in tasks if task.folder not in done]
         failures = _make(missing, done, asked, workers)
         for name in place.names(STAGING):
@@ -188,7 +189,7 @@ def _add(
     added = []
     there = {(piece.run, piece.window, piece.rank) for piece in known.pieces}
     check()
-    for task, one, (window, rank) in zip(tasks, made, placed(kept, made), strict=True):
+    for one, (window, rank) in zip(made, placed(kept, made), strict=True):
         tables = tuple(sorted(one.tables))
         if tables not in shapes:
             shapes.append(tables)
@@ -206,9 +207,13 @@ def _add(
             # what is replaced stays where it is, for those who read it and until the dataset says otherwise
             again=known.generation + 1 if (one.run, window, rank) in there else 0,
         )
-        place.remove(piece.folder)
-        place.move(task.folder, piece.folder)
         added.append(piece)
+
+    def put(pair: tuple[PieceTask, Piece]) -> None:
+        place.remove(pair[1].folder)
+        place.move(pair[0].folder, pair[1].folder)
+
+    place.at_once(put, zip(tasks, added, strict=True))
     gone = {(piece.run, piece.window) for piece in known.pieces if piece.trace_id in replaced}
     touched = {(piece.run, piece.window) for piece in added} | gone
     pieces = [*kept, *added]

@@ -7,11 +7,12 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from fsspec.core import has_magic, url_to_fs
@@ -21,6 +22,9 @@ from fsspec.registry import get_filesystem_class, known_implementations
 from traceq.common.secret import masked
 from traceq.database.remote import address_of
 from traceq.errors import StoreError
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 # With a drive letter of Windows a path is no address.
 _ADDRESS = re.compile(r"([A-Za-z][\w+.-]+)://")
@@ -33,6 +37,9 @@ _WITHOUT_FOLDERS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory"}
 
 # Packages of traceq's own extras.
 _EXTRAS = {"s3fs": "traceq[s3]"}
+
+# Requests of several files each, that wait at the same time.
+_AT_ONCE = 16
 
 # Written last and removed first: with it a piece is whole.
 _SEAL = "piece.json"
@@ -212,7 +219,7 @@ class Place:
         """Names of what is in a folder of it, sorted."""
         with self._said():
             try:
-                self.fs.invalidate_cache()  # what was listed before may have changed since
+                self.fs.invalidate_cache(self.path(*parts))  # what was listed before may have changed since
                 return sorted(
                     each.rstrip("/").rpartition("/")[2] for each in self.fs.ls(self.path(*parts), detail=False)
                 )
@@ -227,9 +234,16 @@ class Place:
             found = self.fs.find(self.path(*parts), detail=True)
             return {path.removeprefix(root): int(info["size"]) for path, info in sorted(found.items())}
 
+    def at_once(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """What `work` returns for each item: where each waits for a server, many at once."""
+        if self.is_local:
+            return [work(each) for each in items]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(work, items))
+
     def _files(self, path: str) -> list[str]:
         """The files in a folder and below."""
-        self.fs.invalidate_cache()
+        self.fs.invalidate_cache(path)
         return sorted(self.fs.find(path))
 
     def _delete(self, files: list[str]) -> None:
