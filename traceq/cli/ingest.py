@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,8 @@ def ingest(*, jobs: int | None, wait: int, **options: Any) -> None:
 
 
 def _tell(failure: Failure) -> None:
-    click.echo(f"traceq: failed: {printable(failure.reason)}", err=True)
+    # click.echo would write past the bar, which is drawn over it then
+    sys.stderr.write(f"traceq: failed: {printable(failure.reason)}\n")
 
 
 def summary(result: IngestResult) -> str:
