@@ -2,8 +2,8 @@
 
     python tests/benchmarks/dataset_scale.py [--ranks 8 64 256 1024] [--steps 8] [--jobs 2]
 
-Ranks are made up: tensor-parallel groups of four and data-parallel groups across them; one computes 10 % longer. With --only the parts
-that it names are run, on what an earlier run has left in --work.
+Ranks are made up: tensor-parallel groups of four and data-parallel groups across them; one computes 10 % longer. With --only
+the parts that it names are run, on what an earlier run has left in --work.
 """
 
 from __future__ import annotations
