@@ -9,9 +9,7 @@ WORK, MOVES = 1000, 100
 
 
 def rank_trace(rank, late, begins_ns=None, ranks=RANKS):
-    """Steps of two collectives of all `ranks`. A rank computes `WORK` us before each, `late` ranks longer.
-
-    All end when the last has come.
+    """Steps of two collectives. A rank computes `WORK` us before each, `late` ranks longer; all end when the last has come.
 
     `begins_ns` is when it was recorded, ns since 1970; without it the traces have no common clock.
     """

@@ -3,18 +3,22 @@
     python tests/benchmarks/dataset_scale.py [--ranks 8 64 256 1024] [--steps 8] [--jobs 2]
 
 Ranks are made up: tensor-parallel groups of four and data-parallel groups across them; one computes 10 % longer. With --only
-the parts named there are run (traces, ingest, report, rank, sql), on what an earlier run has left in --work.
+the parts that it names are run, on what an earlier run has left in --work.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import resource
+import shutil
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import tell
+from measure import cost, describe, megabytes, tell, traceq
 from places import options
 
 OF_A_GROUP = 4
@@ -22,6 +26,14 @@ LAYERS, EVERY = 48, 12  # collectives of a step; each EVERYth is data-parallel
 OWN, TRANSFER, JITTER = 400.0, 80.0, 4.0  # us
 LATE, LATE_BY = 5, 0.1
 BEGINS = 10**18
+PARTS = ("traces", "ingest", "report", "page", "rank", "sql", "manifest")
+
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "report": ("report", "DATASET"),
+    "page": ("report", "DATASET", "--format", "json"),
+    "rank": ("report", "DATASET", "--rank", "3"),
+    "sql": ("sql", "DATASET", "select kind, count(*) from gpu_slice group by all"),
+}
 
 
 def write_traces(folder: Path, ranks: int, steps: int) -> None:
@@ -118,10 +130,103 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--ranks", type=int, nargs="+", default=[8, 64, 256, 1024])
     parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument(
+        "--coordinate", nargs=2, type=Path, help="ingest these traces into this dataset; what is measured"
+    )
     asked = parser.parse_args()
+    if asked.coordinate:
+        _coordinate(*asked.coordinate, asked.jobs)
+        return
     for ranks in asked.ranks:
-        write_traces(asked.work / f"ranks-{ranks}", ranks, asked.steps)
-        tell(f"{ranks}")
+        traces, dataset = asked.work / f"ranks-{ranks}", asked.work / f"dataset-{ranks}"
+        if "traces" in asked.only:
+            write_traces(traces, ranks, asked.steps)
+        if "ingest" in asked.only:
+            shutil.rmtree(dataset, ignore_errors=True)
+            command = [sys.executable, __file__, "--jobs", str(asked.jobs), "--coordinate", traces, dataset]
+            tell(f"{ranks} ranks: {cost(command).output.rstrip()}")
+        for name, words in _COMMANDS.items():
+            if name in asked.only:
+                tell(describe(name, [traceq(*(str(dataset) if each == "DATASET" else each for each in words))]))
+    if "manifest" in asked.only:
+        _manifest(asked.work / "manifest")
+
+
+def _coordinate(traces: Path, dataset: Path, jobs: int) -> None:
+    """Ingest, and tell what that cost this process, its workers, and the one of the cross-rank stage."""
+    import traceq as package
+    from traceq.dataset import ingest
+    from traceq.dataset.manifest import read_manifest
+    from traceq.dataset.piece import read_piece
+    from traceq.dataset.place import Place
+
+    took: list[float] = []
+    filled = ingest.fill_window
+
+    def timed(*arguments: Any) -> Any:
+        begin = _cpu(resource.RUSAGE_SELF) + _cpu(resource.RUSAGE_CHILDREN)
+        made = filled(*arguments)
+        took.append(_cpu(resource.RUSAGE_SELF) + _cpu(resource.RUSAGE_CHILDREN) - begin)
+        return made
+
+    ingest.fill_window = timed
+    package.ingest(traces, f"{dataset}/", jobs=jobs)
+    place = Place(str(dataset))
+    made = [read_piece(place, each.folder) for each in read_manifest(place).pieces]
+    costs = [each.cost for each in made if each is not None]
+    per_piece = sum(each["cpu_s"] for each in costs) / len(costs)
+    here = _cpu(resource.RUSAGE_SELF)
+    whole = here + _cpu(resource.RUSAGE_CHILDREN)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    other = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
+    tell(
+        f"CPU a rank {per_piece:.3f} s in its worker, {whole / len(costs):.3f} s in all processes; the stage {sum(took):.1f} s,"
+        f" the coordinator {here:.1f} s; peak of the coordinator {megabytes(peak)}, of the largest child {megabytes(other)};"
+        f" {megabytes(sum(each.size for each in made if each is not None))} of pieces"
+    )
+
+
+def _cpu(whose: int) -> float:
+    used = resource.getrusage(whose)
+    return used.ru_utime + used.ru_stime
+
+
+def _manifest(folder: Path) -> None:
+    """What it costs to write and to read dataset.json of ten windows of 10,000 ranks."""
+    from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manifest
+    from traceq.dataset.place import Place
+
+    shutil.rmtree(folder, ignore_errors=True)
+    place = Place(str(folder))
+    pieces = [
+        Piece(
+            at + 1,
+            "baseline",
+            at // 10_000,
+            at % 10_000,
+            f"{at:064x}",
+            f"{-at:064x}",
+            0,
+            200_000,
+            BEGINS,
+            BEGINS + 10**9,
+        )
+        for at in range(100_000)
+    ]
+    windows = [
+        Window("baseline", each, 0, f"run=baseline/window={each}/job/1", ("job",), "0" * 64) for each in range(10)
+    ]
+    begin = time.process_time()
+    commit(place, Manifest(), pieces, windows, [("trace",)])
+    written = time.process_time()
+    read_manifest(place)
+    size = (folder / "dataset.json").stat().st_size
+    tell(
+        f"dataset.json of {len(pieces):,} pieces: {megabytes(size)}, written in {written - begin:.2f} s of CPU, read in"
+    )
+    tell(f"{time.process_time() - written:.2f} s")
 
 
 if __name__ == "__main__":

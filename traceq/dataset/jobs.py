@@ -58,7 +58,11 @@ def _filled(
             fill_jobs(connection)
             tables = []
             for table in JOB_TABLES:
-                connection.execute(f"update {table} set job = $1, time_window = $2", [window.job, window.window])
+                # a table of millions of rows is not written again for the numbers that it has
+                connection.execute(
+                    f"update {table} set job = $1, time_window = $2 where job <> $1 or time_window <> $2",
+                    [window.job, window.window],
+                )
                 if connection.execute(f"from {table} limit 1").fetchall():
                     copy_table(connection, table, files)
                     tables.append(table)
