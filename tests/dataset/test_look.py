@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from made_job import rank_trace
 
 import traceq
 from traceq.dataset.manifest import read_manifest
@@ -112,3 +113,11 @@ def test_findings_are_not_saved_in_a_dataset(small):
 def test_options_of_traces_are_refused(small):
     with pytest.raises(WrongUse, match="fixed when it is made"):
         traceq.report(small[1], step_range="x")
+
+
+def test_of_ranks_none_of_which_is_late_the_job_is_told(tmp_path):
+    for rank in range(6):
+        (tmp_path / f"rank{rank}.json").write_text(rank_trace(rank, {}, 10**18, ranks=6))
+    database, dataset = map(traceq.report, _both(tmp_path, tmp_path))
+    assert "No rank holds up the others" in dataset.to_text()
+    assert _text(database) == _text(dataset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
@@ -24,7 +24,7 @@ from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
-from traceq.diagnosis.judge import Judged
+from traceq.diagnosis.judge import Judged, not_asked
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
@@ -227,7 +227,12 @@ def report_of(
     jobs = None if looked is None else looked.jobs
 
     def work() -> tuple[Report, list[Judged]]:
-        judged = [(subject, cache(judge)) for subject, judge in cached_or_judged(connection, goal, rules, traces)]
+        found = cached_or_judged(connection, goal, rules, traces)
+        spared = () if looked is None else looked.spared
+        judged = [
+            (each, partial(not_asked, each.trace_id) if each.trace_id in spared else cache(judge))
+            for each, judge in found
+        ]
         return build_judged(connection, top, judged, drawn=drawn, jobs=jobs), [judge() for _, judge in judged]
 
     return interruptible(connection, work)

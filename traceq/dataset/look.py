@@ -26,10 +26,11 @@ _SMALL = ("job", "job_rank", "straggler")
 
 @dataclass(frozen=True)
 class Look:
-    """What a report looks at: pieces, and jobs with all their ranks."""
+    """What a report looks at: pieces, those of them by trace_id that are asked no rules, and jobs with all their ranks."""
 
     pieces: tuple[Piece, ...]
     jobs: tuple[Job, ...]
+    spared: frozenset[int] = frozenset()
 
 
 def look(
@@ -46,15 +47,20 @@ def look(
     windows = {(each.run, each.window): read_told(place, manifest, each, memory_limit) for each in manifest.windows}
     if not all(told.is_judged for told in windows.values()):
         return None
+    unasked: frozenset[int] = frozenset()
     if traces or rank is not None:
         pieces = [each for each in manifest.pieces if _is_meant(each, traces, rank)]
     else:
         spared = {trace for told in windows.values() for trace in told.spared}
         pieces = [each for each in manifest.pieces if each.trace_id not in spared]
+        if len(pieces) == 1:
+            # a report on a single trace is about that one, not about its job
+            others = [each for each in manifest.pieces if each.trace_id in spared][:1]
+            pieces, unasked = [*pieces, *others], frozenset(each.trace_id for each in others)
     if not pieces or len(pieces) > _MOST_COPIED:
         return None
     jobs = [job for told in windows.values() for job in told.jobs]
-    return Look(tuple(pieces), tuple(_numbered(sorted(jobs, key=lambda each: (each.job, each.time_window)))))
+    return Look(tuple(pieces), tuple(_numbered(sorted(jobs, key=lambda each: (each.job, each.time_window)))), unasked)
 
 
 def _is_meant(piece: Piece, traces: Collection[int], rank: int | None) -> bool:
