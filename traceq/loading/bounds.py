@@ -32,7 +32,6 @@ _LASTING = (*_SLICES, "gpu_annotation", "synchronization", "page_fault", "file_a
 # Table -> columns, of numbers within which each is true: others are NULL.
 _RANGES: Mapping[str, tuple[tuple[str, int, int], ...]] = {
     "trace": (
-        ("utc_origin_ns", 0, _LATEST),
         ("rank", 0, _MOST_RANKS),
         ("world_size", 1, _MOST_RANKS),
     ),
@@ -70,15 +69,11 @@ def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
         _limit_times(connection, table, middle)
     for table in _LASTING:
         _limit_durations(connection, table)
+    # The latest event must have a time since 1970, too.
+    _limit(connection, "trace", "utc_origin_ns", 0, _LATEST - max(0, middle or 0))
     for table, columns in _RANGES.items():
         for column, least, most in columns:
-            where = f"{column} not between {least} and {most}"
-            found = _count(connection, table, where)
-            if found:
-                connection.execute(f"update staging.{table} set {column} = null where {where}")
-                _note(
-                    connection, "number_out_of_range", found, f"values of {table}.{column} that cannot be true are NULL"
-                )
+            _limit(connection, table, column, least, most)
     for table, condition in _NEEDED.items():
         found = _count(connection, table, f"not coalesce({condition}, false)")
         if found:
@@ -89,6 +84,14 @@ def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
                 found,
                 f"rows of {table} with numbers that cannot be true were left out",
             )
+
+
+def _limit(connection: duckdb.DuckDBPyConnection, table: str, column: str, least: int, most: int) -> None:
+    where = f"{column} not between {least} and {most}"
+    found = _count(connection, table, where)
+    if found:
+        connection.execute(f"update staging.{table} set {column} = null where {where}")
+        _note(connection, "number_out_of_range", found, f"values of {table}.{column} that cannot be true are NULL")
 
 
 def _middle(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
