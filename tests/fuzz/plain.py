@@ -117,7 +117,7 @@ def _ns(value: Any) -> int | None:
         microseconds = Decimal(value)
     except InvalidOperation:
         return None
-    if not microseconds.is_finite() or abs(microseconds) >= _MOST_MICROSECONDS:
+    if not microseconds.is_finite() or not -_MOST_MICROSECONDS < microseconds < _MOST_MICROSECONDS:
         return None
     return int((microseconds * 1000).to_integral_value())
 

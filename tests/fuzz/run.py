@@ -34,6 +34,8 @@ def main() -> int:
     asked = _arguments()
     if asked.only is not None:
         return _one(asked)
+    if asked.corpus:
+        return _corpus()
     formats = [asked.format] if asked.format else list(FORMATS)
     tasks = [
         (format_, asked.seed, range(first, min(first + _AT_ONCE, asked.tries // len(formats))), asked.depth == "whole")
@@ -66,10 +68,22 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--depth", choices=("read", "whole"), default="whole", help="read: the importers only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", type=int, metavar="N", help="the try of this number, with its traceback")
+    parser.add_argument("--corpus", action="store_true", help="the files in corpus/, each of which failed once")
     parser.add_argument(
         "--keep", type=Path, metavar="FILE", help="write the file of --only here, its own suffix behind the name"
     )
     return parser.parse_args()
+
+
+def _corpus() -> int:
+    _prepare([])
+    failed = 0
+    for path in sorted((Path(__file__).resolve().parent / "corpus").iterdir()):
+        format_ = "log" if path.name.startswith("log_") else "nsys" if path.suffix == ".sqlite" else "kineto"
+        outcome = attempt.attempt(lambda path=path: (path.read_bytes(), path.suffix), format_, whole=True)  # type: ignore[misc]
+        print(f"{path.name}: {outcome.outcome}: {_essence(outcome.why)}", flush=True)
+        failed += outcome.outcome not in GOOD
+    return int(failed > 0)
 
 
 def _one(asked: argparse.Namespace) -> int:
