@@ -25,7 +25,10 @@ _HISTORY = """
     7 oom 99 5000000000 forward
     8 snapshot 0 0 main
 """
-_OPCODES = b"(.)]}ae02bBcCdDeFgGhijJKlLmMnNoOpPqQrRsStTuUvVxX\x80\x81\x82\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95"
+_OPCODES = (
+    b"(.)]}ae02bBcCdDeFgGhijJKlLmMnNoOpPqQrRsStTuUvVxX"
+    b"\x80\x81\x82\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95"
+)
 
 
 class _Call:

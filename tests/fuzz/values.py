@@ -9,12 +9,11 @@ from typing import Any
 # A string that begins like this is written into JSON without its quotes: tokens that no Python value makes.
 RAW = "@@raw:"
 
-INTEGERS = tuple(
-    sign * ((1 << bits) + more)
-    for bits in (7, 15, 31, 32, 43, 53, 60, 62, 63, 64, 100)
-    for more in (-1, 0, 1)
-    for sign in (1, -1)
-) + (0, 1, -1, 86_400 * 7 * 10**9, 10**18, 8_990_000_000_000_000, -8_990_000_000_000_000)
+_BITS = (7, 15, 31, 32, 43, 53, 60, 62, 63, 64, 100)
+INTEGERS = (
+    *(sign * ((1 << bits) + more) for bits in _BITS for more in (-1, 0, 1) for sign in (1, -1)),
+    *(0, 1, -1, 86_400 * 7 * 10**9, 10**18, 8_990_000_000_000_000, -8_990_000_000_000_000),
+)
 FLOATS = (0.5, -0.0, 1e-320, 5e-324, 1e15 + 0.3, 8.99e15, -8.99e15, 9e15, 1e18, 1e300, -1e300, 1.7976931348623157e308)
 TOKENS = tuple(
     f"{RAW}{token}"

@@ -1,4 +1,4 @@
-"""Staged rows whose numbers no machine can have are left out or mended, each with a note: sums and differences then fit 64 bits."""
+"""Staged rows whose numbers no machine can have are left out or mended, with a note: sums and differences then fit 64 bits."""
 
 from __future__ import annotations
 
