@@ -14,6 +14,7 @@ import msgspec
 from traceq.database.connect import memory_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.query import ask
+from traceq.database.remote import read_through
 from traceq.database.sql import statement
 from traceq.database.tables import columns_of, stored, tables_of_traces
 from traceq.dataset.catalogue import create_catalogue
@@ -121,7 +122,7 @@ def to_database(place: Place, path: Path, memory_limit: int | None) -> int:
         config = writer_config(memory_for(memory_limit), Path(name), _THREADS)
         with closing(duckdb.connect(str(path), config=config)) as connection:
             if not place.is_local:
-                connection.register_filesystem(place.fs)
+                read_through(connection, place.name)
             connection.execute(f"attach '{str(catalogue).replace(chr(39), chr(39) * 2)}' as dataset (read_only)")
             for table in tables_of_traces(connection):
                 if table not in OF_JOBS:

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from traceq.database.empty import create_database
+from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored
 from traceq.dataset.catalogue import of_damage
 from traceq.dataset.manifest import Manifest, Piece, Window
@@ -85,7 +86,7 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
         files[table] = _of_windows(place, manifest.windows, table)
     with of_damage(place), closing(duckdb.connect(str(path))) as connection:
         if not place.is_local:
-            connection.register_filesystem(place.fs)
+            read_through(connection, place.name)
         connection.begin()
         for table, listed in files.items():
             _copy(connection, table, listed)

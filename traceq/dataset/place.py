@@ -208,7 +208,7 @@ class Place:
         if not paths:
             return
         with self._said():
-            self.fs.rm([self.path(each) for each in paths])
+            self._delete([self.path(each) for each in paths])
         if self.is_local:
             folders = {str(folder) for each in paths for folder in PurePosixPath(each).parents if folder.name}
             for each in sorted(folders, reverse=True):
