@@ -8,7 +8,7 @@ RANKS, STEPS = 4, 12
 WORK, MOVES = 1000, 100
 
 
-def rank_trace(rank, late, begins_ns=None):
+def rank_trace(rank, late, begins_ns=None, ranks=RANKS):
     """Steps of two collectives. A rank computes `WORK` us before each, `late` ranks longer; all end when the last has come.
 
     `begins_ns` is when it was recorded, ns since 1970; without it the traces have no common clock.
@@ -16,7 +16,7 @@ def rank_trace(rank, late, begins_ns=None):
     events = []
     now = 0
     for number in range(2 * STEPS):
-        arrives = max(_works(each, number, late) for each in range(RANKS))
+        arrives = max(_works(each, number, late) for each in range(ranks))
         work = _works(rank, number, late)
         if number % 2 == 0:
             events.append(_slice("user_annotation", f"ProfilerStep#{number // 2}", now, 0))
@@ -24,8 +24,8 @@ def rank_trace(rank, late, begins_ns=None):
         described = {
             "Collective name": "allreduce",
             "Process Group Name": "0",
-            "Process Group Ranks": "[0, 1, 2, 3]",
-            "Group size": RANKS,
+            "Process Group Ranks": str(list(range(ranks))),
+            "Group size": ranks,
             "In msg nelems": 1024,
             "dtype": "Float",
             "Seq": number,
@@ -41,7 +41,7 @@ def rank_trace(rank, late, begins_ns=None):
             "schemaVersion": 1,
             "deviceProperties": [{"id": 0, "name": "NVIDIA H100"}],
             **({} if begins_ns is None else {"baseTimeNanoseconds": begins_ns}),
-            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": RANKS},
+            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks},
             "traceEvents": events,
         }
     )

@@ -19,6 +19,7 @@ FLOORS = (ROOT / "constraints-floors.txt").read_text()
 OF_A_CHECKOUT = {"labelled"}
 ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
 ONLY_FOR_AGENTS = ROOT / "traceq" / "cli" / "mcp.py"
+ONLY_FOR_CLUSTERS = ROOT / "traceq" / "dataset" / "cluster.py"
 ONLY_FOR_MONITORS = {ROOT / "traceq" / "capture" / each for each in ("monitor.py", "snapshot/gpu.py")}
 # Distribution to the module that it brings, where the two differ.
 MODULES = {"nvidia-ml-py": "pynvml"}
@@ -32,6 +33,7 @@ DEPENDENCIES = names(PROJECT["dependencies"])
 SHELL = names(PROJECT["optional-dependencies"]["shell"])
 TORCH = names(PROJECT["optional-dependencies"]["torch"])
 MCP = names(PROJECT["optional-dependencies"]["mcp"])
+CLUSTER = names(PROJECT["optional-dependencies"]["cluster"])
 MONITOR = {MODULES.get(each, each) for each in names(PROJECT["optional-dependencies"]["monitor"])}
 
 
@@ -56,11 +58,11 @@ def imported():
 
 
 def test_every_package_that_is_imported_is_declared():
-    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - MCP - MONITOR - OF_A_CHECKOUT == set()
+    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - MCP - CLUSTER - MONITOR - OF_A_CHECKOUT == set()
 
 
 def test_every_dependency_is_imported():
-    assert (DEPENDENCIES | SHELL | MCP | MONITOR) - imported().keys() == set()
+    assert (DEPENDENCIES | SHELL | MCP | CLUSTER | MONITOR) - imported().keys() == set()
 
 
 def test_what_only_the_shell_needs_is_imported_by_its_line_editor_only():
@@ -69,6 +71,10 @@ def test_what_only_the_shell_needs_is_imported_by_its_line_editor_only():
 
 def test_what_only_the_server_for_agents_needs_is_imported_by_it_only():
     assert {path for name in MCP for path in imported()[name]} == {ONLY_FOR_AGENTS}
+
+
+def test_what_only_clusters_need_is_imported_by_their_module_only():
+    assert {path for name in CLUSTER for path in imported()[name]} == {ONLY_FOR_CLUSTERS}
 
 
 def test_what_only_samples_the_machine_is_imported_there_only():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from traceq.app.check import CheckView, check
     from traceq.app.compare import ComparisonView, compare
     from traceq.app.compare_memory import MemoryComparisonView, compare_memory
+    from traceq.app.convert import convert
     from traceq.app.doctor import HealthView, doctor
     from traceq.app.export import export
     from traceq.app.ingest import ingest
@@ -95,6 +96,7 @@ __all__ = [
     "check",
     "compare",
     "compare_memory",
+    "convert",
     "doctor",
     "export",
     "ingest",
@@ -127,6 +129,7 @@ _ELSEWHERE = {
     "check": ("traceq.app.check", "check"),
     "compare": ("traceq.app.compare", "compare"),
     "compare_memory": ("traceq.app.compare_memory", "compare_memory"),
+    "convert": ("traceq.app.convert", "convert"),
     "doctor": ("traceq.app.doctor", "doctor"),
     "export": ("traceq.app.export", "export"),
     "ingest": ("traceq.app.ingest", "ingest"),

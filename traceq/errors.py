@@ -123,7 +123,7 @@ class UnusableCalibration(TraceqError):
 
 
 class BrokenIdentity(TraceqError):
-    """Numbers of a trace database that must agree do not: it was changed, or traceq is at fault."""
+    """Numbers of a trace database that must agree do not: of a damaged trace, a changed database, or by a fault of traceq."""
 
     slug = "broken-identity"
 

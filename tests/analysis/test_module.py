@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from builder import TraceBuilder
 
 from traceq.analysis.kernels.module_timeline import Call, timeline
@@ -100,7 +101,7 @@ def test_operations_peak_and_memory_of_a_module():
         trace.kernel("ampere_fp16_s16816gemm_fp16_64x64", step + 8000, 10_000, launched=(step + 1200, 100))
     flops = 2 * 2 * 64**3
     rows = trace.fill_all().rows("select module, flops, mfu, memory_growth from module")
-    assert rows == [("Linear_0", flops, flops / 312e12 * 1e9 / 20_000, 64)]
+    assert rows == [("Linear_0", flops, pytest.approx(flops / 312e12 * 1e9 / 20_000), 64)]
 
 
 def test_without_modules_there_is_no_row():

@@ -21,6 +21,8 @@ def completed(*words):
     ("words", "found"),
     [
         (("rep",), ["report"]),
+        (("conv",), ["convert"]),
+        (("dataset", "comp"), ["compact"]),
         (("explain", "synchronous"), ["synchronous-loader"]),
         (("explain", "slow-g"), ["slow-gpu"]),
         (("explain", "waiting-n"), ["waiting-not-network"]),

@@ -77,11 +77,16 @@ def test_options_reach_the_store(traceq, monkeypatch):
         "c",
         "--memory-limit",
         "2GiB",
+        "--cluster",
+        "tcp://head:8786",
+        "--wait",
+        "2min",
     )
+    assert callable(asked.pop("failed"))
     assert asked == {
         "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
         "steps_per": "1/2", "window": "1s..2s", "memory_limit": 2 << 30, "progress": None, "capture": ("c",), "inductor": (),
-        "logs": (), "offset": None,
+        "logs": (), "offset": None, "cluster": "tcp://head:8786", "wait": 120.0,
     }  # fmt: skip
     traceq("ingest", "a")
     assert (asked["database"], asked["jobs"]) == (None, usable_cpus())

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 import traceq
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory, job_traces):
-    """The same traces as a database and as a dataset."""
-    folder = tmp_path_factory.mktemp("both")
-    traceq.ingest(job_traces, folder / "job.duckdb", run="small")
-    traceq.ingest(job_traces, f"{folder}/job/", run="small")
-    return folder / "job.duckdb", folder / "job"
-
-
-def test_every_table_and_view_has_the_same_rows(both):
-    with traceq.open(both[0]) as database, traceq.open(both[1]) as dataset:
+def test_every_table_and_view_has_the_same_rows(job_made):
+    with traceq.open(job_made / "database" / "job") as database, traceq.open(job_made / "dataset" / "job") as dataset:
         listed = (
             "select table_name from information_schema.tables"
-            " where table_name not in ('traceq_place', 'judgement', 'finding') order by all"
+            " where table_name not in ('judgement', 'finding') order by all"
         )
         names = [name for (name,) in database.sql(listed).fetchall()]
         assert names == [name for (name,) in dataset.sql(listed).fetchall()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 
 import pytest
 
@@ -51,3 +52,18 @@ def test_a_writer_that_was_taken_over_from_is_told_before_it_writes(place):
         with pytest.raises(StoreError, match="somebody else has taken over"):
             check()
     assert place.names() == [lock.NAME]
+
+
+def test_one_who_waits_has_its_turn_when_the_other_is_done(place, monkeypatch):
+    monkeypatch.setattr(lock, "_LOOK", 0.01)
+    leave(place)
+    threading.Timer(0.2, place.remove, [lock.NAME]).start()
+    with lock.writing(place, wait=30) as check:
+        check()
+
+
+def test_one_who_has_waited_long_enough_is_told_of_the_other(place, monkeypatch):
+    monkeypatch.setattr(lock, "_LOOK", 0.01)
+    leave(place)
+    with pytest.raises(StoreError, match="let this one wait for it with --wait 10min"), lock.writing(place, wait=0.1):
+        pass

@@ -248,6 +248,12 @@ def test_it_reads_its_database_and_nothing_else(write, connection, tmp_path):
     assert "disabled by configuration" in result.output
 
 
+def test_it_writes_nothing(write, tmp_path):
+    path = write(f"-- fix: nothing\ncopy (select 1) to '{tmp_path}/evil.csv'")
+    with pytest.raises(traceq.UnusableRule, match="is no query: a rule reads the database, and writes nothing"):
+        user_rules.rules([path])
+
+
 def test_the_manual_page_has_what_the_file_says(write):
     page = user_rules.rules([write("-- reason: Seen in names.\n-- fix: Do less: <b>.\n" + QUERY)])[0].manual
     assert page.text == "How it is measured\n    Seen in names.\n\nWhat to try\n    Do less: <b>."

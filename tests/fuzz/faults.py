@@ -1,4 +1,3 @@
-# ruff: noqa: T201, S311 - it prints what it counted; faults can be made again
 """Faults around a running traceq, counted by how it ends: signals, kills, too little of everything, files that change.
 
     python tests/fuzz/faults.py --tries 500 --seed 1

@@ -17,6 +17,7 @@ from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
 from traceq.app.whatif import whatif, whatif_choices
 from traceq.database.user_sql import interruptible, run
+from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import StoreError
 from traceq.exports.result import records, result_of
 from traceq.reports.answers import asked, reported
@@ -162,8 +163,9 @@ class Session:
 
 
 def _stamp(place: Path) -> tuple[int, int] | None:
-    """What changes when a file is written anew; None for what is no file."""
-    if not place.is_file():
+    """What changes when a file or a dataset is written anew; None for what is neither."""
+    file = place / NAME if is_dataset(place) else place
+    if not file.is_file():
         return None
-    found = place.stat()
+    found = file.stat()
     return found.st_mtime_ns, found.st_size

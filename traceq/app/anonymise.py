@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from traceq.app.source import check_writes, is_trace
+from traceq.app.source import check_is_trace, check_writes
 from traceq.app.trim import check_is_new, check_suffix, put
 from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace, WrongUse
@@ -38,8 +38,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
     Everything else that is not known to be harmless goes. Raises WrongUse for what is no trace of nsys or of the PyTorch
     profiler.
     """
-    if not is_trace(source) and Path(source).exists():
-        raise WrongUse(f"{source} is a trace database: name the trace that it was made from.")
+    check_is_trace(source)
     output = Path(output)
     found = find_sources([source])
     if len(found) > 1:

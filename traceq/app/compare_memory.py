@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import closing
 from html import escape
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,7 +11,9 @@ from traceq.app import notebook
 from traceq.app.source import Reading, Source, check_writes, is_trace, opened
 from traceq.app.view import View
 from traceq.common.text import printable
-from traceq.database.connect import connect, is_database
+from traceq.database.connect import is_database
+from traceq.dataset.manifest import is_dataset, read_manifest
+from traceq.dataset.place import Place
 from traceq.errors import WrongUse
 from traceq.formats.capabilities import format_of
 from traceq.reports.comparison.memory import (
@@ -68,10 +69,14 @@ def compare_memory(base: Source, new: Source, **reading: Unpack[Reading]) -> Mem
 def is_snapshot(source: Source) -> bool:
     """Whether the source is a memory snapshot of PyTorch, or a database of such."""
     path = Path(source)
-    if not path.is_file():
+    if is_dataset(source):
+        # only datasets of one trace can be: looking into others may take long
+        if len(read_manifest(Place(str(source))).pieces) != 1:
+            return False
+    elif not path.is_file():
         return False
-    if is_database(path):
-        with closing(connect(path)) as connection:
+    if is_dataset(source) or is_database(path):
+        with opened(source, "compared") as connection:
             formats = [row["format"] for row in rows(connection, "trace")]
         return bool(formats) and not any(format_of(each).has_times for each in formats)
     from traceq.importers.memory_snapshot import sniff

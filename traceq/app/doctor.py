@@ -26,6 +26,12 @@ class HealthView:
         """The numbers that must agree and do not; empty when all is well."""
         return [f"{each.identity.name} (trace {trace.trace_id})" for trace in self.content for each in trace.broken]
 
+    @property
+    def damage(self) -> list[str]:
+        """What is wrong with the traces whose numbers do not agree; empty where one of these is whole."""
+        broken = [each for each in self.content if each.broken]
+        return [what for each in broken for what in each.damage] if all(each.damage for each in broken) else []
+
     def to_text(self) -> str:
         """As `traceq doctor` prints it."""
         return health_to_text(self.content, self.secrets)

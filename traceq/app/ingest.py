@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from traceq.analysis.steps.choice import StepOptions, choice_of
 from traceq.app.judge import judge_traces
-from traceq.common.child import Held
 from traceq.dataset.ingest import Asked, ingest_dataset
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.place import Place, is_address
-from traceq.loading.ingest import IngestResult, check_offset, check_step_range
+from traceq.dataset.runner import Here, Processes, Workers
+from traceq.errors import WrongUse
+from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
 from traceq.loading.ingest import ingest as load
 from traceq.loading.monitors import Beside
-from traceq.loading.progress import Progress
+from traceq.loading.progress import Progress, Silent
 from traceq.loading.sources import Paths, capture_sources, find_sources, paths_of
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ def ingest(
     progress: Progress | None = None,
     logs: Sequence[str | Path] = (),
     offset: float | None = None,
+    cluster: str | None = None,
+    wait: float = 0,
+    failed: Callable[[Failure], None] | None = None,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already, and run the rules.
@@ -52,20 +57,28 @@ def ingest(
     their times (s), where that cannot be told. What the rules find is in the table finding, and reports
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
     rules cannot run, the result's `not_judged` says why.
+
+    A `database` that ends in a slash, or is an address, is a dataset (docs/scale.md): it takes what can be read, and the result's
+    `failures` are the others, of each of which `failed` is told at once. `cluster` is the address of the scheduler of
+    dask.distributed whose workers read the traces; `wait` is how long another one may write the dataset before (s).
     """
     beside = Beside(tuple(map(Path, logs)), offset)
     if database is not None and _is_of_dataset(database):
         asked = Asked(
             run=run,
-            jobs=jobs,
             memory_limit=memory_limit,
             choice=choice_of(**steps),
-            captures=capture_sources(capture),
-            inductor=tuple(paths_of(inductor)),
-            beside=beside,
+            captures=capture_sources(_absolute(capture)),
+            inductor=_absolute(inductor),
+            beside=Beside(tuple(map(Path, _absolute(logs))), offset),
             force=force,
+            wait=wait,
+            progress=progress or Silent(),
+            failed=failed or (lambda _failure: None),
         )
-        return _into_dataset(sources, str(database), asked)
+        return _into_dataset(sources, str(database), asked, jobs, cluster)
+    if cluster is not None or wait:
+        raise WrongUse("--cluster and --wait are for datasets: name one that ends in a slash, -o job/")
     reasons: list[str] = []
 
     def judge(connection: duckdb.DuckDBPyConnection) -> None:
@@ -97,9 +110,29 @@ def _is_of_dataset(target: str | Path) -> bool:
     return str(target).endswith("/") or is_address(target) or is_dataset(target)
 
 
-def _into_dataset(sources: Paths, target: str, asked: Asked) -> IngestResult:
+def _into_dataset(sources: Paths, target: str, asked: Asked, jobs: int, cluster: str | None) -> IngestResult:
     check_step_range(asked.choice.step_range)
-    found = find_sources(paths_of(sources))
+    found = find_sources(_absolute(sources))
     check_offset(asked.beside, found)
-    with ProcessPoolExecutor(min(asked.jobs, len(found)), Held()) as executor:
-        return ingest_dataset(found, Place(target), asked, executor, lambda _task, _outcome: None)
+    place = Place(target)
+    with _workers(place, min(jobs, len(found)), cluster) as workers:
+        return ingest_dataset(found, place, asked, workers)
+
+
+def _workers(place: Place, jobs: int, address: str | None) -> AbstractContextManager[Workers]:
+    if place.is_of_process:
+        if jobs > 1 or address is not None:
+            raise WrongUse(
+                f"{place.name}: only the process that writes it sees it, no other would: use one job, or a folder"
+            )
+        return Here()
+    if address is None:
+        return Processes(jobs)
+    from traceq.dataset.cluster import cluster
+
+    return cluster(address)
+
+
+def _absolute(paths: Paths) -> tuple[str, ...]:
+    """The paths as processes in other folders know them."""
+    return tuple(os.path.abspath(each) for each in paths_of(paths))  # noqa: PTH100 - Path.absolute keeps ..

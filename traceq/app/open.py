@@ -18,6 +18,7 @@ from traceq.app.source import Reading, database_of, is_trace
 from traceq.database import user_sql
 from traceq.database.connect import connect, one_line
 from traceq.dataset.manifest import is_dataset
+from traceq.dataset.place import is_address
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError
@@ -43,10 +44,10 @@ class Traces:
         cache: bool = True,
         **steps: Unpack[StepOptions],
     ) -> None:
-        self.path = Path(path)
+        self.path: str | Path = str(path) if is_address(path) else Path(path)
         self._stack = ExitStack()
         with ExitStack() as stack:
-            database = self.path
+            database = Path(path)
             if is_trace(path) or is_dataset(path):
                 database = stack.enter_context(
                     database_of(path, judged=True, memory_limit=memory_limit, cache=cache, **steps)

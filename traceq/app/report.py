@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
@@ -13,16 +13,18 @@ import duckdb
 
 from traceq.app import frames, notebook
 from traceq.app.chosen import chosen_traces
-from traceq.app.source import Reading, Source, is_trace, opened
+from traceq.app.source import Reading, Source, is_trace, looked_at
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
+from traceq.dataset.look import Look
+from traceq.dataset.manifest import is_dataset
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
-from traceq.diagnosis.judge import Judged
+from traceq.diagnosis.judge import Judged, not_asked
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
@@ -179,10 +181,14 @@ def report(
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):
         raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE -o DB.")
+    if store and is_dataset(source):
+        raise WrongUse(
+            f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
+        )
     chosen = user_rules.rules([Path(each) for each in rules])
-    with opened(source, "reported", **reading) as connection:
+    with looked_at(source, traces, rank, **reading) as (connection, looked):
         wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
-        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted)
+        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
             save(connection, judgements, goal, chosen)
@@ -201,18 +207,29 @@ def report_of(
     *,
     drawn: bool,
     traces: Sequence[int] | None = None,
+    looked: Look | None = None,
 ) -> tuple[Report, list[Judged]]:
     """The report on these traces of an open database, on all without, and the judgements that it shows.
 
-    Of a job of many ranks only those that stand for the others are judged, unless they are named.
+    Of a job of many ranks only those that stand for the others are judged, unless they are named; of a dataset, of which the
+    database holds what was `looked` at, only they are reported.
     """
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")
     if goal not in get_args(Goal):
         raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
 
+    if looked is not None and traces is None:
+        traces = [each.trace_id for each in looked.pieces]
+    jobs = None if looked is None else looked.jobs
+
     def work() -> tuple[Report, list[Judged]]:
-        judged = [(subject, cache(judge)) for subject, judge in cached_or_judged(connection, goal, rules, traces)]
-        return build_judged(connection, top, judged, drawn=drawn), [judge() for _, judge in judged]
+        found = cached_or_judged(connection, goal, rules, traces)
+        spared = () if looked is None else looked.spared
+        judged = [
+            (each, partial(not_asked, each.trace_id) if each.trace_id in spared else cache(judge))
+            for each, judge in found
+        ]
+        return build_judged(connection, top, judged, drawn=drawn, jobs=jobs), [judge() for _, judge in judged]
 
     return interruptible(connection, work)

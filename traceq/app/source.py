@@ -25,6 +25,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.look import Look, create_copy, look
 from traceq.dataset.manifest import is_dataset, read_manifest
 from traceq.dataset.place import Place, is_address
 from traceq.errors import StoreError, WrongUse
@@ -67,6 +68,14 @@ def is_trace(source: Source) -> bool:
     return not is_database(path) if path.exists() else glob.has_magic(str(source))
 
 
+def check_is_trace(source: Source) -> None:
+    """Raise WrongUse for what was made of traces."""
+    if is_dataset(source):
+        raise WrongUse(f"{source} is a dataset: name the trace that it was made from.")
+    if not is_trace(source) and Path(source).exists():
+        raise WrongUse(f"{source} is a trace database: name the trace that it was made from.")
+
+
 @contextmanager
 def opened(
     source: Source, done: str, complete: Complete | None = None, **reading: Unpack[Reading]
@@ -87,7 +96,32 @@ def opened(
             _spare_traces(connection, database, writes)
             yield connection
         except duckdb.Error as error:
-            raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; ingest the traces again") from error
+            way_out = f"traceq dataset verify {source} says why" if is_dataset(source) else "ingest the traces again"
+            raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; {way_out}") from error
+
+
+@contextmanager
+def looked_at(
+    source: Source, traces: Sequence[int], rank: int | None, **reading: Unpack[Reading]
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Look | None]]:
+    """The database `source` to report on, as `opened` gives it; of a dataset, where that is enough, only what is looked at.
+
+    None where all of the source is there.
+    """
+    found = None
+    if is_dataset(source):
+        place = Place(str(source))
+        manifest = read_manifest(place)
+        found = look(place, manifest, traces, rank, reading.get("memory_limit"))
+    if found is None:
+        with opened(source, "reported", **reading) as connection:
+            yield connection, None
+        return
+    _refuse_options(reading)
+    with temporary_folder() as folder:
+        create_copy(folder / "looked.duckdb", place, manifest, found.pieces)
+        with opened(folder / "looked.duckdb", "reported", **reading) as connection:
+            yield connection, found
 
 
 @contextmanager
@@ -106,21 +140,21 @@ def database_of(
 def _database(source: Source, complete: Complete | None, reading: Reading, *, judged: bool = False) -> Iterator[Path]:
     is_stored = is_dataset(source)
     if is_stored or (not is_trace(source) and Path(source).exists()):
-        if any(step_options(reading).values()):
-            raise WrongUse(
-                "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
-                " with traceq ingest --force and --step-range, --steps-per or --window."
-            )
-        if reading.get("capture") or reading.get("inductor"):
-            raise WrongUse(
-                "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
-            )
+        _refuse_options(reading)
         if is_stored:
             with temporary_folder() as folder:
                 place = Place(str(source))
                 manifest = read_manifest(place)
-                create_catalogue(folder / "catalogue.duckdb", place, manifest, manifest.pieces)
-                yield folder / "catalogue.duckdb"
+                if not manifest.generation:
+                    raise StoreError(f"{source}: no dataset there; make one with: traceq ingest SOURCE -o {source}")
+                catalogue = folder / "catalogue.duckdb"
+                create_catalogue(catalogue, place, manifest, manifest.pieces)
+                if complete is not None:
+                    with closing(
+                        connect(catalogue, read_only=False, memory_limit=reading.get("memory_limit"))
+                    ) as connection:
+                        complete(connection)
+                yield catalogue
         else:
             yield Path(source)
         return
@@ -137,6 +171,19 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
             with closing(connect(temporary, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
                 complete(connection)
         yield temporary
+
+
+def _refuse_options(reading: Reading) -> None:
+    """Refuse what is said about traces that are ingested: a database is fixed."""
+    if any(step_options(reading).values()):
+        raise WrongUse(
+            "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
+            " with traceq ingest --force and --step-range, --steps-per or --window."
+        )
+    if reading.get("capture") or reading.get("inductor"):
+        raise WrongUse(
+            "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
+        )
 
 
 def _cached(source: Source, reading: Reading) -> Path | None:

@@ -12,7 +12,7 @@ from typing import Unpack
 import duckdb
 
 from traceq.analysis.steps.choice import read_window
-from traceq.app.source import Reading, check_writes, is_trace, opened
+from traceq.app.source import Reading, check_is_trace, check_writes, opened
 from traceq.common.files import packed_write
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import run
@@ -97,8 +97,7 @@ def read_steps(text: str) -> tuple[int, int]:
 
 
 def _chosen(source: str | Path, ranks: Sequence[int], reading: Reading) -> list[TraceSource]:
-    if not is_trace(source) and Path(source).exists():
-        raise WrongUse(f"{source} is a trace database: name the trace that it was made from.")
+    check_is_trace(source)
     found = find_sources([source])
     if not ranks:
         return found

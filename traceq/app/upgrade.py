@@ -10,6 +10,9 @@ from traceq.analysis.job.job import fill_jobs
 from traceq.app.judge import fill_judgements
 from traceq.database.connect import SCHEMA_VERSION, connect
 from traceq.database.migrate import upgrade as migrate
+from traceq.dataset.manifest import is_dataset, read_manifest
+from traceq.dataset.place import Place
+from traceq.errors import WrongUse
 
 
 class Upgraded(NamedTuple):
@@ -26,8 +29,13 @@ def upgrade(database: Path, output: Path | None = None, memory_limit: int | None
     """Bring `database` to the schema of this version, or write it so to the new file `output`.
 
     Readers see the old database or the new one. Raises StoreError when a file cannot be read or written, SchemaMismatch
-    when there is no way from its version to this one.
+    when there is no way from its version to this one, as for all datasets.
     """
+    if is_dataset(database):
+        if output is not None:
+            raise WrongUse(f"{database} is a dataset: -o is for a trace database.")
+        read_manifest(Place(str(database)))  # there is no way from another version to this one, which it says
+        return Upgraded(database, SCHEMA_VERSION, SCHEMA_VERSION, is_changed=False, not_judged=None)
     before = migrate(database, output, memory_limit)
     is_changed = before != SCHEMA_VERSION or output is not None
     target = output or database

@@ -20,6 +20,8 @@ class Commands(LazyGroup):
     default = "report"
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
         "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
+        "dataset": ("traceq.cli.dataset", "Look after a dataset: list, drop, compact, verify."),
+        "convert": ("traceq.cli.convert", "Make a dataset of a database, or a database of a dataset."),
         "report": ("traceq.cli.report", "Report where the time of each step went."),
         "compare": ("traceq.cli.compare", "Say what changed from one run to another."),
         "noise": ("traceq.cli.noise", "Say what runs of one program differ by."),

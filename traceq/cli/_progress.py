@@ -6,7 +6,7 @@ import rich.progress as bars
 from rich.console import Console
 from rich.text import Text
 
-from traceq.common.units import size
+from traceq.common.units import size, some
 from traceq.diagnosis.rules.registry import RULES
 
 # Parts of the whole, measured on two large traces: reading, analyses, rules.
@@ -67,6 +67,10 @@ class Bar:
     def judge(self) -> None:
         """Say that the rules are run now."""
         self._show("judging", 1 - _RULES, f"{len(RULES)} rules")
+
+    def pieces(self, made: int, total: int, read_bytes: int) -> None:
+        """So many ranks are done."""
+        self._show("reading", min(1.0, read_bytes / self._total), f"{made:,} of {some(total, 'rank')}")
 
     def finish(self) -> None:
         """Take the bar away."""

@@ -58,10 +58,12 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
     is_json = format_ == "json" or (format_ is None and output is not None and output.suffix.lower() == ".json")
     write(view.to_json() if is_json else view.to_text(), output)
     if view.broken:
-        raise BrokenIdentity(
-            f"{source}: numbers that must agree do not: {', '.join(view.broken)}; ingest the traces again, and if that does"
-            " not help report it: it is a fault of traceq"
+        way_out = (
+            f"the trace is damaged: {', '.join(view.damage)}; do not trust what depends on these numbers, record it again"
+            if view.damage
+            else "ingest the traces again, and if that does not help report it: it is a fault of traceq"
         )
+        raise BrokenIdentity(f"{source}: numbers that must agree do not: {', '.join(view.broken)}; {way_out}")
 
 
 def _source(names: Sequence[str]) -> str:

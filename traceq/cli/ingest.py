@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import bar, capture_option, inductor_option, memory_option, note, step_options
+from traceq.cli._options import Parsed, bar, capture_option, inductor_option, memory_option, note, step_options
 from traceq.common.text import printable
-from traceq.common.units import some
+from traceq.common.units import parsed_duration, some
 
 if TYPE_CHECKING:
-    from traceq.loading.ingest import IngestResult
+    from traceq.loading.ingest import Failure, IngestResult
 
 
 @click.command(short_help="Read trace files into a trace database.")
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     "--output",
     "database",
     metavar="DB",
-    help="Database to make or add to. [default: SOURCE's name, .duckdb, here]",
+    help="Database to make or add to; with a slash at the end, or an address, a dataset. [default: SOURCE's name, .duckdb, here]",
 )
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
@@ -41,11 +42,23 @@ if TYPE_CHECKING:
     help="Add to the times of these logs. [default: found out, or said why not]",
 )
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Let workers of this scheduler of dask.distributed read: tcp://host:8786, or a scheduler file; for datasets only.",
+)
+@click.option(
+    "--wait",
+    type=Parsed("time", parsed_duration),
+    metavar="TIME",
+    default=0,
+    help="Wait so long, e.g. 10min, for another one that writes the dataset. [default: not at all]",
+)
 @step_options
 @capture_option
 @inductor_option
 @memory_option
-def ingest(*, jobs: int | None, **options: Any) -> None:
+def ingest(*, jobs: int | None, wait: int, **options: Any) -> None:
     """Read trace files into a trace database.
 
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
@@ -55,20 +68,31 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
     (docs/monitors.md). An ingest that fails or is interrupted leaves the database as it was. Finally the rules run;
     reports read their findings from the table finding.
 
+    A dataset (docs/scale.md) takes the traces that can be read. The others are named on stderr, and the exit status
+    is 1; what was interrupted goes on where it was when it is run again.
+
     \b
     Examples:
       traceq ingest profile.sqlite
       traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
       traceq ingest decode.json.gz --capture graph_capture.json.gz
       traceq ingest profile.sqlite --with gpu.csv --with iostat.json
+      traceq ingest traces/ -o job/ --cluster tcp://head:8786
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.ingest import ingest
     from traceq.common.process import usable_cpus
 
-    result = ingest(jobs=jobs or usable_cpus(), progress=bar(), **options)
+    result = ingest(jobs=jobs or usable_cpus(), progress=bar(), wait=wait / 1e9, failed=_tell, **options)
     click.echo(summary(result))
     if (options["capture"] or options["inductor"]) and result.skipped:
         note("what was there already knows nothing of --capture and --inductor: --force reads it again.")
+    if result.failures:
+        click.get_current_context().exit(1)
+
+
+def _tell(failure: Failure) -> None:
+    # click.echo would write past the bar, which is drawn over it then
+    sys.stderr.write(f"traceq: failed: {printable(failure.reason)}\n")
 
 
 def summary(result: IngestResult) -> str:
@@ -76,14 +100,19 @@ def summary(result: IngestResult) -> str:
     if result.not_judged is not None:
         click.echo(f"traceq: note: every report will run the rules again: {result.not_judged}", err=True)
     new, skipped = result.ingested, len(result.skipped)
-    if not new:
+    if not new and not result.failures:
         return printable(f"{result.database}: already there, nothing to do")
-    parts = [
-        some(len(new), "trace"),
-        some(sum(each.gpu_slices for each in new), "GPU slice"),
-        some(sum(each.cpu_slices for each in new), "host slice"),
-        some(sum(each.notes for each in new), "note"),
-    ]
+    parts = [some(len(new), "trace")]
+    if new:
+        parts += [
+            some(sum(each.gpu_slices for each in new), "GPU slice"),
+            some(sum(each.cpu_slices for each in new), "host slice"),
+            some(sum(each.notes for each in new), "note"),
+        ]
+    if result.resumed:
+        parts.append(f"{result.resumed:,} of them read by an earlier ingest")
     if skipped:
         parts.append(f"{skipped:,} already there")
+    if result.failures:
+        parts.append(f"{len(result.failures):,} failed")
     return printable(f"{result.database}: {', '.join(parts)}")

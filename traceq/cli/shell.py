@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,10 +27,10 @@ A statement ends with a semicolon and may take several lines.
 
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
-@click.argument("database", metavar="SOURCE_OR_DB", type=click.Path(path_type=Path))
+@click.argument("database", metavar="SOURCE_OR_DB")
 @reading_options
 @click.pass_context
-def shell(context: click.Context, /, *, database: Path, **options: Any) -> None:
+def shell(context: click.Context, /, *, database: str, **options: Any) -> None:
     """Ask a trace database in SQL, interactively.
 
     With history, highlighting and completion of tables, columns and keywords; type .help for its commands.
@@ -49,7 +48,7 @@ def shell(context: click.Context, /, *, database: Path, **options: Any) -> None:
         session = Session(connection)
         if sys.stdin.isatty() and sys.stdout.isatty():
             prompt = line_editor(connection)
-            click.echo(f"{printable(str(database))}: type .help for help, .quit to leave")
+            click.echo(f"{printable(database)}: type .help for help, .quit to leave")
             with ending.raising():
                 session.interact(prompt)
         else:

@@ -25,7 +25,7 @@ FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet"
 
 
 @click.command(short_help="Ask a trace database in SQL.")
-@click.argument("database", metavar="SOURCE_OR_DB", type=click.Path(path_type=Path))
+@click.argument("database", metavar="SOURCE_OR_DB")
 @click.argument("query", required=False)
 @click.option("--of", "finding", metavar="F1", help="Run the query of a finding: its number, its id or its rule.")
 @format_option(FORMATS, "text")
@@ -33,7 +33,7 @@ FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet"
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")
 @reading_options
 def sql(
-    database: Path,
+    database: str,
     query: str | None,
     finding: str | None,
     vertical: bool,
@@ -57,7 +57,7 @@ def sql(
     """  # noqa: D301 - click wants the backspace itself
     if format_ == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("Parquet is binary: name a file with -o, or pipe the output.")
-    if output is not None and output.resolve() == database.resolve():
+    if output is not None and output.resolve() == Path(database).resolve():
         raise click.UsageError("-o names the database itself: name another file.")
     if (query is None) == (finding is None):
         raise click.UsageError("Give a query, or --of F1 for the query of a finding.")

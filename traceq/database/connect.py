@@ -34,6 +34,9 @@ FAILURES = (
     OSError,
 )
 
+# A share of nothing is not known: NULL, where floating point has NaN, which JSON has not, and where DuckDB would fail.
+SHARES_OF_NOTHING = "set ieee_floating_point_ops = false; set error_on_division_by_zero = false"
+
 _MAGIC_AT = 8
 _MAGIC = b"DUCK"
 
@@ -101,6 +104,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, path: Path, memory: int) -> No
     Set, not given to connect(): all connections of a process to one file must be opened with the same configuration.
     """
     connection.execute("set memory_limit = ?", [f"{max(memory, _LEAST_OF_QUERIES)}B"])
+    connection.execute(SHARES_OF_NOTHING)
     connection.execute("set threads = ?", [threads_for(memory)])
     spill = str(_spill_folder(path))
     ending.until_the_end(spill)
@@ -161,7 +165,9 @@ def connect(
         check_schema(connection, path, older=older)
         if not older:
             _check_complete(connection, path)
-        _plan(connection, path)
+        # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
+        if not _places(path):
+            _plan(connection, path)
     except Exception:
         connection.close()
         raise
@@ -169,9 +175,10 @@ def connect(
 
 
 def trust(path: Path, places: Sequence[tuple[str, str]], *, writes: Path | None = None) -> None:
-    """Let queries of the database `path`, which this process has just made, read files in these places (protocol and folder).
+    """Let queries of the database `path`, which this process has just made, read files in these places: address and folder.
 
-    Nothing in a database says that itself: it may be a stranger's. `writes` is a folder that may be written.
+    Files of this machine have no address. Nothing in a database says what it may read: it may be a stranger's. `writes` is a
+    folder that may be written.
     """
     _trusted[_key(path)] = (tuple(places), writes)
 
@@ -186,10 +193,10 @@ def _key(path: Path) -> str:
 def _close_off(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Let queries, views and macros read nothing but the database, and what it is trusted with."""
     places, writes = _trusted.get(_key(path), ((), None))
-    for protocol in {protocol for protocol, _ in places if protocol}:
-        import fsspec
+    for address in {address for address, _ in places if address}:
+        from traceq.database.remote import read_through
 
-        connection.register_filesystem(fsspec.filesystem(protocol))
+        read_through(connection, address)
     (is_open,) = connection.execute("select current_setting('enable_external_access')").fetchall()[0]
     if not is_open:  # another connection of this process has closed the database off
         return
@@ -197,6 +204,17 @@ def _close_off(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     if folders:
         connection.execute("set allowed_directories = ?", [folders])
     connection.execute("set enable_external_access = false")
+
+
+def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether tables of its database are views of files: then DuckDB lets queries write the folder that they may read."""
+    query = "select path from duckdb_databases() where database_name = current_database()"
+    return any(path is not None and bool(_places(Path(path))) for (path,) in connection.execute(query).fetchall())
+
+
+def _places(path: Path) -> tuple[tuple[str, str], ...]:
+    """Address and folder of the files that the database may read, the address empty for files of this machine."""
+    return _trusted.get(_key(path), ((), None))[0]
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -301,4 +319,11 @@ _HINT = re.compile(
 
 def one_line(error: BaseException) -> str:
     """The text of an error with every run of white space made one blank, without DuckDB's advice."""
-    return _HINT.split(" ".join(str(error).split()))[0].rstrip(" .!")
+    return _HINT.split(" ".join(said(str(error)).split()))[0].rstrip(" .!")
+
+
+def said(text: str) -> str:
+    """What DuckDB says; of an error within a file system of Python it shows how that came about."""
+    if not text.startswith("Traceback "):
+        return text
+    return re.sub(r"^[\w.]+: ", "", text.rstrip().rpartition("\n")[2])

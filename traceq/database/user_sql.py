@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
 import duckdb
 
+from traceq.database.connect import is_of_files, said
+from traceq.database.query import without_end
 from traceq.errors import QueryError
 
 Parameters = Sequence[object] | Mapping[str, object]
@@ -25,12 +27,40 @@ _SIGNALS_SEEN_EVERY = 0.1  # seconds
 
 _EMPTY = "the query is empty; write one, e.g.: select * from trace"
 
+# Statements that show something, also explained or (pivot) made of several; whatever else these two may hold is refused.
+_MAY_READ = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.MULTI}
+_READING = re.compile(
+    r"\s*(?:explain\s+(?:analyze\s+)?(?:\([^)]*\)\s*)?)?"
+    r"[(\s]*(?:select|from|with|values|table|desc|describe|show|summarize|pivot|unpivot)\b",
+    re.IGNORECASE,
+)
+# Statements that change nothing outside the database, which is read-only but for temporary tables.
+_INSIDE = {
+    duckdb.StatementType.SELECT,
+    duckdb.StatementType.SET,
+    duckdb.StatementType.VARIABLE_SET,
+    duckdb.StatementType.PRAGMA,
+    duckdb.StatementType.CREATE,
+    duckdb.StatementType.CREATE_FUNC,
+    duckdb.StatementType.INSERT,
+    duckdb.StatementType.UPDATE,
+    duckdb.StatementType.DELETE,
+    duckdb.StatementType.MERGE_INTO,
+    duckdb.StatementType.DROP,
+    duckdb.StatementType.ALTER,
+    duckdb.StatementType.TRANSACTION,
+    duckdb.StatementType.ANALYZE,
+}
+
 # What to say beside DuckDB's message, by a part of it.
 _WAYS_OUT = {
     "attached in read-only mode": "the database is opened read-only: use select",
     "disabled by configuration": "a query reads its database and nothing else: write results with -o",
     "disabled through configuration": "a query reads its database and nothing else",
     "configuration has been locked": "settings are fixed here",
+    "No magic bytes": "the file is damaged: `traceq dataset verify` says what else is",
+    "No files found that match": "what was there is dropped, or lost: open the dataset again",
+    "Cannot open file": "what was there is dropped, or lost: open the dataset again",
     "Table with name": "`traceq tables` lists what there is",
 }
 
@@ -43,13 +73,24 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
     """
     with one_line_errors(text):
         found = statements(text)
-        connection.extract_statements(text)
+        parsed = connection.extract_statements(text)
+        if is_of_files(connection):
+            check_reads(parsed)
     if not found:
         raise QueryError(_EMPTY)
     *before, last = found
     for each in before:
         _relation(connection, each, None)
     return _relation(connection, last, params)
+
+
+def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
+    """Raise QueryError for a statement that writes files: DuckDB lets those write a folder that may read it."""
+    for each in parsed:
+        if each.type in _MAY_READ and _READING.match(without_end(each.query)):
+            continue
+        if each.type not in _INSIDE:
+            raise QueryError("a query reads its dataset and nothing else: write results with -o")
 
 
 def statements(text: str) -> list[str]:
@@ -92,7 +133,7 @@ def one_line_errors(text: str | None = None) -> Iterator[None]:
 def query_error(error: Exception, text: str | None = None) -> QueryError:
     """What DuckDB says in `error`, in one line, with line and column in `text` when that is given."""
     details = _details(str(error))
-    message = " ".join(details["exception_message"].split()).rstrip("!.")
+    message = " ".join(said(details["exception_message"]).split()).rstrip("!.")
     way_out = next((f"; {hint}" for part, hint in _WAYS_OUT.items() if part in message), "")
     position = details.get("position") if text is not None else None
     where = _line_and_column(text, int(position)) if text is not None and position else ""

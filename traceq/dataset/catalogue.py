@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
 
 from traceq.database.connect import trust
 from traceq.database.empty import create_database
+from traceq.database.remote import read_through
 from traceq.database.tables import tables_of_traces
 from traceq.dataset.manifest import Manifest, Piece
 from traceq.dataset.place import Place
+from traceq.errors import StoreError
 
 # What the cross-rank stage makes of all ranks of a window, with the tables of jobs.
 JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "straggler")
@@ -26,12 +28,28 @@ def create_catalogue(
     Its queries may write files into the folder `writes`.
     """
     create_database(path)
-    with closing(duckdb.connect(str(path))) as connection:
+    with of_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
-        for table, files in _files(place, manifest, pieces, tables_of_traces(connection)).items():
+        name = "" if place.is_local else place.name
+        found = _files(place, manifest, pieces, tables_of_traces(connection))
+        if name:
+            read_through(connection, name, [files[0] for files in found.values()])
+        for table, files in found.items():
             _view(connection, table, files)
+        _refuse_findings(connection, place)
         connection.commit()
-    trust(path, [("" if place.is_local else place.protocol, place.address())], writes=writes)
+    trust(path, [(name, place.address())], writes=writes)
+
+
+@contextmanager
+def of_damage(place: Place) -> Iterator[None]:
+    """What DuckDB says of files that are not there or damaged, as a StoreError with the way out."""
+    try:
+        yield
+    except duckdb.Error as error:
+        # without the excerpt of a query that nobody typed
+        reason = str(error).partition("\n")[0]
+        raise StoreError(f"{place.name}: {reason}; traceq dataset verify says what is damaged") from error
 
 
 def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]) -> Mapping[str, list[str]]:
@@ -64,6 +82,29 @@ def _view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -
     for name, _, _, said in columns:
         if said:
             connection.execute(f'comment on column {table}."{name}" is {_text(said)}')
+
+
+def _refuse_findings(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Let the view finding say that nobody has asked the rules, as long as it is so: empty it would look like good news."""
+    columns = connection.execute(
+        "select column_name, data_type, comment from duckdb_columns() where table_name = 'finding' order by column_index"
+    ).fetchall()
+    (made, comment) = connection.execute(
+        "select sql, comment from duckdb_views() where view_name = 'finding'"
+    ).fetchall()[0]
+    why = (
+        f"a dataset keeps no findings: traceq report {place.name} tells them,"
+        f" traceq export {place.name} --table finding -o finding.csv writes them"
+    )
+    refused = ", ".join(f'error(why)::{kind} as "{name}"' for name, kind, _ in columns)
+    connection.execute(
+        f"create or replace view finding as with found as ({made.partition(' AS ')[2].rstrip().rstrip(';')}) from found"
+        f" union all select {refused} from (values ({_text(why)})) as v (why)"
+        " where case when (select count(*) from judgement) = 0 then error(why) else false end"
+    )
+    connection.execute(f"comment on view finding is {_text(comment)}")
+    for name, _, said in columns:
+        connection.execute(f'comment on column finding."{name}" is {_text(said)}')
 
 
 def _text(value: str | None) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,18 @@ import msgspec
 from traceq.analysis.steps.choice import Choice
 from traceq.common.code_hash import code_hash
 from traceq.common.process import usable_cpus
-from traceq.database.connect import memory_for
 from traceq.dataset.jobs import fill_window
 from traceq.dataset.lock import writing
 from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manifest
-from traceq.dataset.piece import Made, PieceTask, read_piece
+from traceq.dataset.piece import Made, PieceTask, made_before
 from traceq.dataset.place import Place, folder_of
-from traceq.dataset.runner import Told, run_all
+from traceq.dataset.runner import Workers, run_all
 from traceq.dataset.windows import placed
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.ingest import Failure, IngestedTrace, IngestResult
 from traceq.loading.monitors import Beside
+from traceq.loading.progress import Progress, Silent
 from traceq.loading.sources import Source, content_hash
 
 # Pieces that are made, until it is known in which window they are.
@@ -34,50 +34,74 @@ STAGING = ".pieces"
 # The rooms that what is in a piece depends on.
 _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 
-# Of a process that makes a piece, bytes.
-_LEAST_MEMORY = 128 << 20
-
 
 @dataclass(frozen=True)
 class Asked:
-    """What an ingest into a dataset is asked for, beside its sources."""
+    """What an ingest into a dataset is asked for, beside its sources.
+
+    `wait` is for how many seconds another writer may have its turn; `failed` is told of each trace that cannot be added.
+    """
 
     run: str | None
-    jobs: int
     memory_limit: int | None
     choice: Choice
     captures: tuple[Source, ...]
     inductor: tuple[str | Path, ...]
     beside: Beside
     force: bool
+    wait: float = 0
+    progress: Progress = field(default_factory=Silent)
+    failed: Callable[[Failure], None] = lambda _failure: None
 
 
-def ingest_dataset(
-    sources: Sequence[Source], place: Place, asked: Asked, executor: Executor, told: Told
-) -> IngestResult:
+def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, workers: Workers) -> IngestResult:
     """Add the traces to the dataset, which is made where there is none; raises StoreError when another one writes it.
 
-    Pieces that were made count even when others fail; `told` hears of each.
+    Pieces that were made count even when others fail.
     """
-    with writing(place) as check:
+    with writing(place, asked.wait) as check:
         known = read_manifest(place)
         new, skipped, replaced = _split(sources, known, force=asked.force)
-        tasks = _tasks(new, known, place, asked)
-        done = {task.folder: made for task in tasks if (made := _made_before(place, task)) is not None}
+        tasks = _tasks(new, known, place, asked, workers)
+        before = place.at_once(made_before, tasks)
+        done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}
         missing = [task for task in tasks if task.folder not in done]
-        failures = []
-        for task, outcome in run_all(missing, executor, told):
-            if isinstance(outcome, Failure):
-                failures.append(outcome)
-            else:
-                done[task.folder] = outcome
+        failures = _make(missing, done, asked, workers)
+        for name in place.names(STAGING):
+            if "." in name:  # what workers that died have left
+                place.remove(STAGING, name)
         finished = [task for task in tasks if task.folder in done]
         if not finished:
             return IngestResult(place.name, (), tuple(skipped), failures=tuple(failures))
         _add(place, known, finished, done, replaced, asked.memory_limit, check)
+        if not place.names(STAGING):
+            place.remove(STAGING)
     ingested = tuple(_told(task, done[task.folder]) for task in finished)
     resumed = len(tasks) - len(missing)
     return IngestResult(place.name, ingested, tuple(skipped), failures=tuple(failures), resumed=resumed)
+
+
+def _make(tasks: Sequence[PieceTask], done: dict[str, Made], asked: Asked, workers: Workers) -> list[Failure]:
+    """Make the pieces, which go into `done` by their folders; what could not be made."""
+    if not tasks:
+        return []
+    workers.prepare(tasks)
+    sizes = {task.folder: task.build.source.size for task in tasks}
+    failures: list[Failure] = []
+    ended = 0
+    asked.progress.start(sum(sizes.values()))
+    try:
+        for number, (task, outcome) in enumerate(run_all(tasks, workers), 1):
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+                asked.failed(outcome)
+            else:
+                done[task.folder] = outcome
+            ended += sizes[task.folder]
+            asked.progress.pieces(number, len(tasks), ended)
+    finally:
+        asked.progress.finish()
+    return failures
 
 
 def _told(task: PieceTask, made: Made) -> IngestedTrace:
@@ -92,8 +116,9 @@ def _split(
     there = {piece.sha256: piece.trace_id for piece in known.pieces}
     new: dict[str, Source] = {}
     skipped = []
-    for source in sources:
-        hashed, sha256 = source.hashed()
+    with ThreadPoolExecutor(usable_cpus()) as threads:
+        hashes = threads.map(Source.hashed, sources)
+    for source, (hashed, sha256) in zip(sources, hashes, strict=True):
         if sha256 in new or (sha256 in there and not force):
             skipped.append(source.path)
         else:
@@ -101,11 +126,12 @@ def _split(
     return new, skipped, {there[each] for each in new if each in there}
 
 
-def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked) -> list[PieceTask]:
+def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, workers: Workers) -> list[PieceTask]:
     there = {piece.sha256: piece.trace_id for piece in known.pieces}
     next_id = max(there.values(), default=0) + 1
-    at_once = max(1, min(asked.jobs, len(new)))
+    threads, memory = workers.share(len(new), asked.memory_limit)
     key = _key(asked)
+    where = Place(place.path()) if place.is_local else place  # workers may be in another folder
     tasks = []
     for sha256, source in new.items():
         trace_id = there.get(sha256)
@@ -120,14 +146,14 @@ def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked) 
             sha256=sha256,
             choice=asked.choice,
             jobs=1,
-            threads=max(1, usable_cpus() // at_once),
-            memory=max(_LEAST_MEMORY, memory_for(asked.memory_limit) // at_once),
+            threads=threads,
+            memory=memory,
             captures=asked.captures,
             inductor=inductor_files(asked.inductor, source.path),
             is_inductor_given=bool(asked.inductor),
             beside=asked.beside,
         )
-        tasks.append(PieceTask(built, place, f"{STAGING}/{sha256[:32]}", key))
+        tasks.append(PieceTask(built, where, f"{STAGING}/{sha256[:32]}", key))
     return tasks
 
 
@@ -147,17 +173,6 @@ def _key(asked: Asked) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _made_before(place: Place, task: PieceTask) -> Made | None:
-    """The piece that an ingest before this one made of the same file in the same way, and could not add."""
-    made = read_piece(place, task.folder)
-    same = made is not None and (made.asked, made.trace_id, made.run) == (
-        task.asked,
-        task.build.trace_id,
-        task.build.run,
-    )
-    return made if same else None
-
-
 def _add(
     place: Place,
     known: Manifest,
@@ -172,8 +187,9 @@ def _add(
     made = [done[task.folder] for task in tasks]
     shapes = list(known.shapes)
     added = []
+    there = {(piece.run, piece.window, piece.rank) for piece in known.pieces}
     check()
-    for task, one, (window, rank) in zip(tasks, made, placed(kept, made), strict=True):
+    for one, (window, rank) in zip(made, placed(kept, made), strict=True):
         tables = tuple(sorted(one.tables))
         if tables not in shapes:
             shapes.append(tables)
@@ -188,10 +204,16 @@ def _add(
             size=one.size,
             begin=one.begin,
             end=one.end,
+            # what is replaced stays where it is, for those who read it and until the dataset says otherwise
+            again=known.generation + 1 if (one.run, window, rank) in there else 0,
         )
-        place.remove(piece.folder)
-        place.move(task.folder, piece.folder)
         added.append(piece)
+
+    def put(pair: tuple[PieceTask, Piece]) -> None:
+        place.remove(pair[1].folder)
+        place.move(pair[0].folder, pair[1].folder)
+
+    place.at_once(put, zip(tasks, added, strict=True))
     gone = {(piece.run, piece.window) for piece in known.pieces if piece.trace_id in replaced}
     touched = {(piece.run, piece.window) for piece in added} | gone
     pieces = [*kept, *added]

@@ -3,36 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
+from datetime import UTC, datetime
 
 import msgspec
 
 from traceq.analysis.job.job import fill_jobs
+from traceq.common.child import Held
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect
-from traceq.dataset.catalogue import JOB_TABLES, create_catalogue
+from traceq.dataset.catalogue import JOB_TABLES, create_catalogue, of_damage
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of
 from traceq.dataset.piece import copy_table
 from traceq.dataset.place import Place
+from traceq.dataset.told import NAME as TOLD
+from traceq.dataset.told import tell
+from traceq.errors import StoreError
+
+# The arrays of more ranks are made in a process of its own: this one may have to wait for workers of a cluster for hours.
+_MOST_HERE = 64
 
 
 def fill_window(
     place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window, memory_limit: int | None
 ) -> Window:
     """Write the tables of the window's job into its folder, made of `pieces`; the window with what it holds."""
+    if len(pieces) <= _MOST_HERE:
+        return _filled(place, manifest, pieces, window, memory_limit)
+    with ProcessPoolExecutor(1, Held()) as process:
+        try:
+            return process.submit(_filled, place, manifest, pieces, window, memory_limit).result()
+        except BrokenProcessPool as error:
+            raise StoreError(
+                f"{place.name}: what works out the job of {len(pieces)} ranks was killed, for want of memory?"
+                " Its pieces are kept: ingest again with a lower --memory-limit"
+            ) from error
+
+
+def _filled(
+    place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window, memory_limit: int | None
+) -> Window:
     bare = msgspec.structs.replace(manifest, windows=())
     with temporary_folder() as scratch:
         catalogue, files = scratch / "catalogue.duckdb", scratch / "files"
         files.mkdir()
         create_catalogue(catalogue, place, bare, pieces, writes=files)
-        with closing(connect(catalogue, read_only=False, memory_limit=memory_limit)) as connection:
+        with (
+            of_damage(place),
+            closing(connect(catalogue, read_only=False, memory_limit=memory_limit)) as connection,
+        ):
             fill_jobs(connection)
             tables = []
             for table in JOB_TABLES:
-                connection.execute(f"update {table} set job = $1, time_window = $2", [window.job, window.window])
+                # a table of millions of rows is not written again for the numbers that it has
+                connection.execute(
+                    f"update {table} set job = $1, time_window = $2 where job <> $1 or time_window <> $2",
+                    [window.job, window.window],
+                )
                 if connection.execute(f"from {table} limit 1").fetchall():
                     copy_table(connection, table, files)
                     tables.append(table)
+            # what reports read of all ranks, beside the tables of their job
+            copy_table(connection, "trace", files)
+            (files / TOLD).write_bytes(msgspec.json.encode(tell(connection)))
         place.remove(window.folder)
         place.put(files, window.folder)
-    return msgspec.structs.replace(window, tables=tuple(tables), made_of=digest_of(pieces))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return msgspec.structs.replace(window, tables=tuple(tables), made_of=digest_of(pieces), made_at=now)

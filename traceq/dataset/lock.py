@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import secrets
 import socket
 import threading
@@ -23,6 +24,9 @@ NAME = "writer.json"
 # Seconds: how often a writer says that it is there, and after how long of silence one of another machine is taken for dead.
 _BEAT, _SILENCE = 60.0, 900.0
 
+# Seconds between looks of who waits for its turn.
+_LOOK = 1.0
+
 
 class _Writer(msgspec.Struct):
     token: str
@@ -33,15 +37,15 @@ class _Writer(msgspec.Struct):
 
 
 @contextmanager
-def writing(place: Place) -> Iterator[Callable[[], None]]:
+def writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
     """Be the one who writes the dataset; gives what raises StoreError when somebody else has taken over.
 
-    Raises StoreError when another one writes. One that is dead is taken over from: of this machine at once, of another one
-    that has been silent for a quarter of an hour.
+    Raises StoreError when another one writes, and still does after `wait` seconds. One that is dead is taken over from: of
+    this machine at once, of another one that has been silent for a quarter of an hour.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     mine = _Writer(secrets.token_hex(8), socket.gethostname(), os.getpid(), now, time.time())
-    _take(place, mine)
+    _take(place, mine, time.monotonic() + wait)
     over = threading.Event()
     beats = threading.Thread(target=_beat, args=(place, mine, over), daemon=True)
     beats.start()
@@ -56,18 +60,27 @@ def writing(place: Place) -> Iterator[Callable[[], None]]:
             place.remove(NAME)
 
 
-def _take(place: Place, mine: _Writer) -> None:
-    if _is_taken(place, mine):
-        return
+def token(place: Place) -> str | None:
+    """What tells who writes the dataset from all others; None when nobody does."""
     found = _found(place)
-    if found is not None and not _is_dead(found):
-        who = f"process {found.pid} on {found.host}, since {found.since}"
-        raise StoreError(
-            f"{place.name}: is being written by {who}; wait for it, or remove {NAME} in it if that process is gone"
-        )
-    place.remove(NAME)
-    if not _is_taken(place, mine):
-        raise StoreError(f"{place.name}: somebody else began to write it just now; try again")
+    return None if found is None else found.token
+
+
+def _take(place: Place, mine: _Writer, until: float) -> None:
+    while not _is_taken(place, mine):
+        found = _found(place)
+        if found is None:
+            continue
+        if _is_dead(found):
+            place.remove(NAME)
+        elif time.monotonic() < until:
+            time.sleep(random.uniform(0.5, 1.5) * _LOOK)  # noqa: S311 - so that those who wait do not look all at once
+        else:
+            who = f"process {found.pid} on {found.host}, since {found.since}"
+            raise StoreError(
+                f"{place.name}: is being written by {who}; let this one wait for it with --wait 10min, or remove {NAME} in it if"
+                " that process is gone"
+            )
 
 
 def _is_taken(place: Place, mine: _Writer) -> bool:
@@ -80,6 +93,8 @@ def _is_taken(place: Place, mine: _Writer) -> bool:
 
 
 def _found(place: Place) -> _Writer | None:
+    if place.read(NAME) == b"":
+        time.sleep(_LOOK)  # it was made just now, and is not written yet
     content = read_json(place, NAME)
     try:
         return None if content is None else msgspec.convert(content, _Writer)

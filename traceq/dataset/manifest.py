@@ -18,7 +18,10 @@ VERSION = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970."""
+    """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970.
+
+    `again` is the generation in which it took the place of another one, whose files stay for those who read them; else 0.
+    """
 
     trace_id: int
     run: str
@@ -30,15 +33,17 @@ class Piece(msgspec.Struct, frozen=True):
     size: int
     begin: int | None = None
     end: int | None = None
+    again: int = 0
 
     @property
     def folder(self) -> str:
         """Its folder in the dataset."""
-        return folder_of(self.run, self.window, self.rank)
+        folder = folder_of(self.run, self.window, self.rank)
+        return f"{folder}/{self.again}" if self.again else folder
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A window of a run: where the tables of its job lie, which there are, and the digest of the pieces they are made of."""
+    """A window of a run: where the tables of its job lie, which there are, and of which pieces they were made, and when."""
 
     run: str
     window: int
@@ -46,6 +51,7 @@ class Window(msgspec.Struct, frozen=True):
     folder: str
     tables: tuple[str, ...]
     made_of: str
+    made_at: str = ""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -59,6 +65,10 @@ class Manifest(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...] = ()
     windows: tuple[Window, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not all(0 <= each.shape < len(self.shapes) for each in self.pieces):
+            raise ValueError("a piece is of a shape that is not there")
+
     def tables(self, piece: Piece) -> tuple[str, ...]:
         """The tables of which the piece has rows."""
         return self.shapes[piece.shape]
@@ -69,9 +79,9 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def is_dataset(source: str | Path) -> bool:
-    """Whether it is a folder, or an address, with a dataset in it."""
+    """Whether it is a folder with a dataset in it, or an address, at which nothing else can be."""
     if is_address(source):
-        return Place(str(source)).read(NAME) is not None
+        return bool(Place(str(source)))
     return (Path(source) / NAME).is_file()
 
 
@@ -85,7 +95,10 @@ def read_manifest(place: Place) -> Manifest:
         if versions.traceq_dataset == VERSION and versions.schema == SCHEMA_VERSION:
             return msgspec.json.decode(content, type=Manifest)
     except msgspec.MsgspecError as error:
-        raise StoreError(f"{place.name}: {NAME} is damaged: {error}") from error
+        raise StoreError(
+            f"{place.name}: {NAME} is damaged, or not of traceq: {error}; get it back from a copy, or ingest the traces again,"
+            " into a new dataset"
+        ) from error
     way_out = "upgrade traceq" if _is_newer(versions) else "ingest the traces again, into a new dataset"
     raise SchemaMismatch(
         f"{place.name}: a dataset of version {versions.traceq_dataset} with schema version {versions.schema}, this traceq"

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import resource
+import secrets
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import msgspec
 
-from traceq.common.scratch import temporary_folder
 from traceq.common.version import __version__
 from traceq.database.connect import FAILURES, SCHEMA_VERSION, one_line
 from traceq.database.query import ask
@@ -39,12 +41,14 @@ class PieceTask:
     """What it takes to make a piece: how its database is built (files of it lie where the worker has room), and where it goes.
 
     `asked` is a hash of all that a piece depends on but for the file itself: pieces of an earlier ingest count as done by it.
+    `room` is the folder for temporary files, by default that of the system.
     """
 
     build: Task
     place: Place
     folder: str
     asked: str
+    room: str | None = None
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -76,14 +80,15 @@ class Made(msgspec.Struct, frozen=True):
 def make_piece(task: PieceTask) -> Made:
     """Build the piece of `task` and put it into its folder; only what is known of it comes back. Raises TraceqError."""
     begun, cpu = time.perf_counter(), time.process_time()
-    with temporary_folder() as scratch:
+    with TemporaryDirectory(prefix="traceq-piece-", dir=task.room) as name:
+        scratch = Path(name)
         built = replace(task.build, database=scratch / "piece.duckdb", scratch=scratch)
         files = scratch / "files"
         files.mkdir()
         try:
             build(built, lambda _state: None)
             with closing(duckdb.connect(str(built.database), config={"threads": built.threads})) as connection:
-                facts = _written(connection, files)
+                facts = written(connection, files)
         except FAILURES as error:
             raise StoreError(f"{built.source.path}: {one_line(error)}") from error
         made = Made(
@@ -99,13 +104,41 @@ def make_piece(task: PieceTask) -> Made:
             },
             **facts,
         )
-        task.place.remove(task.folder)  # what a worker that died has left
-        task.place.put(files, task.folder)
-    task.place.write(msgspec.json.format(msgspec.json.encode(made)), task.folder, NAME)
+        _put(task, files, made)
     return made
 
 
-def _written(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
+def _put(task: PieceTask, files: Path, made: Made) -> None:
+    """Write the piece into its folder. One that is taken for dead may do so at the same time as one that is in its place.
+
+    In a folder of this machine one of them wins. In an object store each object is whole, whoever wrote it last.
+    """
+    place, content = task.place, msgspec.json.format(msgspec.json.encode(made))
+    folder = f"{task.folder}.{secrets.token_hex(4)}" if place.is_local else task.folder
+    place.remove(folder)  # what a worker that died has left
+    place.put(files, folder)
+    place.write(content, folder, NAME)
+    if folder == task.folder:
+        return
+    if made_before(task) is not None:
+        place.remove(folder)
+        return
+    place.remove(task.folder)
+    place.move(folder, task.folder)
+
+
+def made_before(task: PieceTask) -> Made | None:
+    """The piece that was made of the same file in the same way before, and was not added."""
+    made = read_piece(task.place, task.folder)
+    same = made is not None and (made.asked, made.trace_id, made.run) == (
+        task.asked,
+        task.build.trace_id,
+        task.build.run,
+    )
+    return made if same else None
+
+
+def written(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
     """Write the tables that have rows to Parquet files; what these say."""
     names = [each for each in tables_of_traces(connection) if each not in OF_JOBS]
     tables = {name: rows for name in names if (rows := _rows(connection, name))}
@@ -136,9 +169,19 @@ def _digest(connection: duckdb.DuckDBPyConnection, tables: dict[str, int]) -> st
     """A hash of the rows of all tables, in whatever order they lie."""
     sums = {}
     for table, rows in tables.items():
-        without = f"exclude ({_OF_INGEST[table]})" if table in _OF_INGEST else ""
-        (found,) = connection.execute(f"select sum(hash(t)) from (select * {without} from {table}) as t").fetchall()
-        sums[table] = [rows, str(found[0])]
+        (found,) = connection.execute(f"select sum(hash(t)) from ({counted(table)}) as t").fetchall()
+        sums[table] = rows, str(found[0])
+    return digest_of_sums(sums)
+
+
+def counted(table: str) -> str:
+    """The query of what counts for the digest of a table: its columns, but for what differs from ingest to ingest."""
+    without = f"exclude ({_OF_INGEST[table]})" if table in _OF_INGEST else ""
+    return f"select * {without} from {table}"
+
+
+def digest_of_sums(sums: Mapping[str, tuple[int, str]]) -> str:
+    """The digest of a piece, of the rows of each table and the sum of their hashes."""
     return hashlib.sha256(json.dumps(sums, sort_keys=True).encode()).hexdigest()
 
 

@@ -5,24 +5,44 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
-import fsspec
+from fsspec.core import has_magic, url_to_fs
 from fsspec.implementations.local import LocalFileSystem
+from fsspec.registry import get_filesystem_class, known_implementations
 
+from traceq.common.secret import masked
+from traceq.database.remote import address_of
 from traceq.errors import StoreError
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 # With a drive letter of Windows a path is no address.
-_ADDRESS = re.compile(r"[A-Za-z][\w+.-]+://")
+_ADDRESS = re.compile(r"([A-Za-z][\w+.-]+)://")
 
 # What Hive writes for a value that is not there.
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
+
+# Where a folder is but the beginning of names: nothing has to make it, and to ask for one costs a request, or makes a bucket.
+_WITHOUT_FOLDERS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory"}
+
+# Packages of traceq's own extras.
+_EXTRAS = {"s3fs": "traceq[s3]"}
+
+# Requests of several files each, that wait at the same time.
+_AT_ONCE = 16
+
+# Written last and removed first: with it a piece is whole.
+_SEAL = "piece.json"
 
 
 def is_address(source: str | Path) -> bool:
@@ -32,19 +52,50 @@ def is_address(source: str | Path) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder by the name that the user gave it. Credentials are found by fsspec in its own ways, and kept nowhere."""
+    """A folder by the name that the user gave it. Credentials are found by fsspec in its own ways, and kept nowhere.
+
+    Raises StoreError for an address that has some in it: it would stand in error messages, logs and lists of processes.
+    """
 
     name: str
+
+    def __post_init__(self) -> None:
+        shown = masked(self.name)
+        if is_address(self.name) and shown != self.name:
+            raise StoreError(
+                f"{shown}: holds credentials or a query; leave them out of addresses: fsspec finds credentials in the"
+                " environment and its configuration (docs/scale.md)"
+            )
+
+    def __reduce__(self) -> tuple[Callable[[str], Place], tuple[str]]:
+        # The file system, which knows the credentials, stays here: each process opens its own.
+        return Place, (self.name,)
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
         if not is_address(self.name):
             return LocalFileSystem(), os.path.abspath(self.name)  # noqa: PTH100 - Path.absolute keeps ..
+        with self._said():
+            self._check_installed()
+            fs, path = url_to_fs(self.name)
+        if not path.strip("/"):
+            raise StoreError(f"{self.name}: names no place; write e.g. s3://bucket/job")
+        return fs, str(path).rstrip("/")
+
+    def _check_installed(self) -> None:
+        """Raise StoreError where fsspec does not know the protocol, or lacks the package for it."""
+        protocol = self.name.partition("://")[0]
         try:
-            fs, path = fsspec.core.url_to_fs(self.name.rstrip("/"))
-        except (ImportError, ValueError) as error:
-            raise StoreError(f"{self.name}: cannot be reached: {error}") from error
-        return fs, str(path)
+            get_filesystem_class(protocol)
+        except ValueError as error:
+            raise StoreError(f"{self.name}: no file system is known for {protocol}://") from error
+        except ImportError as error:
+            package = known_implementations[protocol]["class"].partition(".")[0]
+            install = _EXTRAS.get(package, package)
+            raise StoreError(
+                f"{self.name}: needs {package}, which is not installed here or not usable ({error.name or error}):"
+                f" pip install '{install}'"
+            ) from error
 
     @property
     def fs(self) -> Any:
@@ -57,8 +108,13 @@ class Place:
         return isinstance(self.fs, LocalFileSystem)
 
     @property
+    def is_of_process(self) -> bool:
+        """Whether only this process sees it."""
+        return self.protocol == "memory"
+
+    @property
     def protocol(self) -> str:
-        """The name by which DuckDB is told of its file system."""
+        """The name of its file system."""
         found = self.fs.protocol
         return str(found if isinstance(found, str) else found[0])
 
@@ -67,14 +123,15 @@ class Place:
         return "/".join((self._opened[1], *parts))
 
     def address(self, *parts: str) -> str:
-        """The same for DuckDB, which tells file systems apart by what stands before ://."""
-        return self.path(*parts) if self.is_local else f"{self.protocol}://{self.path(*parts)}"
+        """The same for DuckDB: a path, or what traceq.database.remote reads."""
+        return self.path(*parts) if self.is_local else address_of(*parts)
 
     def read(self, *parts: str) -> bytes | None:
         """The content of a file, None where there is none."""
         with self._said():
             try:
-                return bytes(self.fs.cat_file(self.path(*parts)))
+                # with a beginning object stores need not be asked for the size first
+                return bytes(self.fs.cat_file(self.path(*parts), start=0))
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 return None
 
@@ -82,62 +139,159 @@ class Place:
         """Write a file so that readers see the old one or the new one; with `is_new` raise FileExistsError if there is one."""
         path = self.path(*parts)
         with self._said():
-            self.fs.makedirs(path.rpartition("/")[0], exist_ok=True)
-            if is_new:
-                self.fs.pipe_file(path, content, mode="create")
-            elif self.is_local:
-                part = Path(f"{path}.{os.getpid()}.part")
-                part.write_bytes(content)
-                part.replace(path)
+            self._make_folder(path.rpartition("/")[0])
+            if self.is_local:
+                _write_local(Path(path), content, is_new=is_new)
+            elif is_new:
+                self._create(path, content)
             else:
                 self.fs.pipe_file(path, content)
 
+    def _create(self, path: str, content: bytes) -> None:
+        try:
+            self.fs.pipe_file(path, content, mode="create")
+        except (OSError, NotImplementedError) as error:
+            # some stores know no conditions: then whoever takes a place looks again before it matters (lock.py)
+            if "NotImplemented" not in f"{type(error).__name__} {error} {error.__cause__!r}":
+                raise
+            if self.fs.exists(path):
+                raise FileExistsError(path) from error
+            self.fs.pipe_file(path, content)
+
     def put(self, folder: Path, *parts: str) -> None:
         """Copy the files of a local folder to one in it."""
+        files = sorted(folder.iterdir())
+        target = self.path(*parts)
         with self._said():
-            self.fs.makedirs(self.path(*parts), exist_ok=True)
-            for each in sorted(folder.iterdir()):
-                self.fs.put_file(str(each), self.path(*parts, each.name))
+            self._make_folder(target)
+            self.fs.put([str(each) for each in files], [f"{target}/{each.name}" for each in files])
 
     def move(self, source: str, target: str) -> None:
-        """Move a folder in it: a rename here, copies within an object store, which has no folders."""
-        with self._said():
-            self.fs.makedirs(self.path(target).rpartition("/")[0], exist_ok=True)
-            if self.is_local:
+        """Move a folder in it: a rename here, copies within an object store, which has no folders.
+
+        What breaks off in the middle leaves the source, or a target that has no piece.json yet.
+        """
+        if self.is_local:
+            with self._said():
+                self._make_folder(self.path(target).rpartition("/")[0])
                 os.replace(self.path(source), self.path(target))  # noqa: PTH105 - paths are strings of fsspec
-                return
-            for each in self.fs.find(self.path(source)):
-                self.fs.mv(each, self.path(target) + each.removeprefix(self.path(source)))
+            return
+        before = self.path(source)
+        with self._said():
+            found = self._files(before)
+            rest = [each for each in found if not each.endswith(f"/{_SEAL}")]
+            seal = [each for each in found if each not in rest]
+            for files in filter(None, (rest, seal)):
+                self.fs.copy(files, [self.path(target) + each.removeprefix(before) for each in files])
+            self._delete(seal)
+            self._delete(rest)
 
     def remove(self, *parts: str) -> None:
         """Remove a file or a folder with all that is in it; what is not there is gone already."""
+        path = self.path(*parts)
         with self._said():
             try:
-                self.fs.rm(self.path(*parts), recursive=True)
+                if self.is_local:
+                    self.fs.rm(path, recursive=True)
+                elif path.endswith(".json"):
+                    self.fs.rm_file(path)
+                else:
+                    found = self._files(path)
+                    self._delete([each for each in found if each == f"{path}/{_SEAL}"])
+                    self._delete([each for each in found if each != f"{path}/{_SEAL}"])
             except FileNotFoundError:
                 return
+
+    def remove_files(self, paths: Iterable[str]) -> None:
+        """Remove files in it, and folders of this machine that are empty then."""
+        paths = list(paths)
+        if not paths:
+            return
+        with self._said():
+            self._delete([self.path(each) for each in paths])
+        if self.is_local:
+            folders = {str(folder) for each in paths for folder in PurePosixPath(each).parents if folder.name}
+            for each in sorted(folders, reverse=True):
+                with suppress(OSError):
+                    Path(self.path(each)).rmdir()
 
     def names(self, *parts: str) -> list[str]:
         """Names of what is in a folder of it, sorted."""
         with self._said():
             try:
-                # what was listed before may have changed since
-                self.fs.invalidate_cache()
+                self.fs.invalidate_cache(self.path(*parts))  # what was listed before may have changed since
                 return sorted(
                     each.rstrip("/").rpartition("/")[2] for each in self.fs.ls(self.path(*parts), detail=False)
                 )
             except (FileNotFoundError, NotADirectoryError):
                 return []
 
+    def sizes(self, *parts: str) -> dict[str, int]:
+        """Bytes of every file in a folder of it and below, by its path in the dataset."""
+        root = f"{self.path()}/"
+        with self._said():
+            self.fs.invalidate_cache()
+            found = self.fs.find(self.path(*parts), detail=True)
+            return {path.removeprefix(root): int(info["size"]) for path, info in sorted(found.items())}
+
+    def at_once(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """What `work` returns for each item: where each waits for a server, many at once."""
+        if self.is_local:
+            return [work(each) for each in items]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(work, items))
+
+    def _files(self, path: str) -> list[str]:
+        """The files in a folder and below."""
+        self.fs.invalidate_cache(path)
+        return sorted(self.fs.find(path))
+
+    def _delete(self, files: list[str]) -> None:
+        """Remove files, all in one request but where their names would be taken for patterns."""
+        literal = [each for each in files if has_magic(each)]
+        if len(literal) < len(files):
+            self.fs.rm([each for each in files if each not in literal])
+        for each in literal:
+            self.fs.rm_file(each)
+
+    def _make_folder(self, path: str) -> None:
+        if self.protocol not in _WITHOUT_FOLDERS:
+            self.fs.makedirs(path, exist_ok=True)
+
     @contextmanager
     def _said(self) -> Iterator[None]:
         """Failures of the file system as errors that name the place."""
         try:
             yield
-        except FileExistsError:
+        except (FileExistsError, StoreError):
             raise
-        except OSError as error:
-            raise StoreError(f"{self.name}: {error.strerror or error}") from error
+        except Exception as error:
+            # each file system has errors of its own, of the network among them
+            reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+            raise StoreError(f"{self.name}: {masked(' '.join(reason.split()))}") from error
+
+
+def _write_local(path: Path, content: bytes, *, is_new: bool) -> None:
+    """Write the file as a whole, and with `is_new` only if there is none."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    part.write_bytes(content)
+    try:
+        if is_new:
+            _link(part, path)
+        else:
+            part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _link(part: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(part)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        with path.open("xb") as file:
+            file.write(part.read_bytes())
 
 
 def read_json(place: Place, *parts: str) -> Any:

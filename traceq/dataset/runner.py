@@ -1,30 +1,230 @@
-"""Work on many pieces at once, by any executor of concurrent.futures: processes here, or workers of a cluster."""
+"""Work on many pieces at once, by workers that may die: processes here, or those of a cluster (traceq.dataset.cluster)."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any, NamedTuple, Protocol
 
+from traceq.common import ending
+from traceq.common.child import Child
+from traceq.common.process import usable_cpus
+from traceq.database.connect import memory_for
 from traceq.dataset.piece import Made, PieceTask, make_piece
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.ingest import Failure
 
 Outcome = Made | Failure
-Told = Callable[[PieceTask, Outcome], None]
+
+# A piece whose worker died is made once more, when no other one is: the one that ends its worker then as well is given up.
+_TRIES = 2
+
+# Seconds between looks at the workers while none of them has anything to say.
+_SECONDS_BETWEEN_LOOKS = 5.0
+
+# Of what makes a piece, bytes.
+LEAST_MEMORY = 128 << 20
 
 
-def run_all(tasks: Sequence[PieceTask], executor: Executor, told: Told) -> Iterator[tuple[PieceTask, Outcome]]:
-    """Make the pieces, and give what came of each as soon as it is known."""
-    futures = {executor.submit(make_piece, task): task for task in tasks}
-    for future in as_completed(futures):
-        task = futures[future]
+class WorkerDied(Exception):
+    """A worker ended before what it did was done; the message says how."""
+
+
+class WorkersLost(StoreError):
+    """No work can be done any more, whatever is left of it."""
+
+
+class Share(NamedTuple):
+    """What one of the pieces that are made at once may use: threads of DuckDB, and bytes of memory."""
+
+    threads: int
+    memory: int
+
+
+class Workers(Protocol):
+    """Those who make pieces: an executor of concurrent.futures whose futures raise WorkerDied, with more to tell."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        """Have one of them call the function."""
+
+    def slots(self) -> int:
+        """How many calls keep all of them busy."""
+
+    def share(self, pieces: int, memory_limit: int | None) -> Share:
+        """What each may use where so many pieces are to be made."""
+
+    def prepare(self, tasks: Sequence[PieceTask]) -> None:
+        """Raise StoreError where they cannot do these tasks."""
+
+    def check(self) -> None:
+        """Raise WorkersLost where nobody is left to wait for."""
+
+
+def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[PieceTask, Outcome]]:
+    """Make the pieces, and give what came of each as soon as it is known. Raises WorkersLost.
+
+    A trace that cannot be read fails at once. So that a piece is not given up for what another one did to their worker, one
+    whose worker died is made again alone, after the others.
+    """
+    waiting, again = deque(tasks), deque[PieceTask]()
+    running: dict[Future[Made], PieceTask] = {}
+    tries: Counter[str] = Counter()
+    while waiting or running or again:
+        most = max(1, workers.slots())
+        while waiting and len(running) < most:
+            _submit(waiting.popleft(), workers, running)
+        if not running:
+            _submit(again.popleft(), workers, running)
+        done, _ = wait(running, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
+        if not done:
+            workers.check()
+        for future in done:
+            task = running.pop(future)
+            tries[task.folder] += 1
+            outcome = _outcome(task, future, is_last=tries[task.folder] == _TRIES)
+            if outcome is None:
+                again.append(task)
+                continue
+            if isinstance(outcome, Failure):
+                task.place.remove(task.folder)  # what a worker that died has left
+            yield task, outcome
+
+
+def _submit(task: PieceTask, workers: Workers, running: dict[Future[Made], PieceTask]) -> None:
+    running[workers.submit(make_piece, task)] = task
+
+
+def _outcome(task: PieceTask, future: Future[Made], *, is_last: bool) -> Outcome | None:
+    """What came of the task; None when it should be tried again."""
+    shown = task.build.source.shown
+    try:
+        return future.result()
+    except WorkersLost:
+        raise
+    except TraceqError as error:
+        return Failure(shown, str(error))
+    except WorkerDied as error:
+        if not is_last:
+            return None
+        return Failure(
+            shown,
+            f"{shown}: the process that read it ended, when it was read alone as well ({error}): out of memory?"
+            " Try a smaller --memory-limit, or a machine with more memory",
+        )
+    except Exception as error:  # noqa: BLE001 - a fault that one trace meets must not cost the others
+        return Failure(shown, f"{shown}: traceq is at fault: {type(error).__name__}: {error}")
+
+
+class Here(ThreadPoolExecutor):
+    """This process, a piece at a time: for a place that no other process sees."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def slots(self) -> int:
+        """One."""
+        return 1
+
+    def share(self, _pieces: int, memory_limit: int | None) -> Share:
+        """All of this machine."""
+        return Share(usable_cpus(), memory_for(memory_limit))
+
+    def prepare(self, tasks: Sequence[PieceTask]) -> None:
+        """It is this process."""
+
+    def check(self) -> None:
+        """It is there as long as anybody waits."""
+
+
+class Processes(ThreadPoolExecutor):
+    """Worker processes of this machine, each served by a thread: where one dies, what the others do is not lost.
+
+    Their temporary files lie in one folder, of which nothing is left at the end.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        super().__init__(jobs)
+        self._jobs = jobs
+        self._scratch = TemporaryDirectory(prefix=f"traceq-ingest-{os.getpid()}-")
+        ending.until_the_end(self._scratch.name)
+        self._idle: list[_Process] = []
+        self._all: set[_Process] = set()
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
+        """Have one of the processes call the function."""
+        return super().submit(self._call, function, arguments)
+
+    def slots(self) -> int:
+        """How many there are."""
+        return self._jobs
+
+    def share(self, pieces: int, memory_limit: int | None) -> Share:
+        """The CPUs and the memory of this machine, divided."""
+        at_once = max(1, min(self._jobs, pieces))
+        return Share(max(1, usable_cpus() // at_once), max(LEAST_MEMORY, memory_for(memory_limit) // at_once))
+
+    def prepare(self, tasks: Sequence[PieceTask]) -> None:
+        """They are like this process."""
+
+    def check(self) -> None:
+        """There are always some: others take the place of those that died."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
+        """End all processes, whatever they do."""
+        with self._lock:
+            self._is_over = True
+            for process in self._all:
+                process.child.stop()
+        super().shutdown(wait=wait, cancel_futures=cancel_futures)
+        for process in self._all:
+            process.child.close()
+        self._scratch.cleanup()
+
+    def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        process = self._taken()
         try:
-            outcome: Outcome = future.result()
-        except TraceqError as error:
-            outcome = Failure(task.build.source.shown, str(error))
-        except BrokenExecutor as error:
-            raise StoreError(
-                f"{task.build.source.shown}: a process that read a trace was killed; out of memory? try again with --jobs 1"
-            ) from error
-        told(task, outcome)
-        yield task, outcome
+            process.child.send((function, arguments))
+            answer = next(process.child.answers, None)
+        except OSError:  # it ended between two calls
+            answer = None
+        if answer is None:
+            raise WorkerDied(self._ended(process))
+        with self._lock:
+            self._idle.append(process)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def _taken(self) -> _Process:
+        with self._lock:
+            if self._is_over:
+                raise WorkerDied("interrupted")
+            if self._idle:
+                return self._idle.pop()
+            folder = mkdtemp(dir=self._scratch.name)
+            process = _Process(Child("traceq.dataset.worker", TMPDIR=folder), Path(folder))
+            self._all.add(process)
+            return process
+
+    def _ended(self, process: _Process) -> str:
+        """How it ended; its files are removed."""
+        process.child.close()
+        with self._lock:
+            self._all.discard(process)
+        shutil.rmtree(process.folder, ignore_errors=True)
+        code = process.child.exit_code or 0
+        return f"signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"exit code {code}"
+
+
+class _Process(NamedTuple):
+    child: Child
+    folder: Path

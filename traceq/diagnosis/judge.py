@@ -122,7 +122,8 @@ def _subject(
         program=program_of(connection, trace["trace_id"]),
         goal=goal,
         present=present,
-        ledger={category: dur / trace["steps"] for category, dur in ledger.items()},
+        # no steps in a ledger is what only a database says that was changed
+        ledger={category: dur / (trace["steps"] or 1) for category, dur in ledger.items()},
         ledgers=ledgers,
     )
 

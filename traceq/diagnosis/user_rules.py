@@ -15,20 +15,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+import duckdb
+
 from traceq.common import plugins
 from traceq.database.query import without_end
+from traceq.database.sql import parsed
+from traceq.database.user_sql import check_reads
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import declared_manual, manual
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.query import Query, read
 from traceq.diagnosis.rules.declared import declared, is_template, template_error
 from traceq.diagnosis.rules.registry import Rule, built_in
-from traceq.errors import UnusableRule
+from traceq.errors import QueryError, UnusableRule
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -89,8 +94,13 @@ def _from_file(path: Path) -> Rule:
 
 
 def _check(path: Path, query: Query) -> None:
-    """Raise UnusableRule for what is wrong with a header."""
+    """Raise UnusableRule for what is wrong with a header, and for a query that would write."""
     header = query.header
+    try:
+        with suppress(duckdb.Error):  # SQL that is wrong says so when it runs
+            check_reads(parsed(query.text))
+    except QueryError as error:
+        raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing") from error
     if not header.get("fix"):
         raise UnusableRule(f"{path}: the header has no fix; add a line at the top: -- fix: what to change")
     if unknown := [each for need in query.listed("needs") for each in need.split("|") if each not in NEEDS]:

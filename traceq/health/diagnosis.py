@@ -58,6 +58,8 @@ class TraceHealth:
     metrics: tuple[MetricHealth, ...]
     logs: tuple[BesideLog, ...]
     made_with: int = 0
+    damage: tuple[str, ...] = ()
+    """Where identities do not hold: what of the trace is lost, or cannot have happened."""
 
     @property
     def broken(self) -> tuple[Checked, ...]:
@@ -72,14 +74,24 @@ def diagnose(connection: duckdb.DuckDBPyConnection) -> tuple[TraceHealth, ...]:
 
 def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceHealth:
     held = coverage.read(connection, row["trace_id"])
+    checked = identities.check(connection, row["trace_id"])
     return TraceHealth(
         **row,
         inputs=held,
-        identities=identities.check(connection, row["trace_id"]),
+        identities=checked,
         metrics=_metrics(held, row["format"]),
         logs=tuple(
             BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
         ),
+        damage=_damage(connection, row["trace_id"], held) if any(each.broken for each in checked) else (),
+    )
+
+
+def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int, held: Inputs) -> tuple[str, ...]:
+    impossible = ask(connection, statement("health/damage.sql"), trace_id=trace_id)
+    return (
+        *(f"{each.code} ({each.count:,})" for each in held.lost),
+        *(f"{each['what']} ({each['count']:,})" for each in impossible),
     )
 
 

@@ -34,11 +34,14 @@ class Beside:
 NOTHING = Beside()
 
 
-def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> None:
-    """Put the samples of the logs into staging.counter, and what became of each log into staging.monitor_log and the notes."""
+def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> bool:
+    """Put the samples of the logs into staging.counter, and what became of each log into staging.monitor_log and the notes.
+
+    Says whether there are any.
+    """
     logs = _read(connection, trace, beside)
     if not logs:
-        return
+        return False
     clock, host, devices = _trace(connection)
     zones: set[int] = set()
     placed: dict[int, Placed] = {}
@@ -49,6 +52,7 @@ def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Besid
         zones |= set() if zone is None else {zone}
     for number, (path, log) in enumerate(logs):
         _stage(connection, number, path, log, placed[number], clock, devices)
+    return True
 
 
 def _read(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> list[tuple[Path, Log]]:

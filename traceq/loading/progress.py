@@ -29,6 +29,9 @@ class Progress(Protocol):
     def judge(self) -> None:
         """All is analysed; now the rules run."""
 
+    def pieces(self, made: int, total: int, read_bytes: int) -> None:
+        """Of the pieces of a dataset, which are made one by one, so many are made, of so many bytes, or could not be."""
+
     def finish(self) -> None:
         """Nothing more will be done."""
 
@@ -46,6 +49,9 @@ class Silent:
         """Say nothing."""
 
     def judge(self) -> None:
+        """Say nothing."""
+
+    def pieces(self, made: int, total: int, read_bytes: int) -> None:
         """Say nothing."""
 
     def finish(self) -> None:

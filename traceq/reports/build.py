@@ -81,8 +81,9 @@ def build_judged(
     judged: Sequence[tuple[Subject, Callable[[], Judged]]],
     *,
     drawn: bool = False,
+    jobs: Sequence[model.Job] | None = None,
 ) -> Report:
-    """The same, of some traces, with what gives the judgement on each."""
+    """The same, of some traces, with what gives the judgement on each; `jobs` are those of the database where they are known."""
     wanted = {subject.trace_id for subject, _ in judged}
     traces = [trace for trace in rows(connection, "trace") if trace["trace_id"] in wanted]
     files = _short_paths([trace["path"] for trace in traces])
@@ -92,7 +93,7 @@ def build_judged(
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=standalone("overview"),
-        jobs=tuple(jobs_of(connection, wanted)),
+        jobs=tuple(jobs_of(connection, wanted) if jobs is None else (each for each in jobs if _has(each, wanted))),
     )
 
 
@@ -115,6 +116,10 @@ def jobs_of(connection: duckdb.DuckDBPyConnection, wanted: set[int] | None = Non
                 failed=told.failed,
                 **lists,
             )
+
+
+def _has(job: model.Job, traces: set[int]) -> bool:
+    return any(each.trace_id in traces for each in job.members)
 
 
 def _short_paths(paths: Sequence[str]) -> list[str]:

@@ -49,7 +49,7 @@ def tables(connection: sqlite3.Connection) -> dict[str, Columns]:
         'select m.name, c.name, c.type, c."notnull", c.pk, sum(c.pk > 0) over (partition by m.name)'
         " from src.sqlite_master as m, pragma_table_xinfo(m.name, 'src') as c"
         " where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\'"
-        " and m.sql not like 'create virtual%' and c.hidden = 0 order by m.rowid, c.cid"
+        " and m.sql like 'create table%' and c.hidden = 0 order by m.rowid, c.cid"
     )
     for table, column, kind, not_null, key, keys in connection.execute(query):
         type_ = kind.decode("utf-8", "replace")

@@ -35,6 +35,7 @@ from (select * from numbered where is_backward) as b
 asof inner join (select * from numbered where not is_backward) as f
     on f.pid is not distinct from b.pid and f.number = b.number and b.ts >= f.ts;
 
+-- Seconds as decimals: their sum does not depend on the order, as that of doubles does in its last digits.
 create temp table _module_work as
 with
 work as (
@@ -47,7 +48,7 @@ work as (
         q.module as replayed,
         k.exclusive_dur as dur,
         null::double as flops,
-        null::double as seconds_at_peak
+        null as seconds_at_peak
     from kernel_occupancy as k
     inner join gpu_slice as g using (slice_id)
     inner join cpu_slice as l on l.slice_id = g.launch_id
@@ -63,12 +64,12 @@ work as (
         null,
         0,
         o.flops,
-        o.flops / (o.peak * 1e12)
+        (o.flops / (o.peak * 1e12))::decimal(38, 24)
     from operator_cost as o
     inner join cpu_slice as c using (slice_id)
     where o.flops > 0 and o.device is not null
     union all
-    select o.device, o.step, null, null, null, q.module, 0, o.flops, o.flops / (o.peak * 1e12)
+    select o.device, o.step, null, null, null, q.module, 0, o.flops, (o.flops / (o.peak * 1e12))::decimal(38, 24)
     from operator_cost as o
     inner join (
         select operator_id, any_value(module) as module from graph_kernel where operator_id is not null group by operator_id

@@ -12,11 +12,11 @@ select
     ) as event,
     9 as level,
     0 as dur
-from counter as c
+-- as they were recorded where times are the same
+from (select *, row_number() over () as number from counter where trace_id = $trace_id) as c
 inner join _track as t on t.place = 'counter' and t.a is not distinct from c.device
 where
-    c.trace_id = $trace_id
-    and c.ts between $since and $until
+    c.ts between $since and $until
     and isfinite(c.value)
     and not (coalesce(c.unit = 'bytes', false) and regexp_matches(c.name, '^memory_(allocated|reserved)'))
-order by c.device, c.name, c.instance, c.ts, c.rowid
+order by c.device, c.name, c.instance, c.ts, c.number

@@ -12,7 +12,8 @@ select
     ) as event,
     9 as level,
     0 as dur
-from memory_timeline as m
+-- as they were recorded where times are the same
+from (select *, row_number() over () as number from memory_timeline where trace_id = $trace_id) as m
 inner join _track as t on t.place = 'counter' and t.a is not distinct from m.device
-where m.trace_id = $trace_id and m.ts between $since and $until and (m.allocated is not null or m.reserved is not null)
-order by m.device, m.memory, m.ts, m.rowid
+where m.ts between $since and $until and (m.allocated is not null or m.reserved is not null)
+order by m.device, m.memory, m.ts, m.number

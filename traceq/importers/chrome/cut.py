@@ -20,11 +20,11 @@ _WINDOW = 1 << 12
 
 # An event that ends, and one that begins. Inside a string the quote would have to be escaped, so this matches text between
 # events or, rarely, between objects in a list of arguments or at the end of a string like "},{".
-_BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*\")")
+_BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*[\"}])")
 _LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
 
 # An event that is larger than this has lost its end.
-_LARGEST_EVENT = 64 << 20
+LARGEST_EVENT = 64 << 20
 _LARGEST_HEADER = 512 << 20
 
 
@@ -69,7 +69,7 @@ def blocks(stream: Stream, text: bytes) -> Iterator[bytes]:
     size = len(text)
     while more := stream.read(BLOCK_BYTES):
         cut = _last_cut(more)
-        if cut is None and size + len(more) < _LARGEST_EVENT:
+        if cut is None and size + len(more) < LARGEST_EVENT:
             # The end of an event may lie across the edge of two reads; only a huge event has none in a whole read.
             parts.append(more)
             size += len(more)

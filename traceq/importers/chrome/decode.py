@@ -111,6 +111,7 @@ class Decoder:
         rows.notes["flow_not_stored"] += rows.events - len(events)
         texts = _Texts(blocks, firsts)
         ways = self._ways(events, texts)
+        rows.notes["empty_event"] += pc.sum(pc.equal(ways, "empty")).as_py() or 0
         odd = [events["slice_id"].filter(pc.equal(ways, "odd"))]
         if len(work := events.filter(pc.equal(ways, "gpu"))):
             work = self._run("gpu_work", "_work", work.select(_WORK.names))

@@ -1,7 +1,7 @@
 -- The events of _block (first: the number of the block's first event, text: a JSON list) but for arrows, with the columns of
--- cpu_slice. `way` says who goes on with an event: "host" is done, "memory" too but for its counters (memory.sql), "gpu" goes
--- to gpu_work.sql with all its arguments, "odd" is one that Python has to look at: of a rare kind, or a member lacks or is of
--- another type than usual.
+-- cpu_slice. `way` says who goes on with an event: "empty" is counted, "host" is done, "memory" too but for its counters
+-- (memory.sql), "gpu" goes to gpu_work.sql with all its arguments, "odd" is one that Python has to look at: of a rare kind, or a
+-- member lacks or is of another type than usual.
 with
 event as (
     select first + unnest(range(len(events))) as number, unnest(events) as e
@@ -63,6 +63,7 @@ sent as (
     select
         *,
         case
+            when ph is null and name is null and ts is null then 'empty'
             when is_plain is not true or family is null or family in ('gpu_annotation', 'synchronization', 'cuda_event') then 'odd'
             when family in ('kernel', 'memcpy', 'memset') then if(contains(args, '"Collective name"'), 'odd', 'gpu')
             when not (_is_integer(external) and _is_integer(known.correlation)) then 'odd'

@@ -86,10 +86,14 @@ def _utc_origin(members: dict[str, Any], first: int | None) -> int | None:
 
 
 def device_rows(members: dict[str, Any]) -> list[dict[str, Any]]:
-    """A device row per entry of deviceProperties."""
+    """A device row per entry of deviceProperties; of several with one number the first."""
     listed = members.get("deviceProperties")
-    rows = [_device(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    return [row for row in rows if row["device"] is not None]
+    rows: dict[int, dict[str, Any]] = {}
+    for each in listed if isinstance(listed, list) else ():
+        row = _device(each) if isinstance(each, dict) else {"device": None}
+        if row["device"] is not None:
+            rows.setdefault(row["device"], row)
+    return list(rows.values())
 
 
 def _device(properties: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
+from traceq.importers.chrome.times import SEVEN_DAYS
 from traceq.importers.rows import Batches
 
 _Int64s = npt.NDArray[np.int64]
@@ -225,6 +226,11 @@ def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Bat
         closed += [(begin, max(last, begin.ts), b"") for begin in stack]
     if not closed:
         return []
+    long = [number for number, (begin, end, _) in enumerate(closed) if end - begin.ts > SEVEN_DAYS]
+    notes["duration_overflow"] += len(long)
+    for number in long:
+        begin, _, text = closed[number]
+        closed[number] = begin, begin.ts, text
     return [("cpu_slice", _range_batch(sorted(closed, key=lambda row: row[0].number), notes))]
 
 

@@ -25,8 +25,9 @@ from traceq.importers.rows import batches_of
 # Trailers hold a few kB of metadata; what is longer is not kept.
 _LONGEST_TRAILER = 16 << 20
 
-# Blocks that are decoded in one go: enough for all threads, and little memory.
+# Blocks that are decoded in one go: enough for all threads, and little memory. Usual events are of 200 bytes and more.
 _GROUP_BYTES = 16 << 20
+_GROUP_EVENTS = 400_000
 
 # Blocks that are read while others are decoded.
 _BLOCKS_AHEAD = 32
@@ -114,19 +115,20 @@ class _Reader:
         """Batches of all blocks, in order."""
         with closing(Decoder(jobs)) as decoder, closing(_Queue(cut.blocks(stream, text))) as queue:
             group: list[Block] = []
-            size = 0
+            size = events = 0
             while (block := queue.next()) is not None:
                 if isinstance(block, Block):
                     group.append(block)
                     size += len(block.text)
-                    if size < _GROUP_BYTES:
+                    events += block.events
+                    if size < _GROUP_BYTES and events < _GROUP_EVENTS:
                         continue
                 elif group:
                     queue.put_back(block)
                 else:
                     yield from self._repair(block, decoder, queue)
                 yield from self._add_group(group, decoder, queue)
-                group, size = [], 0
+                group, size, events = [], 0, 0
             yield from self._add_group(group, decoder, queue)
 
     def _add_group(self, group: list[Block], decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:

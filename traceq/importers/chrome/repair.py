@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from traceq.importers.chrome.cut import LARGEST_EVENT
 from traceq.importers.chrome.loose import add_loosely
 from traceq.importers.chrome.rows import Rows
 
 _LIST_ENDS = re.compile(rb"\}\s*,?\s*\]")
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\]]', re.DOTALL)
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive: a string may be as long as the file, and where it does not end each character would be tried again.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|args)"\s*:)')
 _CONTROL = bytes(range(0x09)) + b"\x0b\x0c" + bytes(range(0x0E, 0x20)) + b"\x7f"
 _TRIES = 8
@@ -22,7 +24,9 @@ _TRIES = 8
 # A quote that closes a key, a colon, a token that is no JSON. Fast, and safe: inside a string the quote would be escaped.
 _VALUE_NOT_A_NUMBER = re.compile(rb'(?<!\\)("\s*:\s*)[+-]?(?:nan|inf|infinity|n/a)(?=\s*[,}\]])', re.IGNORECASE)
 # Anywhere else: strings are matched as a whole and put back as they are.
-_ANY_NOT_A_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*"|[+-]?\b(?:nan|inf|infinity|n/a)\b', re.IGNORECASE | re.DOTALL)
+_ANY_NOT_A_NUMBER = re.compile(
+    rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[+-]?\b(?:nan|inf|infinity|n/a)\b', re.IGNORECASE | re.DOTALL
+)
 _SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _PAIR_LENGTH = 12
 
@@ -118,6 +122,10 @@ def _one_by_one(text: bytes, notes: Counter[str], *, is_last: bool) -> Repaired:
         # An unescaped quote has turned strings inside out: find the next thing that looks like an event.
         more, rest, _ = _resynchronized(rest, keep_last=True)
         events += more
+        if len(rest) > LARGEST_EVENT:
+            # Nothing that follows can be its end: what there is of it counts as an event that cannot be read.
+            events.append(b"")
+            rest = b""
     notes["control_character"] += sum(map(_count_breaks, events))
     events = [_numbers(event.translate(_BREAKS_AS_BLANKS), notes) for event in events]
     rows = Rows(len(events))

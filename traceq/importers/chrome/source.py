@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
 from traceq.errors import UnusableTrace
-from traceq.importers.packed import DAMAGED, GZIP, GzipStream
+from traceq.importers.packed import DAMAGED, GZIP, GzipStream, Meter
 
 _ZIP = b"PK\x03\x04"
 BOM = b"\xef\xbb\xbf"
 
 _DAMAGED: tuple[type[Exception], ...] = (*DAMAGED, zipfile.BadZipFile)
+
+# The list of an archive's members, bytes: some 50,000 of them.
+_LARGEST_LIST = 4 << 20
 
 # How far sniffing looks for the list of events: metadata of any length may come first.
 _SNIFF_BYTES = 256 << 20
@@ -64,19 +68,53 @@ def _decompressed(file: IO[bytes], path: Path) -> _Readable:
     return file
 
 
+class _Archive:
+    """The file of a zip archive, whose list of members is read only where it is of a usual length."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell, self.seekable, self.close = file.seek, file.tell, file.seekable, file.close
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size > _LARGEST_LIST:
+            raise zipfile.BadZipFile("it lists too many members")
+        return self._file.read(size)
+
+
+class _Member:
+    """What is in a member of an archive, as it is unpacked."""
+
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> None:
+        self._member = archive.open(info)
+        # What the archive says of sizes need not be true.
+        self._packed = min(info.compress_size, path.stat().st_size)
+        self._meter = Meter(str(path))
+
+    def read(self, size: int, /) -> bytes:
+        data = self._member.read(size)
+        self._meter.count(self._packed, len(data))
+        return data
+
+
+# What a damaged list of members raises.
+_DAMAGED_LIST = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError, struct.error)
+
+
 def _only_member(file: IO[bytes], path: Path) -> _Readable:
     try:
-        archive = zipfile.ZipFile(file)
-        names = [
-            info.filename
+        archive = zipfile.ZipFile(cast("IO[bytes]", _Archive(file)))
+        found = [
+            info
             for info in archive.infolist()
             if not info.is_dir() and ".json" in info.filename and "__MACOSX" not in info.filename
         ]
-        if len(names) > 1:
-            raise UnusableTrace(f"{path}: the archive holds {len(names)} traces; unpack it and name the directory")
-        if names:
-            return archive.open(names[0])
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        if len(found) > 1:
+            raise UnusableTrace(f"{path}: the archive holds {len(found)} traces; unpack it and name the directory")
+        if found and found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise UnusableTrace(f"{path}: the archive is compressed in a way that few tools read; unpack it first")
+        if found:
+            return _Member(archive, found[0], path)
+    except _DAMAGED_LIST as error:
         raise UnusableTrace(f"{path}: damaged zip archive ({error}); was it copied completely?") from error
     return io.BytesIO()
 
@@ -90,6 +128,9 @@ def sniff(path: Path) -> bool:
         return True
     try:
         return _looks_like_trace(stream)
+    except UnusableTrace:
+        # It unpacks to too much: that, too.
+        return True
     finally:
         stream.close()
 

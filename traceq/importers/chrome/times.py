@@ -16,6 +16,8 @@ _EXACT_BELOW = float(1 << 43)
 # int64 nanoseconds, with room for an end.
 _MOST_MICROSECONDS = 9.0e15
 
+_MOST = Decimal(_MOST_MICROSECONDS)
+
 SEVEN_DAYS = 7 * 86_400_000_000_000
 
 
@@ -73,7 +75,8 @@ def _exact(value: object) -> int | None:
     """Nanoseconds of one value of any type, or None when it is no usable time."""
     try:
         microseconds = Decimal(str(value))
-        if not microseconds.is_finite() or abs(microseconds) >= Decimal(_MOST_MICROSECONDS):
+        # Comparing is exact, where abs() rounds, and fails at 1e999999999.
+        if not microseconds.is_finite() or not -_MOST < microseconds < _MOST:
             return None
         return int((microseconds * 1000).to_integral_value(ROUND_HALF_EVEN))
     except InvalidOperation:

@@ -30,8 +30,8 @@ def number(text: object) -> float | None:
     """The number that a value begins with ("45 %", "0x04" is none of these); None for "[N/A]", "-" and other words."""
     if isinstance(text, bool) or text is None:
         return None
-    if isinstance(text, int | float):
-        return float(text) if math.isfinite(text) else None
+    if isinstance(text, float):
+        return text if math.isfinite(text) else None
     found = _NUMBER.match(str(text).strip().replace(",", "."))
     value = float(found[0]) if found else math.inf
     return value if math.isfinite(value) else None

@@ -9,16 +9,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
+from pathlib import Path
 
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
-from traceq.importers.sqlite import quoted
+from traceq.importers.sqlite import limit_steps, quoted, uri
 
 
-def filled_columns(uri: str, table: str, columns: Iterable[str]) -> set[str]:
+def filled_columns(path: Path, table: str, columns: Iterable[str]) -> set[str]:
     """Those of the columns, all of which the table must have, that hold a value in some row; all when it is damaged."""
     empty = list(columns)
     filled: set[str] = set()
-    with closing(sqlite3.connect(uri, uri=True)) as connection:
+    with closing(sqlite3.connect(uri(path), uri=True)) as connection:
+        limit_steps(connection, path)
         try:
             connection.execute(READ_WHAT_IS_THERE)
             while empty:

@@ -21,7 +21,7 @@ from adbc_driver_sqlite import StatementOptions, dbapi
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.columns_in_use import filled_columns
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
-from traceq.importers.sqlite import quoted, uri
+from traceq.importers.sqlite import IS_TABLE, LEAST_ROW, limit_steps, quoted, uri
 
 if TYPE_CHECKING:
     from typing import Self
@@ -42,8 +42,11 @@ class Source:
         self.notes = notes
         self.on_rows: Callable[[int], None] = lambda _rows: None
         self._touched: set[str] = set()
+        self._path = path
+        self._most_rows = path.stat().st_size // LEAST_ROW
         self._uri = uri(path)
         self._small = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
+        limit_steps(self._small, path)
         # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
         self._small.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._columns = self._probe()
@@ -53,6 +56,7 @@ class Source:
         self._large = dbapi.connect(self._uri)
         with closing(self._large.cursor()) as cursor:
             cursor.execute(READ_WHAT_IS_THERE)
+            cursor.execute("pragma trusted_schema = off")
 
     def __enter__(self) -> Self:
         return self
@@ -63,13 +67,16 @@ class Source:
         self._small.close()
 
     def _probe(self) -> dict[str, dict[str, bool]]:
+        # Its own list leaves out generated columns, which are expressions of the file.
         query = (
-            'select m.name, c.name, c."notnull" from sqlite_master m, pragma_table_info(m.name) c'
-            " where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\'"
+            f"with tables as materialized (select name from sqlite_master where {IS_TABLE}"  # noqa: S608
+            " and name not like 'sqlite\\_%' escape '\\')"
+            ' select m.name, c.name, c."notnull" from tables m, pragma_table_info(m.name) c'
         )
         columns: dict[str, dict[str, bool]] = {}
         try:
             self._small.execute(READ_WHAT_IS_THERE)
+            self._small.execute("pragma trusted_schema = off")
             for table, column, not_null in self._small.execute(query):
                 columns.setdefault(table, {})[column] = bool(not_null)
         except sqlite3.Error as error:
@@ -130,7 +137,7 @@ class Source:
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:
         """For each column whether some row has a value in it."""
         have = self.columns(table)
-        filled = filled_columns(self._uri, table, [name for name in columns if have.get(name) is False])
+        filled = filled_columns(self._path, table, [name for name in columns if have.get(name) is False])
         return {name: have.get(name, False) or name in filled for name in columns}
 
     def scalar(self, table: str, expression: str) -> int | None:
@@ -169,6 +176,8 @@ class Source:
                 for batch in self._stream(rest, batch_rows):
                     complete = _completed(batch, schema)
                     done += batch.num_rows
+                    if done > self._most_rows:
+                        raise sqlite3.DatabaseError("it has more rows than bytes")
                     yield complete
                     self.on_rows(batch.num_rows)
             except _READ_ERRORS as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
-from traceq.importers.sqlite import uri
+from traceq.importers.sqlite import IS_TABLE, limit_steps, uri
 
 SQLITE = b"SQLite format 3\x00"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
@@ -91,6 +91,7 @@ def _plain(path: Path, folder: Path) -> sqlite3.Connection:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(uri(path), uri=True)
+    limit_steps(connection, path)
     # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     # What the schema of a stranger's file says is not run.
@@ -100,9 +101,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _table_names(connection: sqlite3.Connection) -> Iterator[str]:
     """Tables proper: views and virtual tables run what the file says."""
-    for (name,) in connection.execute(
-        "select name from sqlite_master where type = 'table' and sql not like 'create virtual%'"
-    ):
+    for (name,) in connection.execute(f"select name from sqlite_master where {IS_TABLE}"):  # noqa: S608
         yield str(name)
 
 

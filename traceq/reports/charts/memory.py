@@ -42,7 +42,7 @@ def memory(report: TraceReport) -> Figure:
         top = max(top, (peak.capacity_bytes or 0) * 1.15)
         _line(axes, (peak.capacity_bytes or 0) / unit.size, f"capacity {size(peak.capacity_bytes or 0)}")
     _line(axes, peak.peak_bytes / unit.size, f"peak {size(peak.peak_bytes)}, step {peak.peak_step}")
-    axes.set_ylim(0, top / unit.size)
+    axes.set_ylim(0, (top / unit.size) or 1)
     few_ticks(axes.yaxis)
     axes.set_xticks([0, _PARTS], ["first counted step", "last"])
     axes.get_xticklabels()[0].set_horizontalalignment("left")

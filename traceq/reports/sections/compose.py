@@ -146,9 +146,14 @@ def _overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> 
     else:
         yield from job_screen(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws, in_full=True)
         yield from pictures_of_job(job)
-    left = len(report.traces) - len(opened)
+    left = {each.trace.trace_id for each in report.traces} | {
+        each.trace_id for one in report.jobs for each in one.members
+    }
+    left -= {each.trace.trace_id for each in opened}
     if left:
-        told = f"{count(left)} more ranks were not asked one by one; `traceq report DB --rank N` asks one all rules."
+        told = (
+            f"{count(len(left))} more ranks were not asked one by one; `traceq report DB --rank N` asks one all rules."
+        )
         yield Paragraph(with_code(told))
     yield from ranks_picture(report)
     yield Query(report.query)

@@ -8,9 +8,10 @@ select
     device,
     greatest(-1, (60 * (m.ts - s.ts)) // nullif(s.ts_end - s.ts, 0))::integer as part,
     max(allocated) as highest_bytes,
-    last(allocated order by m.ts, m.rowid) as last_bytes
-from memory_timeline as m
+    last(allocated order by m.ts, m.number) as last_bytes
+-- as they were recorded where times are the same
+from (select *, row_number() over () as number from memory_timeline where trace_id = $trace_id) as m
 inner join span as s on m.ts < s.ts_end
-where m.trace_id = $trace_id and m.memory = 'device' and m.device is not null and m.allocated is not null
+where m.memory = 'device' and m.device is not null and m.allocated is not null
 group by device, part
 order by device, part

@@ -10,9 +10,10 @@ select
     m.device,
     least(60::hugeint * (m.ts - h.ts) // h.dur, 59)::integer as part,
     max(m.active) as highest_bytes,
-    last(m.active order by m.ts, m.rowid) as last_bytes
-from memory_timeline as m
+    last(m.active order by m.ts, m.number) as last_bytes
+-- as they were recorded where times are the same
+from (select *, row_number() over () as number from memory_timeline where trace_id = $trace_id) as m
 inner join history as h using (device)
-where m.trace_id = $trace_id and m.memory = 'device' and m.active is not null
+where m.memory = 'device' and m.active is not null
 group by m.device, part
 order by m.device, part

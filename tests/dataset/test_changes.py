@@ -1,0 +1,231 @@
+"""What is added to a dataset, dropped from it and cleared away; and what is said of one that is damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from made_job import rank_trace
+
+import traceq
+from traceq.app.dataset import list_dataset, verify_dataset
+from traceq.dataset.manifest import read_manifest
+from traceq.dataset.place import Place
+from traceq.errors import QueryError, SchemaMismatch, StoreError
+
+FIRST, SECOND = "run=small/window=0", "run=small/window=1"
+
+
+@pytest.fixture
+def job(tmp_path, job_made):
+    """A dataset of two windows of four ranks."""
+    return Path(shutil.copytree(job_made / "dataset" / "job", tmp_path / "job"))
+
+
+def files(folder):
+    """Every file with its content, but for what says who writes."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def rows(job):
+    with traceq.open(job) as traces:
+        query = "select trace_id, rank, count(*) from trace join kernel using (trace_id) group by all order by all"
+        return traces.sql(query).fetchall(), traces.sql(
+            "select job, time_window, ranks from job order by all"
+        ).fetchall()
+
+
+def faults(job):
+    return [(each.where, each.what) for each in verify_dataset(str(job))[1]]
+
+
+def test_a_late_rank_and_a_new_window_join_and_only_their_windows_are_judged_anew(
+    traceq_command, tmp_path, job, job_traces, job_made
+):
+    before = files(job)
+    kept = {name: content for name, content in before.items() if name.startswith(FIRST)}
+
+    dropped = traceq_command("dataset", "drop", job, "--run", "small", "--window", 1, "--rank", 3)
+    assert dropped.stdout.splitlines()[0] == f"{job}: run small, window 1: rank 3 dropped"
+    assert [(each.ranks, each.is_fresh) for each in list_dataset(str(job)).windows] == [
+        ([0, 1, 2, 3], True),
+        ([0, 1, 2], True),
+    ]
+    assert not list((job / SECOND).glob("rank=3/*"))
+    assert [each.name for each in (job / SECOND / "job").iterdir()] == ["2"]
+    assert rows(job)[1] == [(0, 0, 4), (0, 1, 3)]
+
+    traceq.ingest(job_traces / "window1" / "rank3.json", job, run="small")
+    assert {name: content for name, content in files(job).items() if name.startswith(FIRST)} == kept
+    assert read_manifest(Place(str(job))).generation == 3
+    assert rows(job) == rows(job_made / "database" / "job")
+    assert faults(job) == []
+
+    later = tmp_path / "later.json"
+    later.write_text(rank_trace(0, {}, 10**18 + 1200 * 10**9))
+    second = files(job / SECOND)
+    traceq.ingest(later, job, run="small")
+    assert {name: content for name, content in files(job).items() if name.startswith(FIRST)} == kept
+    assert files(job / SECOND) == second
+    assert [(each.window, each.ranks) for each in list_dataset(str(job)).windows][2] == (2, [0])
+    assert faults(job) == []
+
+
+def test_a_trace_that_is_replaced_stays_for_those_who_read_it(traceq_command, job, job_traces):
+    trace = job_traces / "window1" / "rank3.json"
+    with traceq.open(job) as reader:
+        query = "select * from gpu_slice where trace_id = 8 order by all"
+        before = reader.sql(query).fetchall()
+        traceq.ingest(trace, job, run="small", force=True, step_range="nothing is called so")
+        assert reader.sql(query).fetchall() == before
+        assert reader.sql("select count(*) from job").fetchall() == [(2,)]
+    with traceq.open(job) as reader:
+        assert reader.sql("select count(*) from step where trace_id = 8 and source = 'annotation'").fetchall() == [(0,)]
+    assert (job / SECOND / "rank=3" / "2" / "piece.json").is_file()
+    unused = list_dataset(str(job)).unused_bytes
+    assert unused > 0
+    assert "are of no use any more: traceq dataset compact" in traceq_command("dataset", "list", job).stdout
+    said = traceq_command("dataset", "compact", job).stdout
+    assert " files removed, " in said
+    assert (list_dataset(str(job)).unused_bytes, faults(job)) == (0, [])
+    assert not (job / SECOND / "rank=3" / "piece.json").exists()
+
+
+def test_an_ingest_that_fails_leaves_the_dataset_as_it_was(tmp_path, job):
+    before = files(job)
+    broken = tmp_path / "rank9.json"
+    broken.write_text('{"schemaVersion": 1, "traceEvents": [')
+    try:
+        failed = traceq.ingest(broken, job, run="small").failures
+    except traceq.TraceqError as error:
+        failed = [error]
+    assert len(failed) == 1
+    assert files(job) == before
+
+
+def test_compact_removes_what_is_traceqs_and_leaves_what_an_ingest_can_go_on_with(traceq_command, job):
+    piece = json.loads((job / FIRST / "rank=0" / "piece.json").read_text())
+    for name, content in (("dead/x.parquet", b"x"), ("alive/x.parquet", b"xyz")):
+        path = job / ".pieces" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (job / ".pieces" / "alive" / "piece.json").write_text(json.dumps(piece | {"sha256": "0"}))
+    (job / FIRST / "rank=7").mkdir()
+    (job / FIRST / "rank=7" / "x.parquet").write_bytes(b"left by a writer that was killed")
+    (job / "dataset.json.123.part").write_bytes(b"{")
+    (job / "notes.txt").write_text("mine")
+    assert "are of an ingest that ended early" in traceq_command("dataset", "list", job).stdout
+    said = traceq_command("dataset", "compact", job).stdout
+    assert f"{job}: 3 files removed, 34 B\nleft: 2 files of an ingest that ended early" in said
+    assert not (job / FIRST / "rank=7").exists()
+    assert (job / ".pieces" / "alive" / "x.parquet").exists()
+    assert "2 files removed" in traceq_command("dataset", "compact", job, "--all").stdout
+    assert sorted(path.name for path in job.iterdir()) == ["dataset.json", "notes.txt", "run=small"]
+    assert faults(job) == []
+
+
+def test_all_of_a_run_can_be_dropped(traceq_command, job):
+    wrong = traceq_command("dataset", "drop", job, "--run", "smal")
+    assert (wrong.exit_code, "run 'smal' is not there; there are the runs 'small'." in wrong.stderr) == (2, True)
+    wrong = traceq_command("dataset", "drop", job, "--run", "small", "--window", 7)
+    assert "run 'small', window 7 is not there; there are the windows 0, 1 of the run" in wrong.stderr
+    assert traceq_command("dataset", "drop", job, "--run", "small").exit_code == 0
+    assert [path.name for path in job.rglob("*") if path.is_file()] == ["dataset.json"]
+    assert rows(job) == ([], [])
+
+
+def test_who_reads_what_is_dropped_is_told_to_open_it_again(traceq_command, job):
+    with traceq.open(job) as reader:
+        traceq_command("dataset", "drop", job, "--run", "small", "--window", 0, "--rank", 1)
+        with pytest.raises(QueryError, match="dropped, or lost: open the dataset again"):
+            reader.sql("select sum(dur) from gpu_slice").fetchall()
+    assert len(rows(job)[0]) == 7
+
+
+def damaged(job, fault):
+    """Put a fault into the dataset; a part of what verify says, and of what everything says that needs it."""
+    manifest, piece = job / "dataset.json", job / FIRST / "rank=1"
+    if fault == "manifest cut off":
+        manifest.write_bytes(manifest.read_bytes()[:300])
+    elif fault == "foreign manifest":
+        manifest.write_text('{"name": "of something else"}')
+    elif fault == "a list":
+        manifest.write_text("[1, 2]")
+    elif fault == "no such shape":
+        manifest.write_text(manifest.read_text().replace('"shape":0', '"shape":9', 1))
+    elif fault == "newer":
+        manifest.write_text(manifest.read_text().replace('"traceq_dataset":1', '"traceq_dataset":2'))
+    elif fault == "older schema":
+        manifest.write_text(manifest.read_text().replace('"schema":5', '"schema":4'))
+    elif fault == "piece missing":
+        shutil.rmtree(piece)
+    elif fault == "file cut off":
+        path = piece / "gpu_slice.parquet"
+        path.write_bytes(path.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ("manifest cut off", StoreError, "dataset.json is damaged, or not of traceq: .*; get it back from a copy"),
+        ("foreign manifest", StoreError, "dataset.json is damaged, or not of traceq: .*traceq_dataset"),
+        ("a list", StoreError, "dataset.json is damaged, or not of traceq: "),
+        ("no such shape", StoreError, "dataset.json is damaged, or not of traceq: a piece is of a shape"),
+        ("newer", SchemaMismatch, "a dataset of version 2 with schema version 5, .*; upgrade traceq"),
+        ("older schema", SchemaMismatch, "schema version 4, .*; ingest the traces again, into a new dataset"),
+        ("piece missing", StoreError, "window=0/rank=1/.*; traceq dataset verify says what is damaged"),
+        ("file cut off", duckdb.Error, "window=0/rank=1/gpu_slice.parquet"),
+    ],
+)
+def test_damage_is_named_with_the_way_out(traceq_command, job, job_traces, fault, error, message):
+    damaged(job, fault)
+    whole = fault not in ("piece missing", "file cut off")
+    with pytest.raises(error, match=message), traceq.open(job) as traces:
+        traces.sql("select sum(dur) from gpu_slice").fetchall()
+    commands = [("report", job), ("sql", job, "select sum(dur) from gpu_slice"), ("dataset", "compact", job)]
+    commands += [("ingest", job_traces / "window0" / "rank0.json", "-o", job)] if whole else []
+    for command in commands[:2] if not whole else commands:
+        found = traceq_command(*command)
+        assert (found.exit_code, found.stderr.startswith("traceq: error: ")) == (1, True), (found.output, command)
+        assert found.stderr.count("\n") == 1
+        assert "rank=1" in found.stderr or "dataset.json" in found.stderr or "version" in found.stderr
+
+
+def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
+    assert traceq_command("dataset", "verify", job).stdout == f"{job}: 8 traces, 0 faults\n"
+    (job / FIRST / "rank=0" / "piece.json").unlink()
+    damaged(job, "piece missing")
+    swapped = [job / SECOND / f"rank={rank}" / "step.parquet" for rank in (0, 1)]
+    other = swapped[1].read_bytes()
+    swapped[0].write_bytes(other)
+    made = job / SECOND / "rank=3" / "piece.json"
+    made.write_text(made.read_text().replace('"digest": "', '"digest": "0'))
+    (job / SECOND / "job" / "1" / "job.parquet").write_bytes(b"PAR1")
+    (job / FIRST / "job" / "1" / "job_rank.parquet").unlink()
+    found = traceq_command("dataset", "verify", job)
+    assert found.exit_code == 3
+    lines = found.stdout.splitlines()
+    assert lines[0].startswith(f"{FIRST}/rank=0/piece.json: is missing; traceq ingest --force TRACE --run small -o ")
+    assert lines[1].startswith(f"{FIRST}/rank=1: is missing; ")
+    assert lines[1].endswith(f"traceq dataset drop {job} --run small --window 0 --rank 1")
+    assert lines[2].startswith(f"{SECOND}/rank=3/piece.json: says another digest than ")
+    assert lines[3].startswith(f"{SECOND}/rank=0: ")
+    assert lines[4].startswith(f"{FIRST}: what is known of its job is not made of the ranks that are there; ")
+    assert lines[5].startswith(f"{SECOND}/job/1: cannot be read: ")
+    assert lines[5].endswith(f"traceq dataset compact {job} judges its ranks anew")
+    assert lines[6:] == [f"{job}: 8 traces, 6 faults"]
+    listed = json.loads(traceq_command("dataset", "verify", job, "--format", "json").stdout)
+    assert [each["where"] for each in listed["faults"]] == [line.split(": ")[0] for line in lines[:6]]
+
+
+def test_damaged_jobs_are_worked_out_anew(traceq_command, job):
+    before = rows(job)
+    (job / SECOND / "job" / "1" / "job.parquet").write_bytes(b"PAR1")
+    (job / FIRST / "job" / "1" / "job_rank.parquet").unlink()
+    assert [each.is_fresh for each in list_dataset(str(job)).windows] == [False, True]
+    said = traceq_command("dataset", "compact", job).stdout
+    assert f"{job}: run small, window 0: judged anew\n{job}: run small, window 1: judged anew\n" in said
+    assert (rows(job), faults(job)) == (before, [])

@@ -1,0 +1,104 @@
+"""Files that are small and hold far too much: refused in one line, before they take memory or time."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import zipfile
+from contextlib import closing
+
+import pytest
+from nsys_export import KERNEL, notes, read, write
+
+from traceq import importers
+from traceq.errors import TraceqError, UnusableTrace
+
+EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1},'
+MUCH = b" " * (1 << 20)
+
+
+def read_all(path):
+    return [batch for _, batch in importers.find(path).read(path)]
+
+
+def packed(path, parts):
+    with gzip.open(path, "wb", 6) as file:
+        for part in parts:
+            file.write(part)
+    return path
+
+
+def test_a_gzip_bomb_is_refused_and_the_limit_can_be_raised(tmp_path, monkeypatch):
+    bomb = packed(tmp_path / "t.json.gz", [b'{"traceEvents":[' + EVENT, *[MUCH] * 80, b"{}]}"])
+    with pytest.raises(UnusableTrace, match="TRACEQ_UNPACK_LIMIT"):
+        read_all(bomb)
+    monkeypatch.setenv("TRACEQ_UNPACK_LIMIT", "2000")
+    assert read_all(bomb)
+
+
+def test_a_member_of_an_archive_is_measured_too(tmp_path):
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("t.json", "w") as member:
+        for part in (b'{"traceEvents":[' + EVENT, *[MUCH] * 80, b"{}]}"):
+            member.write(part)
+    with pytest.raises(UnusableTrace, match="unpacks to more than"):
+        read_all(path)
+
+
+def test_an_archive_of_a_hundred_thousand_members_is_refused(tmp_path):
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(60_000):
+            archive.writestr(f"{number:060}", b"")
+    with pytest.raises(TraceqError, match="too many members"):
+        read_all(path)
+
+
+def test_empty_events_are_counted_and_little_memory_is_taken(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_bytes(b'{"traceEvents":[' + EVENT + b"{}," * 300_000 + b"{}]}")
+    (note,) = [
+        row for table, batch in importers.find(path).read(path) if table == "import_note" for row in batch.to_pylist()
+    ]
+    assert (note["code"], note["count"]) == ("empty_event", 300_001)
+
+
+@pytest.mark.slow
+def test_an_event_of_a_gigabyte_costs_itself(tmp_path):
+    path = tmp_path / "t.json"
+    with path.open("wb") as file:  # sparse
+        file.write(b'{"traceEvents":[' + EVENT + b'{"ph":"X","name":"')
+        file.seek(1 << 30, 1)
+        file.write(b'"},' + EVENT + b"{}]}")
+    batches = [(table, batch) for table, batch in importers.find(path).read(path)]
+    assert sum(batch.num_rows for table, batch in batches if table == "cpu_slice") >= 1
+
+
+ENDLESS = 'with recursive n(x) as (select 1 union all select x + 1 from n) select x as start, x as "end" from n'
+
+
+@pytest.mark.parametrize("is_lying", [False, True])
+def test_a_view_in_the_place_of_a_table_is_not_run(tmp_path, is_lying):
+    path = write(tmp_path / "t.sqlite", {1: "k"}, CUPTI_ACTIVITY_KIND_RUNTIME=[{"start": 1, "end": 2, "nameId": 1}])
+    with closing(sqlite3.connect(path)) as database:
+        if is_lying:
+            database.execute(f"create table {KERNEL} (start, end_)")
+            database.execute("pragma writable_schema = on")
+            database.execute(
+                "update sqlite_master set sql = ? where name = ?", [f"create view {KERNEL} as {ENDLESS}", KERNEL]
+            )
+        else:
+            database.execute(f"create view {KERNEL} as {ENDLESS}")
+        database.commit()
+    assert read(path)["gpu_slice"] == []
+
+
+def test_generated_columns_and_virtual_tables_are_not_run(tmp_path):
+    path = write(tmp_path / "t.sqlite", {1: "k"}, **{KERNEL: [{"start": 1, "end": 2, "deviceId": 0, "streamId": 7}]})
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"alter table {KERNEL} add column correlationId as (abs(-9223372036854775808)) virtual")
+        database.execute("create virtual table CUPTI_ACTIVITY_KIND_MEMSET using rtree(id, a, b)")
+        database.commit()
+    tables = read(path)
+    assert len(tables["gpu_slice"]) == 1
+    assert "table_damaged" not in notes(tables)

@@ -1,0 +1,72 @@
+"""Numbers that no machine can have cost their rows or columns, and nothing else: each failed with an overflow before."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+
+import pytest
+
+from traceq.database.connect import connect
+from traceq.loading.ingest import ingest
+
+FAR = 8_990_000_000_000_000  # us, near the end of 64 bits in ns
+
+
+def event(category, name, ts, dur, **members):
+    return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, **members}
+
+
+def kernel(ts, **arguments):
+    return event("kernel", "k", ts, 5, args={"device": 0, "stream": 7, **arguments})
+
+
+def rows(tmp_path, events, query, **around):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"schemaVersion": 1, **around, "traceEvents": events}))
+    ingest([path], tmp_path / "t.duckdb")
+    with closing(connect(tmp_path / "t.duckdb")) as connection:
+        codes = {code for (code,) in connection.execute("select code from import_note").fetchall()}
+        return connection.execute(query).fetchall(), codes
+
+
+@pytest.mark.parametrize("at", [FAR, -FAR])
+def test_events_years_from_the_others_are_left_out(tmp_path, at):
+    events = [
+        event("cpu_op", "a", 1, 1),
+        event("cpu_op", "b", 5, 1),
+        event("cpu_op", "far", at, 1),
+        kernel(3),
+        kernel(at),
+    ]
+    found, codes = rows(tmp_path, events, "select name from cpu_slice union all select name from gpu_slice order by 1")
+    assert found == [("a",), ("b",), ("k",)]
+    assert "time_out_of_range" in codes
+
+
+def test_a_range_over_all_of_time_has_no_duration(tmp_path):
+    half = {"name": "r", "pid": 1, "tid": 1}
+    events = [{"ph": "B", "ts": -FAR, **half}, {"ph": "E", "ts": FAR, **half}, event("cpu_op", "a", 1, 1), kernel(3)]
+    found, codes = rows(tmp_path, events, "select name from cpu_slice")
+    assert found == [("a",)]
+    assert {"duration_overflow", "time_out_of_range"} <= codes
+
+
+def test_numbers_that_cannot_be_are_null(tmp_path):
+    events = [kernel(3, bytes=(1 << 63) - 1), kernel(20, device=2_147_483_647), event("cpu_op", "a", 1, 1)]
+    found, codes = rows(tmp_path, events, "select device, bytes from gpu_slice")
+    assert found == [(0, None)]
+    assert "number_out_of_range" in codes
+
+
+@pytest.mark.parametrize("base", [-(1 << 63) + 1, (1 << 63) - 1])
+def test_a_time_of_day_that_cannot_be_is_unknown(tmp_path, base):
+    found, _ = rows(
+        tmp_path, [event("cpu_op", "a", 1, 1), kernel(3)], "select utc_origin_ns from trace", baseTimeNanoseconds=base
+    )
+    assert found == [(None,)]
+
+
+def test_a_healthy_trace_gets_no_note(tmp_path):
+    _, codes = rows(tmp_path, [event("cpu_op", "a", 1, 1), kernel(3)], "select 1")
+    assert not codes & {"number_out_of_range", "time_out_of_range", "duration_overflow"}

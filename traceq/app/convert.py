@@ -1,0 +1,80 @@
+"""Convert: a trace database becomes a dataset, or a dataset a trace database."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from traceq.analysis.job.job import fill_jobs
+from traceq.app.judge import judge_traces
+from traceq.database.connect import FAILURES, connect, is_database, one_line
+from traceq.database.publish import fingerprint, replace, scratch_beside
+from traceq.database.user_sql import interruptible
+from traceq.dataset.convert import to_database, to_dataset
+from traceq.dataset.manifest import is_dataset
+from traceq.dataset.place import Place, is_address
+from traceq.errors import StoreError, WrongUse
+
+
+class Converted(NamedTuple):
+    """What was made, of how many traces; `not_judged` says why the rules could not run on a database."""
+
+    target: str
+    traces: int
+    not_judged: str | None
+
+
+def convert(source: str | Path, target: str | Path, *, memory_limit: int | None = None) -> Converted:
+    """Make a dataset `target` of the trace database `source`, or a trace database of a dataset, as an ingest would have made it.
+
+    trace_ids stay what they are. Traces without a run are listed under the name of their folder. DuckDB holds at most
+    `memory_limit` bytes, by default a quarter of the memory at hand. Raises WrongUse when the target is there already or
+    is not of the other kind.
+    """
+    if is_dataset(source):
+        _check_new(target)
+        if str(target).endswith("/") or is_address(target):
+            raise WrongUse(f"{source} is a dataset and becomes a database: name a file, such as job.duckdb.")
+        work = _to_database
+    elif not is_address(source) and is_database(Path(source)):
+        if is_database(Path(target)) or Path(target).suffix == ".duckdb":
+            raise WrongUse(f"{source} is a database and becomes a dataset: name a folder, such as job/.")
+        if not is_dataset(target):
+            _check_new(target)
+        work = _to_dataset
+    else:
+        if not is_address(source) and not Path(source).exists():
+            raise StoreError(f"{source}: no such database or dataset; make one with: traceq ingest SOURCE -o {source}")
+        raise WrongUse(f"{source} is neither a database nor a dataset: traceq ingest makes either of traces.")
+    try:
+        return work(str(source), str(target), memory_limit)
+    except FAILURES as error:
+        raise StoreError(f"{target}: cannot be written, {source} is as it was: {one_line(error)}") from error
+
+
+def _check_new(target: str | Path) -> None:
+    if is_address(target):
+        return
+    path = Path(target)
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise WrongUse(f"{target} is there already: name a new file or folder.")
+
+
+def _to_dataset(source: str, target: str, memory_limit: int | None) -> Converted:
+    with closing(connect(source, memory_limit=memory_limit)) as connection:
+        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), memory_limit))
+    return Converted(target, traces, None)
+
+
+def _to_database(source: str, target: str, memory_limit: int | None) -> Converted:
+    path = Path(target)
+    before = fingerprint(path)
+    with scratch_beside(path) as scratch:
+        finished = scratch / "converted.duckdb"
+        traces = to_database(Place(source), finished, memory_limit)
+        with closing(connect(finished, read_only=False, memory_limit=memory_limit)) as connection:
+            interruptible(connection, lambda: fill_jobs(connection))
+            not_judged = judge_traces(connection)
+        replace(path, finished, before)
+    return Converted(target, traces, not_judged)

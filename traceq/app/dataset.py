@@ -1,0 +1,98 @@
+"""Datasets: what one holds, what is taken out of it, and whether it is as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from traceq.dataset import change, verify
+from traceq.dataset.change import Compacted
+from traceq.dataset.leftovers import leftovers, stale_windows
+from traceq.dataset.manifest import NAME, Manifest, Piece, is_dataset, read_manifest
+from traceq.dataset.place import Place
+from traceq.dataset.verify import Fault
+from traceq.errors import StoreError
+
+
+class WindowListed(NamedTuple):
+    """A window: its ranks, the bytes of their files, when it was last judged (ISO 8601), and whether that holds."""
+
+    run: str
+    window: int
+    ranks: list[int]
+    bytes: int
+    judged_at: str
+    is_fresh: bool
+
+
+class Listed(NamedTuple):
+    """What is in a dataset; `unused_bytes` is what `compact` would free, `waiting_bytes` what an ingest could go on with."""
+
+    name: str
+    traceq: str
+    schema: int
+    generation: int
+    windows: list[WindowListed]
+    bytes: int
+    unused_bytes: int
+    waiting_bytes: int
+
+
+def list_dataset(name: str) -> Listed:
+    """What is in the dataset. Raises StoreError when it is none, SchemaMismatch when another version of traceq made it."""
+    place = _place(name)
+    manifest = read_manifest(place)
+    sizes = place.sizes()
+    left = leftovers(place, manifest, sizes)
+    unused, waiting = sum(left.useless.values()), sum(left.waiting.values())
+    windows = list(_windows(manifest, stale_windows(manifest, sizes)))
+    return Listed(
+        name=place.name,
+        traceq=manifest.traceq,
+        schema=manifest.schema,
+        generation=manifest.generation,
+        windows=windows,
+        bytes=sum(sizes.values()),
+        unused_bytes=unused,
+        waiting_bytes=waiting,
+    )
+
+
+def _windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[WindowListed]:
+    of_window: dict[tuple[str, int], list[Piece]] = {}
+    for piece in manifest.pieces:
+        of_window.setdefault((piece.run, piece.window), []).append(piece)
+    judged = {(each.run, each.window): each.made_at for each in manifest.windows}
+    for (run, window), pieces in sorted(of_window.items()):
+        key = run, window
+        ranks, size = sorted(each.rank for each in pieces), sum(each.size for each in pieces)
+        yield WindowListed(run, window, ranks, size, judged.get(key, ""), key not in stale)
+
+
+def drop_from_dataset(
+    name: str, run: str, *, window: int | None = None, rank: int | None = None, memory_limit: int | None = None
+) -> tuple[Piece, ...]:
+    """Take a run, a window of it, or a rank, out of the dataset; what was taken. Raises WrongUse when that is not there."""
+    return change.drop(_place(name), run, window, rank, memory_limit)
+
+
+def compact_dataset(name: str, *, everything: bool = False, memory_limit: int | None = None) -> Compacted:
+    """Remove files that the dataset does not need any more, and judge windows anew whose job is stale or damaged.
+
+    What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for.
+    """
+    return change.compact(_place(name), memory_limit, everything=everything)
+
+
+def verify_dataset(name: str, *, memory_limit: int | None = None) -> tuple[int, list[Fault]]:
+    """How many pieces the dataset lists, and all that is wrong with it; every row is read."""
+    place = _place(name)
+    return len(read_manifest(place).pieces), list(verify.faults(place, memory_limit))
+
+
+def _place(name: str) -> Place:
+    if not is_dataset(name):
+        raise StoreError(
+            f"{name}: no dataset, which is a folder with {NAME} in it; make one: traceq ingest SOURCE -o {name}/"
+        )
+    return Place(name)

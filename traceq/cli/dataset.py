@@ -1,0 +1,186 @@
+"""traceq dataset: what a dataset holds, what is taken out of it, and whether it is as it should be."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, ClassVar
+
+import click
+
+from traceq.cli._group import LazyGroup
+from traceq.cli._options import memory_option
+from traceq.common.text import printable
+from traceq.common.units import size, some
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from traceq.app.dataset import Listed
+
+# As of traceq check.
+_FAULTY = 3
+
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="json: for programs.",
+)
+
+
+class DatasetCommands(LazyGroup):
+    """The commands about datasets."""
+
+    lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "list": ("traceq.cli.dataset:list_", "List the windows of a dataset and their ranks."),
+        "drop": ("traceq.cli.dataset:drop", "Take a run, a window or a rank out of a dataset."),
+        "compact": ("traceq.cli.dataset:compact", "Remove what a dataset does not need any more."),
+        "verify": ("traceq.cli.dataset:verify", "Check that a dataset holds what it lists, row by row."),
+    }
+
+
+@click.command(cls=DatasetCommands, short_help="Look after a dataset: list, drop, compact, verify.")
+def dataset() -> None:
+    """Look after a dataset: a folder, here or in an object store, with the traces of many ranks.
+
+    `traceq ingest SOURCE -o NAME/` makes one and adds to it; every other command takes it like a database (docs/scale.md).
+    """
+
+
+@click.command("list", short_help="List the windows of a dataset and their ranks.")
+@click.argument("name", metavar="DATASET")
+@format_option
+def list_(*, name: str, format_: str) -> None:
+    """List the windows of a dataset: ranks, bytes, when the ranks were last judged together, and whether that still holds.
+
+    \b
+    Examples:
+      traceq dataset list job/
+      traceq dataset list s3://bucket/job --format json
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq.app.dataset import list_dataset
+
+    found = list_dataset(name)
+    if format_ == "json":
+        import msgspec
+
+        # with the names of what is in it
+        content = found._asdict() | {"windows": [each._asdict() for each in found.windows]}
+        click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+        return
+    _write_list(found)
+
+
+def _write_list(found: Listed) -> None:
+    from traceq.cli._table import write_plain
+    from traceq.cli.sql import terminal_width
+    from traceq.common.ranks import numbers
+
+    ranks = sum(len(each.ranks) for each in found.windows)
+    held = f"{some(len(found.windows), 'window')}, {some(ranks, 'trace')}, {size(found.bytes)}"
+    click.echo(printable(f"{found.name}: {held}, generation {found.generation}, by traceq {found.traceq}"))
+    if found.windows:
+        rows = [
+            (
+                each.run,
+                str(each.window),
+                str(len(each.ranks)),
+                numbers(each.ranks),
+                size(each.bytes),
+                each.judged_at,
+                "fresh" if each.is_fresh else "stale",
+            )
+            for each in found.windows
+        ]
+        header = ("run", "window", "traces", "ranks", "size", "judged", "job")
+        sys.stdout.flush()
+        write_plain(header, rows, [False, True, True, False, True, False, False], sys.stdout.buffer, terminal_width())
+        sys.stdout.buffer.flush()
+    if found.unused_bytes:
+        click.echo(f"{size(found.unused_bytes)} are of no use any more: traceq dataset compact {printable(found.name)}")
+    if found.waiting_bytes:
+        click.echo(f"{size(found.waiting_bytes)} are of an ingest that ended early; the same ingest goes on with them")
+
+
+@click.command(short_help="Take a run, a window or a rank out of a dataset.")
+@click.argument("name", metavar="DATASET")
+@click.option("--run", required=True, metavar="NAME", help="Of this run; all of it without --window and --rank.")
+@click.option("--window", type=click.IntRange(min=0), metavar="N", help="Only this window.")
+@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank.")
+@memory_option
+def drop(*, name: str, run: str, window: int | None, rank: int | None, memory_limit: int | None) -> None:
+    """Take a run, a window of it or a rank out of a dataset, with its files.
+
+    What the ranks of a window make each other wait is worked out anew for the windows that lose some, and for no other. Who has
+    the dataset open may get an error at the next query, and has to open it again.
+
+    \b
+    Examples:
+      traceq dataset drop job/ --run baseline --window 3
+      traceq dataset drop job/ --run baseline --window 0 --rank 17
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq.app.dataset import drop_from_dataset
+    from traceq.common.ranks import numbers
+
+    gone = drop_from_dataset(name, run, window=window, rank=rank, memory_limit=memory_limit)
+    for each in sorted({piece.window for piece in gone}):
+        ranks = [piece.rank for piece in gone if piece.window == each]
+        click.echo(printable(f"{name}: run {run}, window {each}: {numbers(ranks)} dropped"))
+    click.echo(f"{some(len(gone), 'trace')}, {size(sum(piece.size for piece in gone))}")
+
+
+@click.command(short_help="Remove what a dataset does not need any more.")
+@click.argument("name", metavar="DATASET")
+@click.option("--all", "everything", is_flag=True, help="Also what an ingest that ended early has left to go on with.")
+@memory_option
+def compact(*, name: str, everything: bool, memory_limit: int | None) -> None:
+    """Remove what a dataset does not need any more, and judge windows anew whose job tables are stale or damaged.
+
+    What goes: traces that --force replaced, job tables that were replaced, unfinished files of ingests that were ended. Files of
+    others stay. No two files are merged: each rank keeps its own, so that it can be replaced or dropped. Who opened the dataset
+    before such a replacement may get an error at the next query, and has to open it again.
+
+    \b
+    Examples:
+      traceq dataset compact job/
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq.app.dataset import compact_dataset
+
+    done = compact_dataset(name, everything=everything, memory_limit=memory_limit)
+    for run, window in done.judged:
+        click.echo(printable(f"{name}: run {run}, window {window}: judged anew"))
+    click.echo(printable(f"{name}: {some(done.files, 'file')} removed, {size(done.size)}"))
+    if done.waiting:
+        left = f"{some(done.waiting, 'file')} of an ingest that ended early, {size(done.waiting_size)}"
+        click.echo(f"left: {left}, for it to go on with; --all removes them")
+
+
+@click.command(short_help="Check that a dataset holds what it lists, row by row.")
+@click.argument("name", metavar="DATASET")
+@format_option
+@memory_option
+@click.pass_context
+def verify(ctx: click.Context, *, name: str, format_: str, memory_limit: int | None) -> None:
+    """Check that a dataset holds what it lists: its files, their rows and digests, and jobs that are made of these ranks.
+
+    Each fault is a line, with the way out. Exit status: 0 nothing found, 3 there are faults, 1 it cannot be read at all.
+
+    \b
+    Examples:
+      traceq dataset verify job/
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq.app.dataset import verify_dataset
+
+    pieces, faults = verify_dataset(name, memory_limit=memory_limit)
+    if format_ == "json":
+        import msgspec
+
+        content = {"name": name, "traces": pieces, "faults": [each._asdict() for each in faults]}
+        click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+    else:
+        for each in faults:
+            click.echo(printable(f"{each.where}: {each.what}; {each.way_out}"))
+        click.echo(printable(f"{name}: {some(pieces, 'trace')}, {some(len(faults), 'fault')}"))
+    ctx.exit(_FAULTY if faults else 0)

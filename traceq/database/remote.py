@@ -1,0 +1,189 @@
+"""The files of a dataset elsewhere, as DuckDB reads them through fsspec: those below its folder, and nothing is written.
+
+DuckDB's own way to object stores is an extension that it would download; it is never asked for, as the files are named by a
+protocol of ours, which tells neither store nor credentials.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection
+from datetime import UTC, datetime
+from io import SEEK_CUR, SEEK_END, SEEK_SET
+from typing import TYPE_CHECKING, Any
+
+from fsspec import AbstractFileSystem
+from fsspec.core import url_to_fs
+
+from traceq.common.secret import masked
+
+if TYPE_CHECKING:
+    import duckdb
+
+PROTOCOL = "dataset"
+_ROOT = f"{PROTOCOL}:///"
+
+# Bytes that one request brings: most files of a piece are smaller, and of these nothing else is asked.
+_FIRST = 1 << 20
+
+# Bytes that are asked for at once of larger files, by DuckDB, which keeps them.
+_PART = 4 << 20
+
+# Bytes of beginnings that are kept: DuckDB opens a file several times for one query, and keeps what it has read itself.
+_KEPT = 64 << 20
+
+# Files of a dataset never change, so that DuckDB may keep what it has read of them.
+_MODIFIED = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def address_of(*parts: str) -> str:
+    """The name by which DuckDB knows a file of the dataset."""
+    return _ROOT + "/".join(parts)
+
+
+def read_through(connection: duckdb.DuckDBPyConnection, name: str, soon: Collection[str] = ()) -> None:
+    """Let the connection read the files of the dataset at the address `name`, by `address_of` them, and load no extension.
+
+    The files that are read `soon` are fetched now, all at once.
+    """
+    connection.execute("set autoinstall_known_extensions = false")
+    connection.execute("set autoload_known_extensions = false")
+    # to DuckDB a file system of Python is of this machine
+    connection.execute("set cache_local_files = true")
+    connection.execute(f"set external_file_cache_local_max_block_size = {_PART}")
+    connection.execute("set parquet_metadata_cache = true")
+    if not connection.filesystem_is_registered(PROTOCOL):
+        sealed = Sealed(name)
+        sealed.fetch(soon)
+        connection.register_filesystem(sealed)
+
+
+class Sealed(AbstractFileSystem):  # type: ignore[misc]
+    """What is below one folder of another file system, to be read only."""
+
+    protocol = PROTOCOL
+    cachable = False
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self._fs, folder = url_to_fs(name)
+        self._folder = str(folder).rstrip("/")
+        self._lock = threading.Lock()
+        self._first: OrderedDict[str, bytes] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+
+    def open(self, path: str, mode: str = "rb", **_options: Any) -> _File:
+        """The file, of which nothing is read yet."""
+        if mode != "rb":
+            raise PermissionError(f"{self._name}: a query reads its dataset and nothing else")
+        return _File(self, self._inside(path))
+
+    def glob(self, path: str, **_options: Any) -> list[str]:
+        """The file itself: all are named, and their names may hold what stands for others elsewhere."""
+        return [path]
+
+    def isdir(self, _path: str) -> bool:
+        """Whether it is a folder: none is asked for."""
+        return False
+
+    def exists(self, _path: str, **_options: Any) -> bool:
+        """Whether something is there that could be written over: nothing is written."""
+        return False
+
+    def unstrip_protocol(self, name: str) -> str:
+        """The name as it is."""
+        return name
+
+    def size(self, path: str) -> int:
+        """Bytes of the file."""
+        return self.size_of(self._inside(path))
+
+    def size_of(self, inside: str) -> int:
+        """Bytes of a file of the other file system."""
+        if inside not in self._sizes:
+            self.first(inside)
+        return self._sizes[inside]
+
+    def modified(self, _path: str) -> datetime:
+        """When the file was written: never again."""
+        return _MODIFIED
+
+    def _inside(self, path: str) -> str:
+        """The path for the other file system. Raises PermissionError for what is not below the folder."""
+        parts = path.removeprefix(_ROOT).split("/")
+        if not path.startswith(_ROOT) or {"", ".", ".."} & set(parts):
+            raise PermissionError(f"{path}: a query reads its dataset and nothing else")
+        return "/".join((self._folder, *parts))
+
+    def first(self, inside: str) -> bytes:
+        """The first bytes of a file, all of a small one; its size is known then."""
+        with self._lock:
+            found = self._first.get(inside)
+            if found is not None:
+                self._first.move_to_end(inside)
+                return found
+        found = self.part(inside, 0, _FIRST)
+        self._keep(inside, found)
+        return found
+
+    def fetch(self, paths: Collection[str]) -> None:
+        """Get the first bytes of files, all at once."""
+        inside = [self._inside(each) for each in paths]
+        begins, ends = [0] * len(inside), [_FIRST] * len(inside)
+        for each, found in zip(inside, self._asked("cat_ranges", inside, begins, ends, on_error="raise"), strict=True):
+            self._keep(each, bytes(found))
+
+    def _keep(self, inside: str, found: bytes) -> None:
+        if inside not in self._sizes:
+            self._sizes[inside] = len(found) if len(found) < _FIRST else int(self._asked("size", inside))
+        with self._lock:
+            self._first[inside] = found
+            while sum(map(len, self._first.values())) > _KEPT:
+                self._first.popitem(last=False)
+
+    def part(self, inside: str, begin: int, end: int) -> bytes:
+        """Some bytes of a file."""
+        return bytes(self._asked("cat_file", inside, start=begin, end=end))
+
+    def _asked(self, what: str, *given: Any, **options: Any) -> Any:
+        """What the other file system answers; its errors say where."""
+        try:
+            return getattr(self._fs, what)(*given, **options)
+        except Exception as error:
+            # each file system has errors of its own, of the network among them
+            reason = str(error) or type(error).__name__
+            raise OSError(f"{self._name}: {masked(' '.join(reason.split()))}") from error
+
+
+class _File:
+    """A file that is read where DuckDB wants it."""
+
+    def __init__(self, fs: Sealed, inside: str) -> None:
+        self._fs, self._inside, self._at = fs, inside, 0
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        """Go to a place."""
+        if whence == SEEK_END:
+            offset += self._fs.size_of(self._inside)
+        elif whence == SEEK_CUR:
+            offset += self._at
+        self._at = offset
+        return offset
+
+    def tell(self) -> int:
+        """The place that is read next."""
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """Bytes from there on, all without `size`."""
+        whole = self._fs.size_of(self._inside)
+        end = whole if size < 0 else min(self._at + size, whole)
+        first = self._fs.first(self._inside)
+        found = first[self._at : end] if end <= len(first) else self._fs.part(self._inside, self._at, end)
+        self._at += len(found)
+        return found
+
+    def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,236 @@
+"""Workers of a dask.distributed scheduler, wherever they are: Slurm, Kubernetes, machines that were started by hand."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+
+from traceq.common.code_hash import code_hash
+from traceq.common.units import some
+from traceq.common.version import __version__
+from traceq.database.connect import SCHEMA_VERSION
+from traceq.dataset.lock import token
+from traceq.dataset.piece import PieceTask
+from traceq.dataset.place import Place
+from traceq.dataset.runner import LEAST_MEMORY, Share, WorkerDied, WorkersLost
+from traceq.errors import MissingTool, StoreError, TraceqError
+
+# Seconds: until a scheduler answers; until one of the workers is there, which batch systems may have to start first.
+_ANSWERS, _ARRIVES = 15.0, 300.0
+
+# Seconds that what is known of the workers is taken for true.
+_KNOWN = 2.0
+
+# DuckDB's share of a worker's memory: beyond 80 % of it Dask gives the worker nothing to do, beyond 95 % it ends it.
+_OF_WORKER = 0.5
+
+# The rooms that what is in a piece depends on.
+_ROOMS = ("analysis", "database", "dataset", "formats", "importers", "loading")
+
+# Bytes, where a worker has no limit.
+_USUAL_MEMORY = 1 << 30
+
+# So many workers are named in an error.
+_NAMED = 3
+
+
+def versions() -> dict[str, str]:
+    """What has to be the same in all processes that make pieces of one dataset."""
+    return {
+        "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "traceq": __version__,
+        "schema": str(SCHEMA_VERSION),
+        "duckdb": duckdb.__version__,
+        "code of traceq": code_hash(*_ROOMS)[:12],
+    }
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Cluster]:
+    """The workers of the scheduler at an address, or that a scheduler file (.json) tells of. Raises StoreError, MissingTool."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingTool("--cluster needs dask.distributed: pip install 'traceq[cluster]'") from error
+    where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
+    try:
+        client = Client(  # type: ignore[no-untyped-call]
+            **where, timeout=_ANSWERS, set_as_default=False, name="traceq"
+        )
+    except (OSError, TimeoutError, ValueError) as error:
+        raise StoreError(
+            f"--cluster {address}: no scheduler of dask.distributed answers there: {error}; start one with `dask scheduler`"
+        ) from error
+    # What it tells in a page when the scheduler is gone is told in one line.
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with client:
+            yield Cluster(client, address)
+    finally:
+        logger.setLevel(before)
+
+
+class Cluster:
+    """The Workers of a client of dask.distributed. Each thread of a worker makes one piece at a time."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._executor = client.get_executor(pure=False)
+        self._mine = versions()
+        self._seen: dict[str, int] = {}
+        self._looked = self._arrived = 0.0
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        """Have one of them call the function."""
+        known: Future[Any] = Future()
+        future = self._executor.submit(there, self._mine, function, *arguments)
+        future.add_done_callback(lambda done: _pass_on(done, known, self._address))
+        known.add_done_callback(lambda given: future.cancel() if given.cancelled() else None)
+        return known
+
+    def slots(self) -> int:
+        """The threads of all workers."""
+        return sum(self._threads().values())
+
+    def share(self, pieces: int, memory_limit: int | None) -> Share:  # noqa: ARG002 - there may be more workers soon
+        """One thread, and its share of the memory of the smallest worker, of which `memory_limit` may be given."""
+        shares = []
+        for worker in self._client.scheduler_info(n_workers=-1)["workers"].values():
+            limits = [each for each in (worker["memory_limit"] * _OF_WORKER, memory_limit) if each]
+            shares.append(min(limits, default=_USUAL_MEMORY) / worker["nthreads"])
+        return Share(1, max(LEAST_MEMORY, int(min(shares, default=_USUAL_MEMORY))))
+
+    def prepare(self, tasks: Sequence[PieceTask]) -> None:
+        """Raise StoreError unless there are workers, all of the same versions and with the dataset and traces in sight."""
+        try:
+            self._client.wait_for_workers(1, timeout=_ARRIVES)
+        except TimeoutError as error:
+            raise WorkersLost(self._nobody()) from error
+        place, source = tasks[0].place, tasks[0].build.source.path
+        mine, seen = token(place), os.fspath(source)
+        differ = defaultdict(list)
+        for worker, found in self._client.run(facts, place, seen, on_error="return").items():
+            for reason in _reasons(found, self._mine, mine, place, seen):
+                differ[reason].append(worker)
+        if differ:
+            raise StoreError(
+                f"--cluster {self._address}: " + "; ".join(f"{why} ({_some(who)})" for why, who in differ.items())
+            )
+
+    def check(self) -> None:
+        """Raise WorkersLost when there have been none for long."""
+        if self.slots():
+            self._arrived = time.monotonic()
+        elif time.monotonic() - self._arrived > _ARRIVES:
+            raise WorkersLost(self._nobody())
+
+    def _threads(self) -> dict[str, int]:
+        """How many each worker has."""
+        now = time.monotonic()
+        if now - self._looked > _KNOWN:
+            try:
+                self._seen = self._client.nthreads()
+            except (OSError, TimeoutError) as error:
+                raise WorkersLost(_gone(self._address, str(error))) from error
+            self._looked = now
+            self._arrived = now if self._seen else self._arrived
+        return self._seen
+
+    def _nobody(self) -> str:
+        return (
+            f"--cluster {self._address}: for {_ARRIVES:.0f} s the scheduler has had no worker; start some with `dask worker`,"
+            " then run this again: what is made already is kept"
+        )
+
+
+def there(wanted: dict[str, str], function: Callable[..., Any], *arguments: Any) -> Any:
+    """On a worker: call the function, if the versions here are those wanted: workers may have come after all were asked.
+
+    Errors of traceq are returned: the log of the worker is spared what the user is told.
+    """
+    if wrong := _differences(wanted, versions()):
+        return WorkersLost(f"a worker that came later differs: {wrong}")
+    try:
+        return function(*map(_with_room, arguments))
+    except TraceqError as error:
+        return error
+
+
+def _with_room(argument: Any) -> Any:
+    """The task with the folder for temporary files that Dask removes when the worker is gone."""
+    from distributed import get_worker
+
+    return replace(argument, room=get_worker().local_directory) if isinstance(argument, PieceTask) else argument
+
+
+def facts(place: Place, source: str) -> dict[str, Any]:
+    """On a worker: its versions, who writes the dataset as seen from there, and whether the trace can be read."""
+    try:
+        found = token(place)
+    except (StoreError, ImportError) as error:
+        found = str(error)
+    return {"versions": versions(), "token": found, "source": os.access(source, os.R_OK)}
+
+
+def _reasons(found: Any, mine: dict[str, str], written: str | None, place: Place, source: str) -> Iterator[str]:
+    """Why a worker is of no use."""
+    if isinstance(found, BaseException):
+        yield f"there is no such traceq on workers: {type(found).__name__}: {found}; install traceq {__version__} there"
+        return
+    if wrong := _differences(mine, found["versions"]):
+        yield f"workers differ: {wrong}; install the same versions on both sides"
+    if found["token"] != written:
+        yield f"workers do not see the dataset {place.name}: name a folder that all machines share, or an object store"
+    if not found["source"]:
+        yield f"workers cannot read {source}: traces have to lie where all machines see them"
+
+
+def _differences(mine: dict[str, str], found: dict[str, str]) -> str:
+    return ", ".join(
+        f"{what} {found.get(what)} there, {own} here" for what, own in mine.items() if own != found.get(what)
+    )
+
+
+def _some(workers: Sequence[str]) -> str:
+    more = f" and {len(workers) - _NAMED:,} more" if len(workers) > _NAMED else ""
+    return f"{some(len(workers), 'worker')}: {', '.join(workers[:_NAMED])}{more}"
+
+
+def _pass_on(done: Future[Any], known: Future[Any], address: str) -> None:
+    """Give to the future `known` what came of another one, in words of Workers."""
+    from distributed.scheduler import KilledWorker
+
+    if known.cancelled():
+        return
+    try:
+        result = done.result()
+        if isinstance(result, TraceqError):
+            known.set_exception(result)
+        else:
+            known.set_result(result)
+    except CancelledError as error:
+        known.set_exception(WorkersLost(_gone(address, str(error))))
+    except KilledWorker as error:
+        known.set_exception(WorkerDied(f"{error.allowed_failures + 1} workers, one after the other"))
+    except Exception as error:  # noqa: BLE001 - whoever waits for it raises it
+        known.set_exception(error)
+
+
+def _gone(address: str, why: str) -> str:
+    return (
+        f"--cluster {address}: the scheduler is gone{f' ({why})' if why else ''}; run this again when there is one:"
+        " what is made already is kept"
+    )

@@ -1,0 +1,133 @@
+"""A database becomes a dataset, or a dataset a database: the same rows, with the same trace_ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+import msgspec
+
+from traceq.database.connect import memory_for, writer_config
+from traceq.database.empty import create_database
+from traceq.database.query import ask
+from traceq.database.remote import read_through
+from traceq.database.sql import statement
+from traceq.database.tables import columns_of, stored, tables_of_traces
+from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.ingest import STAGING, refill, replace_pieces
+from traceq.dataset.lock import writing
+from traceq.dataset.manifest import Piece, commit, read_manifest
+from traceq.dataset.piece import NAME, OF_JOBS, Made, written
+from traceq.dataset.place import Place
+from traceq.dataset.windows import placed
+from traceq.errors import StoreError
+
+# Copying is no faster with more.
+_THREADS = 2
+
+
+def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None) -> int:
+    """Write the traces of a trace database as a new dataset, and judge their windows; how many there are.
+
+    Raises StoreError where there is a dataset with traces already.
+    """
+    with writing(place) as check:
+        known = read_manifest(place)
+        if known.pieces:
+            raise StoreError(f"{place.name}: holds {len(known.pieces):,} traces already; name a new dataset")
+        traces = ask(connection, statement("dataset/convert_runs.sql"))
+        made = [_put(connection, place, trace, run) for trace, run in zip(traces, _runs(traces), strict=True)]
+        shapes: list[tuple[str, ...]] = []
+        pieces = []
+        for each, (window, rank) in zip(made, placed([], made), strict=True):
+            piece = _piece(each, window, rank, shapes)
+            place.remove(piece.folder)
+            place.move(_staged(each.trace_id), piece.folder)
+            pieces.append(piece)
+        touched = {(piece.run, piece.window) for piece in pieces}
+        windows = refill(place, replace_pieces(known, pieces, shapes), touched, memory_limit)
+        check()
+        commit(place, known, pieces, windows, shapes)
+    return len(pieces)
+
+
+def _runs(traces: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A name for the run of each trace: where it has none that of the folder, one for each job."""
+    taken = {trace["run"] for trace in traces}
+    names: dict[tuple[int | None, str], str] = {}
+    found = []
+    for trace in traces:
+        key = trace["job"], "" if trace["job"] is not None else trace["folder"]
+        if trace["run"] is None and key not in names:
+            free = (f"{trace['folder']}{f'-{again}' if again else ''}" for again in range(len(traces) + 1))
+            names[key] = next(name for name in free if name not in taken)
+            taken.add(names[key])
+        found.append(names[key] if trace["run"] is None else trace["run"])
+    return found
+
+
+def _staged(trace_id: int) -> str:
+    return f"{STAGING}/convert-{trace_id}"
+
+
+def _put(connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], run: str) -> Made:
+    """Write the piece of a trace to where it waits for its window."""
+    (database,) = connection.execute("select current_database()").fetchall()[0]
+    trace_id = trace["trace_id"]
+    for table in tables_of_traces(connection):
+        # stands in front of the table of the database
+        connection.execute(
+            f'create or replace temp view {table} as from "{database}".main.{table} where trace_id = {trace_id:d}'
+        )
+    with TemporaryDirectory(prefix="traceq-convert-") as name:
+        facts = written(connection, Path(name))
+        made = Made(
+            trace_id=trace_id, run=run, source=trace["source"], sha256=trace["sha256"], asked="", cost={}, **facts
+        )
+        place.remove(_staged(trace_id))
+        place.put(Path(name), _staged(trace_id))
+    place.write(msgspec.json.format(msgspec.json.encode(made)), _staged(trace_id), NAME)
+    return made
+
+
+def _piece(made: Made, window: int, rank: int, shapes: list[tuple[str, ...]]) -> Piece:
+    tables = tuple(sorted(made.tables))
+    if tables not in shapes:
+        shapes.append(tables)
+    return Piece(
+        trace_id=made.trace_id,
+        run=made.run,
+        window=window,
+        rank=rank,
+        sha256=made.sha256,
+        digest=made.digest,
+        shape=shapes.index(tables),
+        size=made.size,
+        begin=made.begin,
+        end=made.end,
+    )
+
+
+def to_database(place: Place, path: Path, memory_limit: int | None) -> int:
+    """Write the traces of the dataset into the new file of a trace database, without jobs and findings; how many there are."""
+    manifest = read_manifest(place)
+    create_database(path)
+    with TemporaryDirectory(prefix="traceq-convert-", dir=path.parent) as name:
+        catalogue = Path(name) / "catalogue.duckdb"
+        create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=()), manifest.pieces)
+        config = writer_config(memory_for(memory_limit), Path(name), _THREADS)
+        with closing(duckdb.connect(str(path), config=config)) as connection:
+            if not place.is_local:
+                read_through(connection, place.name)
+            connection.execute(f"attach '{str(catalogue).replace(chr(39), chr(39) * 2)}' as dataset (read_only)")
+            for table in tables_of_traces(connection):
+                if table not in OF_JOBS:
+                    columns = stored(columns_of(connection, table))
+                    connection.execute(f"insert into {table} by name select {columns} from dataset.{table}")
+            connection.execute("detach dataset")
+            connection.execute("checkpoint")
+    return len(manifest.pieces)

@@ -1,0 +1,114 @@
+"""A report on a dataset reads few of its pieces: those of ranks that it looks at, and what the cross-rank stage wrote of all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckdb
+
+from traceq.database.empty import create_database
+from traceq.database.remote import read_through
+from traceq.database.tables import columns_of, stored
+from traceq.dataset.catalogue import of_damage
+from traceq.dataset.manifest import Manifest, Piece, Window
+from traceq.dataset.place import Place
+from traceq.dataset.told import read_told
+from traceq.reports.model import Job
+
+# So many pieces are copied into a database, which is then read much faster; more would not fit.
+_MOST_COPIED = 64
+
+# Of the tables of jobs these are small, whatever the size of a job.
+_SMALL = ("job", "job_rank", "straggler")
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a report looks at: pieces, those of them by trace_id that are asked no rules, and jobs with all their ranks."""
+
+    pieces: tuple[Piece, ...]
+    jobs: tuple[Job, ...]
+    spared: frozenset[int] = frozenset()
+
+
+def look(
+    place: Place,
+    manifest: Manifest,
+    traces: Collection[int] = (),
+    rank: int | None = None,
+    memory_limit: int | None = None,
+) -> Look | None:
+    """What a report on these traces, or this rank, looks at; without either the ranks of each job that stand for the others.
+
+    None where it needs the whole dataset: ranks were not judged together, or there are too many to look at.
+    """
+    windows = {(each.run, each.window): read_told(place, manifest, each, memory_limit) for each in manifest.windows}
+    if not all(told.is_judged for told in windows.values()):
+        return None
+    unasked: frozenset[int] = frozenset()
+    if traces or rank is not None:
+        pieces = [each for each in manifest.pieces if _is_meant(each, traces, rank)]
+    else:
+        spared = {trace for told in windows.values() for trace in told.spared}
+        pieces = [each for each in manifest.pieces if each.trace_id not in spared]
+        if len(pieces) == 1:
+            # a report on a single trace is about that one, not about its job
+            others = [each for each in manifest.pieces if each.trace_id in spared][:1]
+            pieces, unasked = [*pieces, *others], frozenset(each.trace_id for each in others)
+    if not pieces or len(pieces) > _MOST_COPIED:
+        return None
+    jobs = [job for told in windows.values() for job in told.jobs]
+    return Look(tuple(pieces), tuple(_numbered(sorted(jobs, key=lambda each: (each.job, each.time_window)))), unasked)
+
+
+def _is_meant(piece: Piece, traces: Collection[int], rank: int | None) -> bool:
+    return (not traces or piece.trace_id in traces) and (rank is None or piece.rank == rank)
+
+
+def _numbered(jobs: Sequence[Job]) -> Iterable[Job]:
+    """The jobs with how many windows of each there are by now."""
+    for each in jobs:
+        yield replace(each, windows=sum(other.job == each.job for other in jobs))
+
+
+def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> None:
+    """Write the database `path` with what these pieces hold, and with the jobs and the row of trace of every rank."""
+    create_database(path)
+    files: dict[str, list[str]] = {}
+    for piece in pieces:
+        for table in manifest.tables(piece):
+            files.setdefault(table, []).append(place.address(piece.folder, f"{table}.parquet"))
+    files["trace"] = [place.address(each.folder, "trace.parquet") for each in manifest.windows]
+    for table in _SMALL:
+        files[table] = _of_windows(place, manifest.windows, table)
+    with of_damage(place), closing(duckdb.connect(str(path))) as connection:
+        if not place.is_local:
+            read_through(connection, place.name)
+        connection.begin()
+        for table, listed in files.items():
+            _copy(connection, table, listed)
+        # what is said of collectives of all ranks is in the jobs
+        members = _of_windows(place, manifest.windows, "collective_member")
+        _copy(connection, "collective_member", members, [each.trace_id for each in pieces])
+        connection.commit()
+
+
+def _of_windows(place: Place, windows: Iterable[Window], table: str) -> list[str]:
+    return [place.address(each.folder, f"{table}.parquet") for each in windows if table in each.tables]
+
+
+def _copy(
+    connection: duckdb.DuckDBPyConnection, table: str, files: Sequence[str], traces: Sequence[int] | None = None
+) -> None:
+    """Insert the rows of the files into the table, those of these traces or all."""
+    if not files:
+        return
+    columns = stored(columns_of(connection, table))
+    of_traces = "" if traces is None else "where trace_id in (select unnest($traces))"
+    connection.execute(
+        f"insert into {table} by name select {columns} from read_parquet($files, hive_partitioning = false) {of_traces}",
+        {"files": list(files), **({} if traces is None else {"traces": list(traces)})},
+    )

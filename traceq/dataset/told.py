@@ -1,0 +1,88 @@
+"""What a report says of a window's job, and which ranks it looks at: worked out once, by the cross-rank stage."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from traceq.common.code_hash import code_hash
+from traceq.database.connect import connect
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.manifest import Manifest, Window
+from traceq.dataset.place import Place
+from traceq.reports.build import jobs_of
+from traceq.reports.model import Job
+
+if TYPE_CHECKING:
+    import duckdb
+
+# In the folder of a window's job.
+NAME = "told.json"
+
+# Rooms that it depends on: a change of any file in them makes it void.
+_REACHED = (
+    "analysis",
+    "common",
+    "database",
+    "diagnosis",
+    "errors.py",
+    "formats",
+    "reports/build.py",
+    "reports/model.py",
+    "reports/sql",
+)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Of a window: its jobs as reports have them, the traces that need not be looked at, and whether ranks were judged together.
+
+    Where all were, nothing that is asked of a rank needs the pieces of others.
+    """
+
+    stamp: str
+    jobs: tuple[Job, ...]
+    spared: tuple[int, ...]
+    is_judged: bool
+
+
+def tell(connection: duckdb.DuckDBPyConnection) -> Told:
+    """What is to be told of the window that the database holds."""
+    jobs = tuple(jobs_of(connection))
+    spared = tuple(row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql")))
+    of_ranks = {row["trace_id"] for row in ask(connection, "select trace_id from job_rank")}
+    alone = ask(
+        connection, "select count(*) as traces from trace where trace_id not in (select trace_id from job_rank)"
+    )
+    is_judged = bool(of_ranks) and not alone[0]["traces"] and all(_is_judged(each) for each in jobs)
+    return Told(_stamp(), jobs, spared, is_judged)
+
+
+def _is_judged(job: Job) -> bool:
+    return job.ranks > 1 and job.dur is not None and job.cannot_tell is None
+
+
+def _stamp() -> str:
+    return code_hash(*_REACHED)
+
+
+def read_told(place: Place, manifest: Manifest, window: Window, memory_limit: int | None = None) -> Told:
+    """What is told of a window: as the stage wrote it, worked out anew where that was another version of traceq."""
+    content = place.read(window.folder, NAME)
+    try:
+        told = None if content is None else msgspec.json.decode(content, type=Told)
+    except msgspec.MsgspecError:
+        told = None
+    if told is not None and told.stamp == _stamp():
+        return told
+    with TemporaryDirectory(prefix="traceq-told-") as name:
+        catalogue = Path(name) / "catalogue.duckdb"
+        alone = msgspec.structs.replace(manifest, windows=(window,))
+        create_catalogue(catalogue, place, alone, manifest.of_window(window.run, window.window))
+        with closing(connect(catalogue, memory_limit=memory_limit)) as connection:
+            return tell(connection)

@@ -1,0 +1,16 @@
+"""The child process of traceq.dataset.runner: it calls what it is told to, one after the other, and sends what came of each."""
+
+from __future__ import annotations
+
+from traceq.common.child import answer, requests
+
+
+def main() -> int:
+    """Answer with the result, or with the exception, of each call."""
+    for function, arguments in requests():
+        try:
+            result = function(*arguments)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the parent raises it
+            result = error
+        answer(result)
+    return 0

@@ -1,0 +1,37 @@
+-- What a trace says that cannot have happened, and how often: rows (what, count), none where it is whole.
+with
+of_stream as (
+    select
+        ts,
+        max(ts_end) over (
+            partition by device, context, stream order by ts, slice_id rows between unbounded preceding and 1 preceding
+        ) as busy_until
+    from gpu_slice
+    where trace_id = $trace_id and stream is not null
+),
+
+launched as (
+    select g.ts < c.ts as is_before
+    from gpu_slice as g
+    join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
+    where g.trace_id = $trace_id
+),
+
+again as (
+    select count(*) - 1 as more
+    from cpu_slice
+    where trace_id = $trace_id
+    group by thread_id, name, ts, dur, kind
+    having count(*) > 1
+),
+
+found as (
+    select 'GPU slices that run while another of their stream does' as what, count(*) filter (ts < busy_until) as count
+    from of_stream
+    union all
+    select 'GPU slices that begin before the call that launched them', count(*) filter (is_before) from launched
+    union all
+    select 'host slices that are there again', coalesce(sum(more), 0) from again
+)
+
+select what, count::bigint as count from found where count > 0

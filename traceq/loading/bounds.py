@@ -1,0 +1,139 @@
+"""Staged rows whose numbers no machine can have are left out or mended, with a note: sums and differences then fit 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+# How far from the middle of a trace its events may lie, ns: 417 days.
+_REACH = 1 << 55
+# Of all durations of a table together, ns.
+_MOST_IN_ALL = 1 << 62
+# More bytes no machine has: a petabyte.
+_MOST_BYTES = 1 << 50
+_MOST_DEVICES = 1 << 16
+_MOST_RANKS = 1 << 24
+# Larger readings cannot be squared and summed.
+_MOST_VALUE = "1e100"
+# Nanoseconds since 1970 that others can be added to: until 2116.
+_LATEST = 1 << 62
+
+_SLICES = ("gpu_slice", "cpu_slice")
+_TIMED = (
+    *_SLICES,
+    *("gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault", "file_access", "cpu_sample", "thread_switch"),
+    *("allocator_event", "graph_node"),
+)  # fmt: skip
+_LASTING = (*_SLICES, "gpu_annotation", "synchronization", "page_fault", "file_access")
+
+# Table -> columns, of numbers within which each is true: others are NULL.
+_RANGES: Mapping[str, tuple[tuple[str, int, int], ...]] = {
+    "trace": (
+        ("rank", 0, _MOST_RANKS),
+        ("world_size", 1, _MOST_RANKS),
+    ),
+    "gpu_slice": (
+        ("bytes", 0, _MOST_BYTES),
+        ("src_device", -1, _MOST_DEVICES),
+        ("dst_device", -1, _MOST_DEVICES),
+        ("shared_memory", 0, _MOST_BYTES),
+    ),
+    "collective": (
+        ("group_size", 1, _MOST_RANKS),
+        ("in_elements", 0, _MOST_BYTES),
+        ("out_elements", 0, _MOST_BYTES),
+    ),
+    "device": (("memory_bytes", 0, _MOST_BYTES), ("memory_bandwidth", 0, _MOST_BYTES)),
+    "counter": (("device", -1, _MOST_DEVICES),),
+    "file_access": (("bytes", 0, _MOST_BYTES),),
+}
+# What a row is nothing without: rows with others are left out.
+_NEEDED: Mapping[str, str] = {
+    "gpu_slice": f"device between -1 and {_MOST_DEVICES}",
+    "gpu_annotation": f"device between -1 and {_MOST_DEVICES}",
+    "device": f"device between -1 and {_MOST_DEVICES}",
+    "counter": f"abs(value) < {_MOST_VALUE}",
+    "allocator_event": f"coalesce(bytes, 0) between 0 and {_MOST_BYTES}",
+    "allocator_segment": f"bytes between 0 and {_MOST_BYTES}",
+    "allocator_block": f"bytes between 0 and {_MOST_BYTES}",
+}
+
+
+def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
+    """Leave out of staging what no machine can have."""
+    middle = _middle(connection, " union all ".join(f"select ts from staging.{table}" for table in _SLICES))
+    for table in _TIMED:
+        _limit_times(connection, table, middle)
+    for table in _LASTING:
+        _limit_durations(connection, table)
+    # The latest event must have a time since 1970, too.
+    _limit(connection, "trace", "utc_origin_ns", 0, _LATEST - max(0, middle or 0))
+    for table, columns in _RANGES.items():
+        for column, least, most in columns:
+            _limit(connection, table, column, least, most)
+    for table, condition in _NEEDED.items():
+        found = _count(connection, table, f"not coalesce({condition}, false)")
+        if found:
+            connection.execute(f"delete from staging.{table} where not coalesce({condition}, false)")
+            _note(
+                connection,
+                "number_out_of_range",
+                found,
+                f"rows of {table} with numbers that cannot be true were left out",
+            )
+
+
+def _limit(connection: duckdb.DuckDBPyConnection, table: str, column: str, least: int, most: int) -> None:
+    where = f"{column} not between {least} and {most}"
+    found = _count(connection, table, where)
+    if found:
+        connection.execute(f"update staging.{table} set {column} = null where {where}")
+        _note(connection, "number_out_of_range", found, f"values of {table}.{column} that cannot be true are NULL")
+
+
+def _middle(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
+    ((least, most),) = connection.execute(f"select min(ts), max(ts) from ({times})").fetchall()
+    if least is None or most - least <= _REACH:
+        return least  # type: ignore[no-any-return]
+    ((middle,),) = connection.execute(f"select quantile_disc(ts, 0.5) from ({times})").fetchall()
+    return middle  # type: ignore[no-any-return]
+
+
+def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int | None) -> None:
+    if middle is None:
+        middle = _middle(connection, f"select ts from staging.{table}")
+    if middle is None:
+        return
+    where = f"ts not between {middle - _REACH} and {middle + _REACH}"
+    found = _count(connection, table, where)
+    if found:
+        connection.execute(f"delete from staging.{table} where {where}")
+        text = f"rows of {table} that lie years from the other events were left out: their times cannot be true"
+        _note(connection, "time_out_of_range", found, text)
+
+
+def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
+    ((rows, longest, total),) = connection.execute(
+        f"select count(*), coalesce(max(dur), 0), coalesce(sum(dur), 0) from staging.{table}"
+    ).fetchall()
+    limit = _REACH if total <= _MOST_IN_ALL else min(_REACH, _MOST_IN_ALL // rows)
+    if longest <= limit:
+        return
+    found = _count(connection, table, f"dur > {limit}")
+    connection.execute(f"update staging.{table} set dur = 0 where dur > {limit}")
+    _note(connection, "duration_overflow", found, f"durations in {table} that no program can have were set to 0")
+
+
+def _count(connection: duckdb.DuckDBPyConnection, table: str, where: str) -> int:
+    ((found,),) = connection.execute(f"select count(*) from staging.{table} where {where}").fetchall()
+    return int(found)
+
+
+def _note(connection: duckdb.DuckDBPyConnection, code: str, count: int, text: str) -> None:
+    connection.execute(
+        "insert into staging.import_note by name select 'data_loss' as severity, $code as code, $count as count, $text as text",
+        {"code": code, "count": count, "text": text},
+    )
