@@ -58,6 +58,8 @@ class Place:
             "TRACEQ_NO_CACHE": "",
             "TRACEQ_FAULT": self.token,
             "PYTHONPATH": str(ROOT),
+            # a limit on files would cut off what Python compiles, for all who import it after
+            "PYTHONDONTWRITEBYTECODE": "1",
         }
 
     def files(self) -> dict[str, bytes | None]:

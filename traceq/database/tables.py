@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import duckdb
+import pyarrow as pa
 
 
 class Column(NamedTuple):
@@ -31,7 +32,8 @@ def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str 
     """The columns of a table, in their order."""
     rows = connection.execute(
         "select column_name, data_type, is_generated from duckdb_columns()"
-        " where database_name = coalesce($2, current_database()) and table_name = $1 order by column_index",
+        " where database_name in (coalesce($2, current_database()), if($2 is null, 'temp', $2)) and table_name = $1"
+        " order by column_index",
         [table, database],
     ).fetchall()
     return [Column(*row) for row in rows]
@@ -40,3 +42,14 @@ def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str 
 def stored(columns: list[Column]) -> str:
     """Those that are stored, as the list of a select."""
     return ", ".join(f'"{each.name}"' for each in columns if not each.is_generated)
+
+
+def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    """Insert the rows by the names of their columns; NULL where they lack one.
+
+    Where databases are closed off a query finds no variable of Python, and what is registered is kept, every block of it, until
+    the transaction ends.
+    """
+    columns = [each.name for each in columns_of(connection, table) if not each.is_generated]
+    listed = (f'"{name}"' if name in rows.column_names else f'null as "{name}"' for name in columns)
+    connection.from_arrow(rows).project(", ".join(listed)).insert_into(table)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from traceq.analysis.in_parts import rows
 from traceq.database.sql import relation
+from traceq.database.tables import insert_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,9 +85,7 @@ def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
     for place, part in enumerate(iter(lambda: list(islice(found, _ROWS_AT_ONCE)), [])):
         columns = [pa.array(column, kind) for column, kind in zip(zip(*part, strict=True), _TYPES, strict=True)]
         columns.append(pa.array(range(place * _ROWS_AT_ONCE, place * _ROWS_AT_ONCE + len(part)), pa.int64()))
-        # DuckDB finds the variable by its name.
-        found_boundary = pa.table(columns, names=[*Boundary._fields, "place"])  # noqa: F841
-        connection.execute("insert into _module_boundary by name from found_boundary")
+        insert_rows(connection, "_module_boundary", pa.table(columns, names=[*Boundary._fields, "place"]))
     # Of several at one instant the last holds.
     connection.execute(
         "insert into _module_timeline"

@@ -12,6 +12,7 @@ import pyarrow as pa
 from traceq.analysis.ledger.host_slices import HostSlices
 from traceq.analysis.ledger.innermost import NOTHING, Points, joined, merged, points, taken
 from traceq.database.sql import relation, run, statement
+from traceq.database.tables import insert_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,8 +116,7 @@ class _Writer:
         thread, ts, slice_id, activity, phase, waits_in = (
             columns if starts.all() else (column[starts] for column in columns)
         )
-        # DuckDB finds the variable by its name. A registered table would be kept until the transaction ends, every block of it.
-        found_segment = pa.table(  # noqa: F841
+        segments = pa.table(
             {
                 "thread_id": thread,
                 "ts": ts,
@@ -126,21 +126,21 @@ class _Writer:
                 "synchronizing_id": _ids(waits_in),
             }
         )
-        self._connection.execute("insert into _host_timeline by name from found_segment")
+        insert_rows(self._connection, "_host_timeline", segments)
         threads, rows = np.unique(thread, return_counts=True)
         self._rows.update(dict(zip(threads.tolist(), rows.tolist(), strict=True)))
 
     def finish(self) -> None:
         """Write which rows are whose."""
         ends = list(accumulate(self._rows.values()))
-        found_extent = pa.table(  # noqa: F841 - as above
+        extents = pa.table(
             {
                 "thread_id": pa.array(self._rows, pa.int32()),
                 "first": pa.array([0, *ends][:-1], pa.int64()),
                 "last": pa.array([end - 1 for end in ends], pa.int64()),
             }
         )
-        self._connection.execute("insert into _host_extent by name from found_extent")
+        insert_rows(self._connection, "_host_extent", extents)
 
 
 def _ids(values: Numbers) -> pa.Array:

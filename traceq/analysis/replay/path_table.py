@@ -12,7 +12,8 @@ from traceq.analysis.ledger.host_piece import cut
 from traceq.analysis.replay.critical_path import EDGES, SEGMENTS
 from traceq.analysis.replay.path_names import Names
 from traceq.analysis.replay.recorded import NONE
-from traceq.database.sql import run, statement
+from traceq.database.sql import run
+from traceq.database.tables import insert_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +88,8 @@ def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Path, 
         piece = pieces.some(here[is_piece] - len(others))
         rows = _rows(path, stretches, stretch[here], is_piece, piece, names, recorded)
         segment = np.arange(first, first + len(here), dtype=np.int32)
-        found_rows = pa.table({"segment": segment, **rows})  # noqa: F841 - DuckDB finds the variable by its name
-        connection.execute(statement("analysis/replay/path_rows.sql"), {"trace_id": trace_id})
+        of_trace = np.full(len(here), trace_id, np.int32)
+        insert_rows(connection, "critical_path", pa.table({"trace_id": of_trace, "segment": segment, **rows}))
 
 
 def _stretches(connection: duckdb.DuckDBPyConnection, path: Path, recorded: Recorded) -> _Stretches:

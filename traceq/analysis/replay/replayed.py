@@ -18,6 +18,7 @@ from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_
 from traceq.common.units import parsed_size
 from traceq.common.units import size as bytes_text
 from traceq.database.sql import run
+from traceq.database.tables import insert_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -267,11 +268,10 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[s
     if isinstance(rows, list):
         if not rows:
             return
-        found_rows = pa.Table.from_pylist(rows)
+        insert_rows(connection, table, pa.Table.from_pylist(rows))
     else:
         length = max((len(each) for each in rows.values() if not isinstance(each, int)), default=0)
         if not length:
             return
         columns = {name: [each] * length if isinstance(each, int) else each for name, each in rows.items()}
-        found_rows = pa.table(columns)  # noqa: F841 - DuckDB finds the variable by its name
-    connection.execute(f"insert into {table} by name select * from found_rows")  # noqa: S608 - the name of a table of ours
+        insert_rows(connection, table, pa.table(columns))
