@@ -15,7 +15,7 @@ from traceq.common.owner import owner
 
 EVERY_TYPE = """
 select 9223372036854775807 as most, sum(9223372036854775807) as more, 1.50::decimal(9, 2) as exact,
-    'nan'::double as nan, 1 / 0 as infinite, null as nothing, '' as empty, true as yes, [1, null] as list,
+    'nan'::double as nan, 'inf'::double as infinite, null as nothing, '' as empty, true as yes, [1, null] as list,
     {'a': 1} as struct, map {'k': 1} as map, to_minutes(90) as wait, date '2026-01-02' as day,
     timestamp_ns '2026-01-02 03:04:05.123456789' as moment, timestamptz '2026-01-02 03:04:05+00' as utc,
     time '03:04:05' as clock, '101'::bit as bits, blob 'ab' as bytes, 'x'::enum ('x') as enum,
