@@ -98,7 +98,7 @@ def test_it_is_written_and_appended_to(bucket, job_traces, two_windows):
 def test_what_is_there_is_not_read_again(alone, traced, server):
     result = traceq.ingest(traced, alone, run="x")
     assert (len(result.ingested), len(result.skipped)) == (0, 1)
-    assert server.counted() == {"DELETE": 1, "GET": 2, "PUT": 1}
+    assert server.counted() == {"DELETE": 1, "GET": 3, "PUT": 1}
 
 
 def test_a_place_without_a_dataset_is_told(bucket):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from traceq.analysis.job.job import fill_jobs
 from traceq.app.judge import judge_traces
+from traceq.common.scratch import temporary_folder
 from traceq.database.connect import FAILURES, connect, is_database, one_line
 from traceq.database.publish import fingerprint, replace, scratch_beside
 from traceq.database.user_sql import interruptible
@@ -62,8 +63,11 @@ def _check_new(target: str | Path) -> None:
 
 
 def _to_dataset(source: str, target: str, memory_limit: int | None) -> Converted:
-    with closing(connect(source, memory_limit=memory_limit)) as connection:
-        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), memory_limit))
+    with (
+        temporary_folder() as scratch,
+        closing(connect(source, memory_limit=memory_limit, writes=scratch)) as connection,
+    ):
+        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), memory_limit, scratch))
     return Converted(target, traces, None)
 
 

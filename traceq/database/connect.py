@@ -143,11 +143,17 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def connect(
-    path: str | Path, *, read_only: bool = True, memory_limit: int | None = None, older: bool = False
+    path: str | Path,
+    *,
+    read_only: bool = True,
+    memory_limit: int | None = None,
+    older: bool = False,
+    writes: Path | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Open a trace database; with `older` also one that `traceq upgrade` has yet to bring to this schema.
 
-    DuckDB then holds at most `memory_limit` bytes, by default a quarter of the memory at hand.
+    DuckDB then holds at most `memory_limit` bytes, by default a quarter of the memory at hand. Queries may write files into
+    the folder `writes`.
 
     Raises StoreError when there is none or it cannot be read, SchemaMismatch when another version of traceq made it.
     """
@@ -160,7 +166,7 @@ def connect(
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
         _limit(connection, path, memory_for(memory_limit))
-        _close_off(connection, path)
+        _close_off(connection, path, writes)
         _check_views(connection, path)
         check_schema(connection, path, older=older)
         if not older:
@@ -174,25 +180,24 @@ def connect(
     return connection
 
 
-def trust(path: Path, places: Sequence[tuple[str, str]], *, writes: Path | None = None) -> None:
+def trust(path: Path, places: Sequence[tuple[str, str]]) -> None:
     """Let queries of the database `path`, which this process has just made, read files in these places: address and folder.
 
-    Files of this machine have no address. Nothing in a database says what it may read: it may be a stranger's. `writes` is a
-    folder that may be written.
+    Files of this machine have no address. Nothing in a database says what it may read: it may be a stranger's.
     """
-    _trusted[_key(path)] = (tuple(places), writes)
+    _trusted[_key(path)] = tuple(places)
 
 
-_trusted: dict[str, tuple[tuple[tuple[str, str], ...], Path | None]] = {}
+_trusted: dict[str, tuple[tuple[str, str], ...]] = {}
 
 
 def _key(path: Path) -> str:
     return os.path.realpath(path)
 
 
-def _close_off(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _close_off(connection: duckdb.DuckDBPyConnection, path: Path, writes: Path | None) -> None:
     """Let queries, views and macros read nothing but the database, and what it is trusted with."""
-    places, writes = _trusted.get(_key(path), ((), None))
+    places = _places(path)
     for address in {address for address, _ in places if address}:
         from traceq.database.remote import read_through
 
@@ -214,7 +219,7 @@ def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _places(path: Path) -> tuple[tuple[str, str], ...]:
     """Address and folder of the files that the database may read, the address empty for files of this machine."""
-    return _trusted.get(_key(path), ((), None))[0]
+    return _trusted.get(_key(path), ())
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

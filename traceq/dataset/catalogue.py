@@ -20,13 +20,8 @@ from traceq.errors import StoreError
 JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "straggler")
 
 
-def create_catalogue(
-    path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece], *, writes: Path | None = None
-) -> None:
-    """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for.
-
-    Its queries may write files into the folder `writes`.
-    """
+def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
+    """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for."""
     create_database(path)
     with of_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
@@ -38,7 +33,7 @@ def create_catalogue(
             _view(connection, table, files)
         _refuse_findings(connection, place)
         connection.commit()
-    trust(path, [(name, place.address())], writes=writes)
+    trust(path, [(name, place.address())])
 
 
 @contextmanager

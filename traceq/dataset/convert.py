@@ -30,8 +30,10 @@ from traceq.errors import StoreError
 _THREADS = 2
 
 
-def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None) -> int:
+def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None, scratch: Path) -> int:
     """Write the traces of a trace database as a new dataset, and judge their windows; how many there are.
+
+    `scratch` is a folder that the connection may write.
 
     Raises StoreError where there is a dataset with traces already.
     """
@@ -40,7 +42,7 @@ def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit
         if known.pieces:
             raise StoreError(f"{place.name}: holds {len(known.pieces):,} traces already; name a new dataset")
         traces = ask(connection, statement("dataset/convert_runs.sql"))
-        made = [_put(connection, place, trace, run) for trace, run in zip(traces, _runs(traces), strict=True)]
+        made = [_put(connection, place, trace, run, scratch) for trace, run in zip(traces, _runs(traces), strict=True)]
         shapes: list[tuple[str, ...]] = []
         pieces = []
         for each, (window, rank) in zip(made, placed([], made), strict=True):
@@ -74,7 +76,9 @@ def _staged(trace_id: int) -> str:
     return f"{STAGING}/convert-{trace_id}"
 
 
-def _put(connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], run: str) -> Made:
+def _put(
+    connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], run: str, scratch: Path
+) -> Made:
     """Write the piece of a trace to where it waits for its window."""
     (database,) = connection.execute("select current_database()").fetchall()[0]
     trace_id = trace["trace_id"]
@@ -83,7 +87,7 @@ def _put(connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str
         connection.execute(
             f'create or replace temp view {table} as from "{database}".main.{table} where trace_id = {trace_id:d}'
         )
-    with TemporaryDirectory(prefix="traceq-convert-") as name:
+    with TemporaryDirectory(dir=scratch) as name:
         facts = written(connection, Path(name))
         made = Made(
             trace_id=trace_id, run=run, source=trace["source"], sha256=trace["sha256"], asked="", cost={}, **facts

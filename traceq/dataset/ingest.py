@@ -67,9 +67,10 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, worker
         done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}
         missing = [task for task in tasks if task.folder not in done]
         failures = _make(missing, done, asked, workers)
-        for name in place.names(STAGING):
-            if "." in name:  # what workers that died have left
-                place.remove(STAGING, name)
+        if missing:
+            for name in place.names(STAGING):
+                if "." in name:  # what workers that died have left
+                    place.remove(STAGING, name)
         finished = [task for task in tasks if task.folder in done]
         if not finished:
             return IngestResult(place.name, (), tuple(skipped), failures=tuple(failures))

@@ -49,10 +49,10 @@ def _filled(
     with temporary_folder() as scratch:
         catalogue, files = scratch / "catalogue.duckdb", scratch / "files"
         files.mkdir()
-        create_catalogue(catalogue, place, bare, pieces, writes=files)
+        create_catalogue(catalogue, place, bare, pieces)
         with (
             of_damage(place),
-            closing(connect(catalogue, read_only=False, memory_limit=memory_limit)) as connection,
+            closing(connect(catalogue, read_only=False, memory_limit=memory_limit, writes=files)) as connection,
         ):
             fill_jobs(connection)
             tables = []
