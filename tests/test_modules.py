@@ -13,7 +13,7 @@ PACKAGE = Path(traceq.__file__).parent
 
 # They are given a connection and ask it: of duckdb they may name types only.
 GIVEN_A_CONNECTION = ("diagnosis", "health", "runs", "reports", "exports")
-CATCHES_ITS_ERRORS = {"diagnosis/broken.py", "diagnosis/cache.py"}
+CATCHES_ITS_ERRORS = {"diagnosis/broken.py", "diagnosis/cache.py", "diagnosis/user_rules.py"}
 
 
 def modules(*rooms):
