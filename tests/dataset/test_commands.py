@@ -111,6 +111,7 @@ def test_the_shell_reads_a_dataset(traceq_command, monkeypatch, made):
     assert (said["dataset"].stdout, said["dataset"].stderr) == (said["database"].stdout, said["database"].stderr)
 
 
+@pytest.mark.slow
 def test_every_call_of_python_takes_a_dataset(made):
     calls = {
         "report": lambda name: traceq.report(name / "one").to_json(),

@@ -118,6 +118,7 @@ def test_of_two_ingests_at_once_one_may_be_refused_and_none_is_lost(job, later):
     assert not (job / "writer.json").exists()
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_what_was_there_and_the_next_one_goes_on(
     tmp_path, traceq_command, job, job_traces
 ):

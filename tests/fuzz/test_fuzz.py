@@ -30,6 +30,7 @@ def test_importers_end_well_on_damaged_files(format_, tries):
     _run("--format", format_, "--tries", str(tries), "--seed", "25", "--depth", "read")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["kineto", "nsys"])
 def test_reports_end_well_on_damaged_files(format_):
     _run("--format", format_, "--tries", "2", "--seed", "25")
