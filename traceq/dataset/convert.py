@@ -18,9 +18,9 @@ from traceq.database.remote import read_through
 from traceq.database.sql import statement
 from traceq.database.tables import columns_of, stored, tables_of_traces
 from traceq.dataset.catalogue import create_catalogue
-from traceq.dataset.ingest import STAGING, refill, replace_pieces
+from traceq.dataset.ingest import STAGING, piece_of, refill, replace_pieces
 from traceq.dataset.lock import writing
-from traceq.dataset.manifest import Piece, commit, read_manifest
+from traceq.dataset.manifest import commit, read_manifest
 from traceq.dataset.piece import NAME, OF_JOBS, Made, written
 from traceq.dataset.place import Place
 from traceq.dataset.windows import placed
@@ -46,7 +46,7 @@ def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit
         shapes: list[tuple[str, ...]] = []
         pieces = []
         for each, (window, rank) in zip(made, placed([], made), strict=True):
-            piece = _piece(each, window, rank, shapes)
+            piece = piece_of(each, window, rank, shapes)
             place.remove(piece.folder)
             place.move(_staged(each.trace_id), piece.folder)
             pieces.append(piece)
@@ -96,24 +96,6 @@ def _put(
         place.put(Path(name), _staged(trace_id))
     place.write(msgspec.json.format(msgspec.json.encode(made)), _staged(trace_id), NAME)
     return made
-
-
-def _piece(made: Made, window: int, rank: int, shapes: list[tuple[str, ...]]) -> Piece:
-    tables = tuple(sorted(made.tables))
-    if tables not in shapes:
-        shapes.append(tables)
-    return Piece(
-        trace_id=made.trace_id,
-        run=made.run,
-        window=window,
-        rank=rank,
-        sha256=made.sha256,
-        digest=made.digest,
-        shape=shapes.index(tables),
-        size=made.size,
-        begin=made.begin,
-        end=made.end,
-    )
 
 
 def to_database(place: Place, path: Path, memory_limit: int | None) -> int:

@@ -191,24 +191,9 @@ def _add(
     there = {(piece.run, piece.window, piece.rank) for piece in known.pieces}
     check()
     for one, (window, rank) in zip(made, placed(kept, made), strict=True):
-        tables = tuple(sorted(one.tables))
-        if tables not in shapes:
-            shapes.append(tables)
-        piece = Piece(
-            trace_id=one.trace_id,
-            run=one.run,
-            window=window,
-            rank=rank,
-            sha256=one.sha256,
-            digest=one.digest,
-            shape=shapes.index(tables),
-            size=one.size,
-            begin=one.begin,
-            end=one.end,
-            # what is replaced stays where it is, for those who read it and until the dataset says otherwise
-            again=known.generation + 1 if (one.run, window, rank) in there else 0,
-        )
-        added.append(piece)
+        # what is replaced stays where it is, for those who read it and until the dataset says otherwise
+        again = known.generation + 1 if (one.run, window, rank) in there else 0
+        added.append(piece_of(one, window, rank, shapes, again))
 
     def put(pair: tuple[PieceTask, Piece]) -> None:
         place.remove(pair[1].folder)
@@ -221,6 +206,26 @@ def _add(
     windows = refill(place, replace_pieces(known, pieces, shapes), touched, memory_limit)
     check()
     commit(place, known, pieces, windows, shapes)
+
+
+def piece_of(made: Made, window: int, rank: int, shapes: list[tuple[str, ...]], again: int = 0) -> Piece:
+    """The piece as the manifest lists it; its set of tables is added to `shapes` where it is new there."""
+    tables = tuple(sorted(made.tables))
+    if tables not in shapes:
+        shapes.append(tables)
+    return Piece(
+        trace_id=made.trace_id,
+        run=made.run,
+        window=window,
+        rank=rank,
+        sha256=made.sha256,
+        digest=made.digest,
+        shape=shapes.index(tables),
+        size=made.size,
+        begin=made.begin,
+        end=made.end,
+        again=again,
+    )
 
 
 def replace_pieces(known: Manifest, pieces: Iterable[Piece], shapes: Sequence[tuple[str, ...]]) -> Manifest:
