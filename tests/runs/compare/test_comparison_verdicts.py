@@ -220,6 +220,18 @@ def test_what_is_not_known_or_hardly_differs_is_no_obstacle(base, new):
     assert compare([usual(1, **base)], [usual(2, **new)]).obstacles == ()
 
 
+def test_a_change_that_the_profiler_cannot_explain_is_judged_and_the_interval_holds_its_cost():
+    sides = [usual(1, overhead_share=0.0)], [usual(2, middle=30 * MS, overhead_share=0.2)]
+    found, alike = compare(*sides), compare([usual(1)], [usual(2, middle=30 * MS)])
+    assert (found.verdict, found.obstacles) == ("improvement", ())
+    assert found.assumptions[-1] == (
+        "what the profiler costs: 0.0 % of a step against 20.0 %; the interval holds the change with and without it"
+    )
+    # 30 ms are 25 ms and a fifth of them.
+    low, high = alike.change.interval_ns
+    assert found.change.interval_ns == (pytest.approx(low - 5 * MS, abs=MS // 2), high)
+
+
 def test_several_obstacles_are_all_said():
     found = compare([usual(1, world_size=8)], [usual(2, world_size=4, device_name="NVIDIA A100")])
     assert found.reasons == ("GPU: NVIDIA H100 against NVIDIA A100", "world size: 8 against 4")

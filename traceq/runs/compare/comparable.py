@@ -9,6 +9,7 @@ from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
+from traceq.runs.compare.profiling import explains, other_profiling
 from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.run import Run
 
@@ -25,7 +26,6 @@ _OTHER_SETTINGS = (
 Shapes = Mapping[str, Mapping[str, int]]
 
 _SAME_WORK = 0.01
-_SAME_OVERHEAD = 0.05
 _SAME_SHAPES = 0.5
 _SAME_PROGRAM = 0.1
 _SAME_MIX = 0.05
@@ -203,13 +203,9 @@ def _known(runs: Iterable[Run]) -> set[str]:
 
 
 def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    # A profiler makes no step shorter: where it seems so the steps of the run differed for other reasons.
-    sides = [[max(run.overhead_share, 0) for run in runs if run.overhead_share is not None] for runs in (base, new)]
-    if not all(sides):
-        return
-    before, after = (sum(side) / len(side) for side in sides)
-    if abs(after - before) > _SAME_OVERHEAD:
-        yield f"what the profiler costs: {share(before)} of a step against {share(after)}"
+    profiling = other_profiling(base, new)
+    if profiling and explains(profiling, base, new):
+        yield profiling.told
 
 
 def remarks(base: Side, new: Side) -> Iterator[str]:

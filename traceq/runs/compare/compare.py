@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from traceq.runs.compare.comparison import Change, Comparison, KindChange, Named
 from traceq.runs.compare.kinds import common_kinds, of_kind
 from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
 from traceq.runs.compare.named_causes import across_the_board, named_causes, sure_all_the_same
+from traceq.runs.compare.profiling import Profiling, other_profiling
 from traceq.runs.compare.rows import counts, rows
 from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
 from traceq.runs.compare.verdict import judged
@@ -131,6 +132,9 @@ def _compared(
     noise = noise or assumed(*map(len, runs))
     change, intervals, strict = _change(*runs, statistic, level, noise)
     other = _change(*runs, "mean" if statistic == "typical" else "typical", level, noise).change
+    profiling = other_profiling(*runs)
+    if profiling:
+        change, other = (_with_profiling(each, profiling) for each in (change, other))
     judged_on = other if other.statistic == judge_by else change
     verdict, reason = judged(sides, judged_on, level, floor_share, sensitivity_share)
     is_hindered = found and not anyway
@@ -146,7 +150,7 @@ def _compared(
         empty,
         verdict=verdict,
         reasons=found if is_hindered else (reason,),
-        assumptions=_assumptions(noise, change, (len(runs[0]), len(runs[1]))),
+        assumptions=tuple(_assumptions(noise, change, (len(runs[0]), len(runs[1])), None if found else profiling)),
         change=change,
         other=other,
         causes=made_of,
@@ -215,10 +219,21 @@ def _usual(noise: KnownNoise, center: statistics.Floats, names: Sequence[str]) -
     )
 
 
-def _assumptions(noise: KnownNoise | None, change: Change, runs: tuple[int, int]) -> tuple[str, ...]:
-    if noise is None or change.noise_ns is None or not change.base_ns:
-        return ()
-    return (told(noise, change.noise_ns / change.base_ns, runs),)
+def _with_profiling(change: Change, profiling: Profiling) -> Change:
+    """The change whose interval holds that of steps that are not profiled, too."""
+    if change.interval_ns is None:
+        return change
+    low, high = change.interval_ns
+    return replace(change, interval_ns=(low - max(profiling.more_ns, 0), high - min(profiling.more_ns, 0)))
+
+
+def _assumptions(
+    noise: KnownNoise | None, change: Change, runs: tuple[int, int], profiling: Profiling | None
+) -> Iterator[str]:
+    if noise is not None and change.noise_ns is not None and change.base_ns:
+        yield told(noise, change.noise_ns / change.base_ns, runs)
+    if profiling is not None and change.interval_ns is not None:
+        yield f"{profiling.told}; the interval holds the change with and without it"
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:

@@ -1,0 +1,43 @@
+"""What the profiler costs the two sides of a comparison, where that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from traceq.common.units import share
+from traceq.runs.compare.side import step_ns
+from traceq.runs.run import Run
+
+_SAME = 0.05  # of a step; smaller differences are within what an overhead can be measured to
+_OF_CHANGE = 0.25  # a change at least four times as large is one without the profiler, too
+
+
+class Profiling(NamedTuple):
+    """By how much a step of the new costs more to profile than one of the base, ns, and that in words."""
+
+    more_ns: int
+    told: str
+
+
+def other_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None:
+    """How the cost of profiling differs; None where it hardly does or one side did not measure it."""
+    # A profiler makes no step shorter: where it seems so the steps of the run differed for other reasons.
+    sides = [[max(run.overhead_share, 0) for run in runs if run.overhead_share is not None] for runs in (base, new)]
+    if not all(sides):
+        return None
+    before, after = (sum(side) / len(side) for side in sides)
+    if abs(after - before) <= _SAME:
+        return None
+    cost = [
+        float(step_ns(runs, "mean")) * each / (1 + each)
+        for runs, each in zip((base, new), (before, after), strict=True)
+    ]
+    return Profiling(
+        round(cost[1] - cost[0]), f"what the profiler costs: {share(before)} of a step against {share(after)}"
+    )
+
+
+def explains(profiling: Profiling, base: Sequence[Run], new: Sequence[Run]) -> bool:
+    """Whether a good part of the change may be the profiler's."""
+    return abs(profiling.more_ns) > _OF_CHANGE * abs(step_ns(new, "mean") - step_ns(base, "mean"))
