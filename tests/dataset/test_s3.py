@@ -95,6 +95,27 @@ def test_it_is_written_and_appended_to(bucket, job_traces, two_windows):
     assert not any(".pieces" in path or path.endswith("writer.json") for path in objects(bucket))
 
 
+def test_it_is_dropped_from_cleared_and_verified(server, bucket, two_windows, job_traces, traceq_command):
+    import s3fs
+
+    job, window = f"{bucket}/job", f"{bucket}/job/run=a run/window=1"
+    server.fill(job, two_windows)
+    dropped = traceq_command("dataset", "drop", job, "--run", "a run", "--window", 1, "--rank", 3)
+    assert dropped.stdout.splitlines()[0] == f"{job}: run a run, window 1: rank 3 dropped"
+    assert not any("/window=1/rank=3/" in path for path in objects(job))
+    traceq.ingest(job_traces / "window1" / "rank2.json", job, run="a run", force=True)
+    before = objects(job)
+    compacted = traceq_command("dataset", "compact", job).stdout
+    removed = before.keys() - objects(job).keys()
+    # the piece that was replaced, and what was judged with it
+    assert {path.split("/")[-2] for path in removed} == {"rank=2", "2"}
+    assert compacted.startswith(f"{job}: {len(removed)} files removed, ")
+    assert traceq_command("dataset", "verify", job).stdout == f"{job}: 7 traces, 0 faults\n"
+    s3fs.S3FileSystem().rm(f"{window}/rank=1/step.parquet")
+    faulty = traceq_command("dataset", "verify", job)
+    assert (faulty.exit_code, "rank=1/step.parquet" in faulty.stdout) == (3, True)
+
+
 def test_what_is_there_is_not_read_again(alone, traced, server):
     result = traceq.ingest(traced, alone, run="x")
     assert (len(result.ingested), len(result.skipped)) == (0, 1)
