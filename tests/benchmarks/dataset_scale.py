@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from job_scale import filled
 from measure import cost, describe, megabytes, tell, traceq
 from places import options
 
@@ -26,7 +27,8 @@ LAYERS, EVERY = 48, 12  # collectives of a step; each EVERYth is data-parallel
 OWN, TRANSFER, JITTER = 400.0, 80.0, 4.0  # us
 LATE, LATE_BY = 5, 0.1
 BEGINS = 10**18
-PARTS = ("traces", "ingest", "report", "page", "rank", "sql", "manifest")
+OF_A_CATALOGUE = 10_240
+PARTS = ("traces", "ingest", "report", "page", "rank", "sql", "manifest", "catalogue", "collectives")
 
 _COMMANDS: dict[str, tuple[str, ...]] = {
     "report": ("report", "DATASET"),
@@ -152,6 +154,10 @@ def main() -> None:
                 tell(describe(name, [traceq(*(str(dataset) if each == "DATASET" else each for each in words))]))
     if "manifest" in asked.only:
         _manifest(asked.work / "manifest")
+    if "catalogue" in asked.only:
+        _catalogue(asked.work / f"dataset-{asked.ranks[0]}", asked.work / "catalogue.duckdb")
+    if "collectives" in asked.only:
+        _collectives(asked.work, asked.ranks[-1])
 
 
 def _coordinate(traces: Path, dataset: Path, jobs: int) -> None:
@@ -227,6 +233,35 @@ def _manifest(folder: Path) -> None:
         f"dataset.json of {len(pieces):,} pieces: {megabytes(size)}, written in {written - begin:.2f} s of CPU, read in"
     )
     tell(f"{time.process_time() - written:.2f} s")
+
+
+def _catalogue(dataset: Path, catalogue: Path) -> None:
+    """What it costs to make the views of 10,240 pieces: those of a dataset, named again and again."""
+    from traceq.dataset.catalogue import create_catalogue
+    from traceq.dataset.manifest import read_manifest
+    from traceq.dataset.place import Place
+
+    place = Place(str(dataset))
+    known = read_manifest(place)
+    pieces = (list(known.pieces) * (OF_A_CATALOGUE // len(known.pieces) + 1))[:OF_A_CATALOGUE]
+    catalogue.unlink(missing_ok=True)
+    begin = time.process_time()
+    create_catalogue(catalogue, place, known, pieces)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    tell(f"views of {len(pieces):,} pieces: CPU {time.process_time() - begin:.1f} s, peak {megabytes(peak)}")
+
+
+def _collectives(work: Path, ranks: int) -> None:
+    """What the cross-rank stage and reports cost where each rank has 4,764 collectives."""
+    dataset = work / f"collectives-{ranks}"
+    shutil.rmtree(dataset, ignore_errors=True)
+    tell(describe("convert", [traceq("convert", filled(work, ranks, 12), f"{dataset}/")]))
+    for job in dataset.glob("*/*/job"):
+        shutil.rmtree(job)
+    tell(describe("stage", [traceq("dataset", "compact", str(dataset), "--memory-limit", "1GiB")]))
+    for name in ("report", "rank"):
+        words = (str(dataset) if each == "DATASET" else each for each in _COMMANDS[name])
+        tell(describe(name, [traceq(*words)]))
 
 
 if __name__ == "__main__":

@@ -71,18 +71,24 @@ def main() -> None:
     if asked.judge:
         _judge(asked.judge, asked.memory_limit)
         return
-    asked.work.mkdir(parents=True, exist_ok=True)
-    kept = asked.work / f"job-{asked.ranks}-{asked.steps}.duckdb"
-    if not kept.exists():
-        tell(f"writing {kept}")
-        _fill(kept.with_suffix(".part"), asked.ranks, asked.steps)
-        kept.with_suffix(".part").replace(kept)
+    kept = filled(asked.work, asked.ranks, asked.steps)
     judged = kept.with_suffix(".judged")
     shutil.copy(kept, judged)
     limit = ("--memory-limit", asked.memory_limit)
     found = cost([sys.executable, __file__, *limit, "--judge", judged])
     tell(found.output.rstrip())
     tell(f"whole process: CPU {found.cpu:.1f} s, wall {found.wall:.1f} s, peak {megabytes(found.peak)}")
+
+
+def filled(work: Path, ranks: int, steps: int) -> Path:
+    """A database of such a job that is not judged yet, made unless an earlier run has left it in `work`."""
+    work.mkdir(parents=True, exist_ok=True)
+    kept = work / f"job-{ranks}-{steps}.duckdb"
+    if not kept.exists():
+        tell(f"writing {kept}")
+        _fill(kept.with_suffix(".part"), ranks, steps)
+        kept.with_suffix(".part").replace(kept)
+    return kept
 
 
 def _fill(database: Path, ranks: int, steps: int) -> None:
