@@ -218,14 +218,14 @@ def _reported(database: Path) -> Outcome:
     examined = traceq.app.doctor.doctor(database, memory_limit=_MEMORY_LIMIT)
     examined.to_text()
     _strict(examined.to_json())
-    if examined.broken and database.name == "x.duckdb":
-        told = f"identities: {examined.broken}; {examined.damage}"
-        return Outcome("damage told" if examined.damage else "broken numbers", told)
     report = traceq.app.report.report(database, memory_limit=_MEMORY_LIMIT)
     _strict(report.to_json())
     for text in (report.to_html(), report.to_text(), report.to_text(detail="full"), report.to_markdown()):
         text.encode("utf-8", "strict")
-    return Outcome("ok")
+    if not examined.broken or database.name != "x.duckdb":
+        return Outcome("ok")
+    told = f"identities: {', '.join(examined.broken)}; {', '.join(examined.damage)}"
+    return Outcome("damage told" if examined.damage else "broken numbers", told)
 
 
 def _strict(text: str) -> None:

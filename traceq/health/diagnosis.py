@@ -59,7 +59,7 @@ class TraceHealth:
     logs: tuple[BesideLog, ...]
     made_with: int = 0
     damage: tuple[str, ...] = ()
-    """Where identities do not hold: what of the trace is lost, or cannot have happened."""
+    """Where identities do not hold: what of the trace cannot have happened."""
 
     @property
     def broken(self) -> tuple[Checked, ...]:
@@ -83,16 +83,14 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceH
         logs=tuple(
             BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
         ),
-        damage=_damage(connection, row["trace_id"], held) if any(each.broken for each in checked) else (),
+        damage=_damage(connection, row["trace_id"]) if any(each.broken for each in checked) else (),
     )
 
 
-def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int, held: Inputs) -> tuple[str, ...]:
+def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[str, ...]:
+    # What is lost excuses nothing: numbers of what is there have to agree.
     impossible = ask(connection, statement("health/damage.sql"), trace_id=trace_id)
-    return (
-        *(f"{each.code} ({each.count:,})" for each in held.lost),
-        *(f"{each['what']} ({each['count']:,})" for each in impossible),
-    )
+    return tuple(f"{each['what']} ({each['count']:,})" for each in impossible)
 
 
 def quality(connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str) -> tuple[MetricHealth, ...]:

@@ -12,4 +12,4 @@ where
     and r.time_window = $time_window
     and not g.is_communication
     and json_exists(t.args, '$.operations')
-order by r.unit, g.ts + g.ts_end, g.slice_id
+order by r.unit, g.ts::hugeint + g.ts_end, g.slice_id

@@ -219,10 +219,10 @@ def _row(
     found = saving(whole, told, most)._replace(low=saving(worst, told).low, high=saving(best, told, most).high)
     if name == UNKNOWN_CAUSE:
         found = Saving(None, 0.0, found.high)
-    if not told.is_tied:
-        found = Saving(None, 0.0, float(removable))
     if name == "communication_half":
         removable //= 2
+    if not told.is_tied:
+        found = Saving(None, 0.0, float(removable))
     most = max(removable, 1)
     return {
         "trace_id": trace_id,

@@ -22,7 +22,7 @@ cross join (
     qualify dur is null and own_end - ts > coalesce(max(dur) over (), 0)
 ) as l
 where c.ts_end > l.ts and c.ts_end <= l.own_end
-having 2 * max(c.ts_end) < any_value(l.ts + l.own_end);
+having max(c.ts_end) - any_value(l.ts) < any_value(l.own_end) - max(c.ts_end);
 
 create temp table _step_span as
 select

@@ -78,5 +78,5 @@ def inside(marks: list[Mark], extent: Extent) -> list[Mark]:
 
 
 def whole(extent: Extent | None) -> list[Mark]:
-    """The extent as one mark; no mark for none."""
-    return [] if extent is None else [Mark("window", None, extent.ts, extent.ts_end)]
+    """The extent as one mark; no mark for none, or for one that lasts no time."""
+    return [] if extent is None or extent.ts == extent.ts_end else [Mark("window", None, extent.ts, extent.ts_end)]
