@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,6 +60,30 @@ _NEEDED: Mapping[str, str] = {
     "allocator_segment": f"bytes between 0 and {_MOST_BYTES}",
     "allocator_block": f"bytes between 0 and {_MOST_BYTES}",
 }
+
+
+# Columns that may not be NULL where staging is copied as it is, by table.
+_WHOLE = """
+    select s.table_name, list(s.column_name order by s.column_index)
+    from duckdb_columns() as s
+    join duckdb_columns() as kept using (table_name, column_name)
+    where s.database_name = 'staging' and kept.database_name = current_database() and not kept.is_nullable
+        and s.table_name in (select unnest($tables))
+    group by s.table_name
+    order by s.table_name
+"""
+
+
+def keep_whole(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
+    """Leave out of staging the rows of `tables` that lack what every row of them has, an id or a time."""
+    for table, columns in connection.execute(_WHOLE, {"tables": list(tables)}).fetchall():
+        lacks = " or ".join(f"{column} is null" for column in columns)
+        found = _count(connection, table, lacks)
+        if found:
+            missing = [column for column in columns if _count(connection, table, f"{column} is null")]
+            connection.execute(f"delete from staging.{table} where {lacks}")
+            text = f"rows of {table} without {' or '.join(missing)} were left out"
+            _note(connection, "malformed_event", found, text)
 
 
 def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:

@@ -22,7 +22,7 @@ from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
 from traceq.errors import UnusableTrace
-from traceq.loading.bounds import keep_within_bounds
+from traceq.loading.bounds import keep_whole, keep_within_bounds
 from traceq.loading.inductor import read_inductor, readable
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, Beside, stage_logs
@@ -129,6 +129,7 @@ def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duc
             if stage_logs(connection, task.source.path, task.beside):
                 keep_within_bounds(connection)
             stage_made_with(connection, task.source.path)
+            keep_whole(connection, _COPIED[1:])
             _copy(connection, task)
             yield connection, rows
         connection.execute("checkpoint")
