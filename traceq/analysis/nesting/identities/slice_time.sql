@@ -1,10 +1,10 @@
--- A slice ends at its start plus its duration, never before it starts, and lies inside its trace. The instant at which
--- PyTorch's profiler stopped is no part of the trace.
+-- A slice ends at its start plus its duration, never before it starts, and lies inside its trace, of which instants of
+-- the profiler itself ("Record Window End") are no part.
 with
 slice as (
     select slice_id, ts, dur, ts_end
     from cpu_slice
-    where trace_id = $trace_id and name <> 'Record Window End'
+    where trace_id = $trace_id and (kind <> 'other' or dur > 0)
     union all
     select slice_id, ts, dur, ts_end
     from gpu_slice
