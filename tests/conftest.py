@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,18 @@ os.environ.setdefault("GLIBC_TUNABLES", "glibc.malloc.tcache_count=2000")
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files with what tests get")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of the cases of a test marked sample(n) those between every n-th are slow."""
+    seen = Counter()
+    for item in items:
+        if mark := item.get_closest_marker("sample"):
+            test = (item.path, item.originalname)
+            if seen[test] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[test] += 1
 
 
 def pytest_collection_finish():

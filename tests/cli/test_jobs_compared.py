@@ -52,6 +52,7 @@ def test_one_rank_is_compared_where_it_is_asked_for(run):
         assert (found["job"], found["base"]["runs"][0]["rank"]) == (None, 1)
 
 
+@pytest.mark.slow
 def test_a_baseline_keeps_the_job(run):
     assert run("baseline", "save", "job", "before.duckdb").exit_code == 0
     assert "4 ranks, 12 steps over all ranks, slowdown 1.00x by late ranks" in run("baseline", "show", "job").output

@@ -90,6 +90,7 @@ def run(traceq_command, monkeypatch, folder, arguments):
     return found.exit_code, found.stdout, found.stderr, files
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_says_of_a_dataset_what_it_says_of_a_database(traceq_command, monkeypatch, made, command):
     database, dataset = (run(traceq_command, monkeypatch, made / kind, shlex.split(command)) for kind in KINDS)
@@ -151,6 +152,7 @@ def test_agents_are_answered(made):
     assert said["dataset"] == said["database"]
 
 
+@pytest.mark.slow
 def test_an_agent_sees_what_was_added_meanwhile(tmp_path, job_traces):
     traceq.ingest(job_traces / "window0" / "rank0.json", f"{tmp_path}/job/", run="small")
     with Session() as session:

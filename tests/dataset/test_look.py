@@ -68,6 +68,7 @@ def test_a_rank_is_reported_from_its_own_piece(small, without):
     assert alone.content == whole.content
 
 
+@pytest.mark.slow
 def test_of_many_ranks_the_late_and_a_usual_one_are_looked_at(many, without):
     database, dataset = map(traceq.report, many)
     asked = [each for each in database.content.traces if each.rules_asked]
@@ -115,6 +116,7 @@ def test_options_of_traces_are_refused(small):
         traceq.report(small[1], step_range="x")
 
 
+@pytest.mark.slow
 def test_of_ranks_none_of_which_is_late_the_job_is_told(tmp_path):
     for rank in range(6):
         (tmp_path / f"rank{rank}.json").write_text(rank_trace(rank, {}, 10**18, ranks=6))

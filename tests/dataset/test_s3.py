@@ -173,6 +173,7 @@ def closed(written, two_windows):
         yield {"store": store, "folder": folder}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_query_reads_the_dataset_and_nothing_else(closed, local, name):
     import s3fs
@@ -206,6 +207,7 @@ WRITES = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("query", WRITES)
 @pytest.mark.parametrize("where", ["store", "folder"])
 def test_a_query_writes_nothing(closed, two_windows, query, where):
@@ -343,6 +345,7 @@ def test_a_move_that_breaks_off_before_it_removes_is_done_again(bucket, traced, 
     assert not any(".pieces" in path for path in objects(bucket))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["dataset.json", "/job.parquet", "/trace.parquet"])
 def test_a_write_that_fails_leaves_the_dataset_as_it_was(alone, job_traces, server, part):
@@ -415,6 +418,7 @@ def test_a_store_that_knows_no_conditions_is_written(bucket, server):
 # ---- memory
 
 
+@pytest.mark.slow
 def test_memory_holds_a_dataset_of_one_process(job_traces):
     trace = job_traces / "window0"
     trace = job_traces / "window0"
@@ -432,6 +436,7 @@ def test_memory_is_refused_where_other_processes_would_write(job_traces):
 # ---- names
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", ["a b", "100%", "we[ird]*", "#1", "å-日本", "it's"])
 @pytest.mark.parametrize("where", ["store", "folder"])
 def test_places_have_names_of_all_kinds(request, tmp_path, one_rank, name, where):

@@ -132,6 +132,7 @@ def test_the_view_of_findings_is_what_was_judged(database):
     assert rows
 
 
+@pytest.mark.slow
 def test_every_file_that_judging_reads_is_in_the_key(tmp_path, monkeypatch):
     package = Path(traceq.__file__).parent
     copied = shutil.copytree(package, tmp_path / "traceq", ignore=shutil.ignore_patterns("__pycache__"))

@@ -119,6 +119,7 @@ def said_by(finding):
     return {finding.rule, *(part.rule for part in finding.parts)}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("pair", CANNOT_TELL, ids=" ".join)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_first_finding_is_the_same(name, pair, reports):

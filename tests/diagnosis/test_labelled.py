@@ -39,6 +39,7 @@ def named(case):
     return case.name.replace(" ", "-")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("case", ALONE, ids=named)
 def test_one_bottleneck_stands_first_and_its_range_holds_what_it_costs(case):
     measured = measure.one(case)
@@ -59,6 +60,7 @@ def test_two_bottlenecks_are_among_the_first_three(case):
     assert measured.is_right, measured.rules
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("case", HEALTHY, ids=named)
 def test_a_healthy_loop_has_nothing_to_win(case):
     measured = measure.one(case)

@@ -77,6 +77,7 @@ def test_split_layers(tmp_path):
     }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("optimizer", "states"), [("AdamW", 8 * MB), ("Adagrad", 4 * MB), ("SGD", None)])
 def test_states_are_those_of_optimizers_whose_name_tells(tmp_path, optimizer, states):
     assert choices(lambda trace: train(trace, optimizer=optimizer), tmp_path)["DDP"][2] == states
@@ -86,6 +87,7 @@ def test_an_odd_number_of_ranks_is_not_split_in_two(tmp_path):
     assert "TP 2, DP n/2" not in choices(lambda trace: train(trace, layers=3, ranks=3), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RESNET.exists(), reason="the folder shared is not beside the checkout")
 def test_a_real_trace_has_the_parameters_of_its_model(tmp_path):
     events = json.loads(gzip.decompress(RESNET.read_bytes()))["traceEvents"]

@@ -91,6 +91,7 @@ def grow_old(folder):
 # Stopped from outside.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exists", [pytest.param(False, marks=pytest.mark.slow), True], ids=["new", "existing"])
 def test_kill_at_any_moment(tmp_path, made_once, exists):
     source = trace_file(tmp_path / "sources" / "a.json", rank=1, kernels=500)

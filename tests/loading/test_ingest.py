@@ -287,6 +287,7 @@ def test_trace_is_the_same_alone_and_beside_others(tmp_path):
     assert alone == beside
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(tmp_path, monkeypatch):
     # other processes run all analyses
     monkeypatch.undo()

@@ -287,6 +287,7 @@ SESSION = {
 LINE = 150
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SAMPLES.exists(), reason="the public samples are not there")
 def test_the_session_in_the_documentation_is_an_actual_one(request):
     found = asyncio.run(answers(SESSION, SAMPLES))

@@ -48,6 +48,7 @@ def names(connection):
     return [name for (name,) in connection.execute("select name from step order by step").fetchall()]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("path", RUNS)
 def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases, tmp_path):
     whole = databases(path)
@@ -173,6 +174,7 @@ def test_views_and_triggers_of_an_export_are_neither_run_nor_copied(tmp_path, da
     assert differences(database(path), database(tmp_path / "part.sqlite")) == {}
 
 
+@pytest.mark.slow
 def test_ranks_of_a_job_go_into_a_folder(tmp_path, database):
     job = tmp_path / "job"
     job.mkdir()
@@ -199,6 +201,7 @@ def test_ranks_of_a_job_go_into_a_folder(tmp_path, database):
         trim(job, tmp_path / "out2", ranks=[7])
 
 
+@pytest.mark.slow
 def test_all_of_a_rank_is_the_whole(tmp_path, database):
     rank = database(KINETO).execute("select rank from trace").fetchall()[0][0]
     trim(KINETO, tmp_path / "part.json.gz", ranks=[rank])

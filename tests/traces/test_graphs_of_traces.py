@@ -56,6 +56,7 @@ def replayed(name):
     return [found[correlation] for correlation in sorted(found)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("trace", "capture", "graphs", "kernels", "dur", "read"), PAIRS, ids=[each[0] for each in PAIRS]
 )
@@ -88,6 +89,7 @@ def test_kernels_of_graphs_have_the_operators_of_the_capture(trace, capture, gra
         assert roofline == [(*read, pytest.approx(sum(read) / 5325, abs=1))]
 
 
+@pytest.mark.slow
 def test_layers_of_pieces_follow_from_their_order(tmp_path):
     """25 pieces, of which 23 have the same kernels."""
     trace, capture = (
@@ -99,6 +101,7 @@ def test_layers_of_pieces_follow_from_their_order(tmp_path):
     assert rows == [(0, 1), *((number, 23) for number in range(1, 24)), (24, 1)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("capture", ["vllm_decode_full_capture", "vllm_piecewise_capture", "sglang_prefilldecode"])
 def test_captures_of_other_programs_are_refused(capture, tmp_path):
     ingest(

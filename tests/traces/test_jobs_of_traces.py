@@ -88,6 +88,7 @@ def found(name, shared_file):
     return [(each.rule, each.unit) for each in told]
 
 
+@pytest.mark.slow
 @needs["megatron"]
 @needs["bytedance"]
 @needs["ddp"]

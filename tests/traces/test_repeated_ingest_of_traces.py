@@ -76,6 +76,7 @@ def _checksum(database, table: str, columns: str, path) -> tuple:
     return database.execute(query, [path.name]).fetchone()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, id=stem(path), marks=[pytest.mark.slow] if is_slow(path) else []) for path in SAMPLES],

@@ -22,7 +22,7 @@ ODD = sorted(TRACES.glob("odd/hta_*.json*"))
 
 
 # Larger traces, in bytes as they lie there, are read by the slow tests.
-SMALL = 1_300_000
+SMALL = 500_000
 
 
 def is_large(trace: object) -> bool:

@@ -94,6 +94,7 @@ def value(cell):
     return json.loads(cell) if isinstance(cell, str) and cell.startswith("{") else cell
 
 
+@pytest.mark.slow
 def test_a_database_of_0_1_becomes_what_this_version_makes_of_its_traces(old, tmp_path):
     assert traceq("upgrade", old).exit_code == 0
     with connect.connect(old) as upgraded, catalogue.empty_database() as empty:
