@@ -114,7 +114,7 @@ class ReportView(View[Report]):
             return told
         first = traces[0] if len(traces) == 1 else critical_trace(self.content)[0]
         said = verdict(first)
-        return ". ".join("".join(spans) for spans in (said.spans, *said.lines[:1]))
+        return ". ".join("".join(spans).removesuffix(".") for spans in (said.spans, *said.lines[:1]))
 
     def to_json(self) -> str:
         """For programs; the keys are described in docs/report-json.md."""

@@ -122,8 +122,8 @@ def _subject(
         program=program_of(connection, trace["trace_id"]),
         goal=goal,
         present=present,
-        # no steps in a ledger is what only a database says that was changed
-        ledger={category: dur / (trace["steps"] or 1) for category, dur in ledger.items()},
+        # A ledger without steps is that of a database that somebody changed: nothing can be told of a step then.
+        ledger={category: dur / trace["steps"] for category, dur in ledger.items()} if trace["steps"] else {},
         ledgers=ledgers,
     )
 
