@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from traceq.database.connect import connect
-from traceq.health.identities import IDENTITIES, check, check_one
+from traceq.health.diagnosis import diagnose
+from traceq.health.identities import IDENTITIES, Checked, check, check_one
 from traceq.loading.ingest import ingest
 
 NEVER_RELEASED = """
@@ -286,3 +288,29 @@ def kineto(path, rank):
     ]
     path.write_text(json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}))
     return path
+
+
+@pytest.mark.parametrize(
+    ("launched_at", "broken", "damage"),
+    [
+        (90, ("wait_debt",), ("GPU slices that begin before the call that launched them (1)",)),
+        (90, ("wait_debt", "time_ledger"), ()),
+        (10, ("wait_debt",), ()),
+    ],
+    ids=["it explains waits", "it explains no ledger", "nothing is impossible"],
+)
+def test_only_what_cannot_have_happened_explains_what_does_not_hold(tmp_path, monkeypatch, launched_at, broken, damage):
+    operator = {"cat": "cpu_op", "ph": "X", "pid": 1, "tid": 1, "name": "aten::mm"}
+    call = {"cat": "cuda_runtime", "ph": "X", "pid": 1, "tid": 1, "name": "cudaLaunchKernel", "dur": 1}
+    kernel = {"cat": "kernel", "ph": "X", "pid": 0, "tid": 7, "name": "gemm", "dur": 5}
+    events = [
+        {**operator, "ts": 1, "dur": 200},
+        {**call, "ts": launched_at, "args": {"correlation": 1}},
+        {**kernel, "ts": 50, "args": {"correlation": 1, "device": 0, "stream": 7}},
+    ]
+    (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    ingest([tmp_path / "t.json"], tmp_path / "t.duckdb")
+    checked = tuple(Checked(each, 9, int(each.name in broken), None) for each in IDENTITIES)
+    monkeypatch.setattr("traceq.health.identities.check", lambda *_: checked)
+    with closing(connect(tmp_path / "t.duckdb")) as connection:
+        assert [each.damage for each in diagnose(connection)] == [damage]

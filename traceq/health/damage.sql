@@ -1,4 +1,5 @@
--- What a trace says that cannot have happened, and how often: rows (what, count), none where it is whole.
+-- What a trace says that cannot have happened, and how often: rows (what, count, excuses), none where it is whole. `excuses` are
+-- the identities that it breaks: those that take work to start after its launch, and streams to keep their order.
 with
 of_stream as (
     select
@@ -27,12 +28,19 @@ again as (
 
 found as (
     -- a kernel that is launched early may begin before the one before it ends, and ends after it
-    select 'GPU slices that end while another of their stream runs' as what, count(*) filter (ts_end < busy_until) as count
+    select
+        'GPU slices that end while another of their stream runs' as what,
+        count(*) filter (ts_end < busy_until) as count,
+        ['dependency', 'critical_path', 'replay', 'replay_busy', 'replay_idle'] as excuses
     from of_stream
     union all
-    select 'GPU slices that begin before the call that launched them', count(*) filter (is_before) from launched
+    select
+        'GPU slices that begin before the call that launched them',
+        count(*) filter (is_before),
+        ['wait_debt', 'stall_cost', 'dependency', 'critical_path', 'replay', 'replay_busy', 'replay_idle']
+    from launched
     union all
-    select 'host slices that are there again', coalesce(sum(more), 0) from again
+    select 'host slices that are there again', coalesce(sum(more), 0), ['idle_culprit_slice'] from again
 )
 
-select what, count::bigint as count from found where count > 0
+select what, count::bigint as count, excuses from found where count > 0

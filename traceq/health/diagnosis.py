@@ -59,7 +59,7 @@ class TraceHealth:
     logs: tuple[BesideLog, ...]
     made_with: int = 0
     damage: tuple[str, ...] = ()
-    """Where identities do not hold: what of the trace cannot have happened."""
+    """Where identities do not hold: what of the trace cannot have happened, and explains it."""
 
     @property
     def broken(self) -> tuple[Checked, ...]:
@@ -83,14 +83,18 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceH
         logs=tuple(
             BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
         ),
-        damage=_damage(connection, row["trace_id"]) if any(each.broken for each in checked) else (),
+        damage=_damage(connection, row["trace_id"], checked),
     )
 
 
-def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[str, ...]:
-    # What is lost excuses nothing: numbers of what is there have to agree.
+def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple[Checked, ...]) -> tuple[str, ...]:
+    """What of the trace cannot have happened, where that may be why identities do not hold; lost events never are."""
+    broken = {each.identity.name for each in checked if each.broken}
+    if not broken:
+        return ()
     impossible = ask(connection, statement("health/damage.sql"), trace_id=trace_id)
-    return tuple(f"{each['what']} ({each['count']:,})" for each in impossible)
+    excused = {name for each in impossible for name in each["excuses"]}
+    return tuple(f"{each['what']} ({each['count']:,})" for each in impossible) if broken <= excused else ()
 
 
 def quality(connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str) -> tuple[MetricHealth, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -71,6 +71,9 @@ def find_steps(
     extent = window_extent(connection, choice.window) if choice.window else None
     if extent:
         chosen = _judged(chosen, choice, extent)
+    # Of marks at one time the last begins a step: no step lasts no time.
+    after = zip_longest(chosen.marks, chosen.marks[1:])
+    chosen = chosen._replace(marks=[mark for mark, later in after if later is None or mark.ts < later.ts])
     _keep(connection, chosen)
     is_followed = kept is not None and kept.is_followed
     run(

@@ -61,7 +61,9 @@ left join (
     from _gpu_step as w
     inner join staging.gpu_slice as g using (slice_id)
     group by w.step
-) as g using (step);
+) as g using (step)
+-- a last mark that lasts no time is no step
+where coalesce(s.next_ts, greatest(s.own_end, g.ts_end)) > s.ts;
 
 -- Steps of a server cost by what they compute, and by how many tokens: powers of two. All NULL for other steps.
 create temp table _step_work as

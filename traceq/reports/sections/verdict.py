@@ -49,13 +49,17 @@ def verdict(report: TraceReport) -> Verdict:
             "cannot tell",
             lines=tuple((f"{each.rule}: {each.error}",) for each in report.failed[:1]),
         )
-    if report.devices and not report.steps.counted:
-        return Verdict(("Cannot tell what to fix first: no step counts.",), "cannot tell")
     if not report.ledger and not report.host_ledger:
-        reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
-        return Verdict(("Cannot tell what to fix first: there is no GPU ledger.",), "cannot tell", lines=((reason,),))
+        return _without_ledger(report)
     outcome, words = _nothing(report)
     return Verdict((words,), outcome)
+
+
+def _without_ledger(report: TraceReport) -> Verdict:
+    if report.devices and not report.steps.counted:
+        return Verdict(("Cannot tell what to fix first: no step counts.",), "cannot tell")
+    reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
+    return Verdict(("Cannot tell what to fix first: there is no GPU ledger.",), "cannot tell", lines=((reason,),))
 
 
 def _first(first: Finding, report: TraceReport) -> Verdict:
