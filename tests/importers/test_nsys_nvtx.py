@@ -54,6 +54,12 @@ def test_open_range_ends_with_the_trace(tmp_path):
     assert notes(tables) == {"unclosed_range": 1}
 
 
+def test_open_range_where_no_column_says_when_ranges_end(tmp_path):
+    rows = [{"start": start, "eventType": PUSH_POP, "globalTid": gtid(), "text": f"r{start}"} for start in (1, 7)]
+    tables = read(write(tmp_path / "a.sqlite", NVTX_EVENTS=rows))
+    assert picked(tables["cpu_slice"], "name ts dur") == [("r1", 1, 6), ("r7", 7, 0)]
+
+
 def test_open_range_when_nvtx_itself_ends_last(tmp_path):
     tables = slices(tmp_path, nvtx(1, text="open"), nvtx(3, 9, text="b"), nvtx(11, None, MARK, text="m"))
     assert picked(tables["cpu_slice"], "name dur") == [("open", 10), ("b", 6), ("m", 0)]

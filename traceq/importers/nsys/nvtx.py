@@ -165,7 +165,10 @@ class _Nvtx:
 
     def _end_of_trace(self) -> pa.Scalar:
         if self._trace_end is None:
-            last = self._job.source.scalar(TABLE, 'max(max(coalesce("end", "start"), "start"))')
+            # Numbers only: a column may hold text, and the name of one that is not there is text to SQLite.
+            last = self._job.source.scalar(
+                TABLE, 'max(max(coalesce(cast("end" as integer), 0), cast("start" as integer)))'
+            )
             self._trace_end = max(one for one in (last, self._job.end, 0) if one is not None)
         return pa.scalar(self._trace_end, pa.int64())
 
