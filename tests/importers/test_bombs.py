@@ -90,7 +90,24 @@ def test_a_view_in_the_place_of_a_table_is_not_run(tmp_path, is_lying):
         else:
             database.execute(f"create view {KERNEL} as {ENDLESS}")
         database.commit()
-    assert read(path)["gpu_slice"] == []
+    tables = read(path)
+    assert tables["gpu_slice"] == []
+    assert [row for row in tables["import_note"] if row["code"] == "view_not_read"] == [
+        {
+            "severity": "data_loss",
+            "code": "view_not_read",
+            "count": 1,
+            "text": f"{KERNEL} is no table but a view, which runs what the file says; export the report again.",
+        }
+    ]
+
+
+def test_views_that_nobody_asks_for_say_nothing(tmp_path):
+    path = write(tmp_path / "t.sqlite", {1: "k"}, **{KERNEL: [{"start": 1, "end": 2, "deviceId": 0, "streamId": 7}]})
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"create view mine as select * from {KERNEL}")
+        database.commit()
+    assert "view_not_read" not in notes(read(path))
 
 
 def test_generated_columns_and_virtual_tables_are_not_run(tmp_path):
@@ -102,3 +119,4 @@ def test_generated_columns_and_virtual_tables_are_not_run(tmp_path):
     tables = read(path)
     assert len(tables["gpu_slice"]) == 1
     assert "table_damaged" not in notes(tables)
+    assert notes(tables)["view_not_read"] == 1
