@@ -12,6 +12,8 @@ from nsys_export import KERNEL, notes, read, write
 
 from traceq import importers
 from traceq.errors import TraceqError, UnusableTrace
+from traceq.importers.chrome import cut
+from traceq.importers.chrome.source import Stream
 
 EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1},'
 MUCH = b" " * (1 << 20)
@@ -61,6 +63,41 @@ def test_empty_events_are_counted_and_little_memory_is_taken(tmp_path):
         row for table, batch in importers.find(path).read(path) if table == "import_note" for row in batch.to_pylist()
     ]
     assert (note["code"], note["count"]) == ("empty_event", 300_001)
+
+
+LARGE = (
+    b'{"ph":"X","cat":"cpu_op","name":"large","pid":1,"tid":1,"ts":3,"dur":1,"args":{"list":['
+    + b"[1]," * 500_000
+    + b"[]]}},"
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "names", "notes_"), [("1", ["a", "a"], {"large_event": 1}), ("9", ["a", "large", "a"], {})]
+)
+def test_an_event_too_large_to_be_kept_costs_itself_and_the_user_can_raise_the_limit(
+    tmp_path, monkeypatch, limit, names, notes_
+):
+    monkeypatch.setenv("TRACEQ_EVENT_LIMIT", limit)
+    (tmp_path / "t.json").write_bytes(
+        b'{"traceEvents":[' + EVENT + LARGE + EVENT.rstrip(b",") + b'],"distributedInfo":{"rank":3}}'
+    )
+    found = list(importers.find(tmp_path / "t.json").read(tmp_path / "t.json"))
+    rows = {table: [row for name, batch in found if name == table for row in batch.to_pylist()] for table, _ in found}
+    assert [row["name"] for row in rows["cpu_slice"]] == names
+    counts = {row["code"]: row["count"] for row in rows.get("import_note", [])}
+    assert {code: counts.get(code, 0) for code in ("large_event",)} == {"large_event": 0} | notes_
+    assert rows["trace"][0]["rank"] == 3
+
+
+def test_of_a_large_event_no_more_is_held_than_of_any(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_bytes(b'{"traceEvents":[' + EVENT + LARGE[:-10] + b",[1]" * 5_000_000 + b"]}}," + EVENT + b"{}]}")
+    with closing(Stream(path, lambda _: None)) as stream:
+        _, text = cut.read_header(stream)
+        sizes = [len(block) for block in cut.blocks(stream, text)]
+        assert stream.large_events == 1
+    assert sum(sizes) < cut.largest_event() + 4 * cut.BLOCK_BYTES
 
 
 @pytest.mark.slow
