@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from values import damaged, hostile, json_text, time
+from values import SHAPES, damaged, hostile, json_text, time
 
 _RUN = Path(__file__).resolve().parents[2] / "fixtures" / "run"
 _BASES = ("kineto_2026.json.gz", "kineto_2026.json.gz", "kineto_2024_base_after.json.gz", "kineto_2021_array.json.gz")
@@ -206,6 +206,17 @@ def _times(_whole: Any, events: list[Any], rng: random.Random) -> None:
         event[rng.choice(("ts", "dur"))] = time(rng)
 
 
+def _shapes_for_numbers(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    """Lists and objects where numbers belong: in one event, in several, in all of a category, of one shape or of many."""
+    shape: Any = rng.choice(SHAPES)
+    is_time = rng.random() < 0.5
+    for event in _some(events, rng):
+        holder = event if is_time else event.get("args")
+        names = ("ts", "dur") if is_time else list(holder) if isinstance(holder, dict) else []
+        if names:
+            holder[rng.choice(names)] = shape if rng.random() < 0.8 else rng.choice(SHAPES)
+
+
 def _lost_member(_whole: Any, events: list[Any], rng: random.Random) -> None:
     name = rng.choice(_MEMBERS)
     for event in _some(events, rng):
@@ -322,6 +333,8 @@ _CHANGES = (
         _member,
         _times,
         _times,
+        _shapes_for_numbers,
+        _shapes_for_numbers,
         _lost_member,
         _phase,
         _category,

@@ -100,6 +100,9 @@ TEXTS = (
     *("\u0661\u0662", "1_000", " 12 ", "\uff11", "١٢", "12abc", "1" * 5000),
 )
 
+# What is no number, alone and as many of one length.
+SHAPES = ([], {}, [1], [[1]], [1, 2], [[], []], [None], ["1"], {"a": 1}, [{}])
+
 
 def _shapes(rng: random.Random) -> Any:
     deep: Any = 1

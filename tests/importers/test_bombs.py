@@ -12,6 +12,8 @@ from nsys_export import KERNEL, notes, read, write
 
 from traceq import importers
 from traceq.errors import TraceqError, UnusableTrace
+from traceq.importers.chrome import cut
+from traceq.importers.chrome.source import Stream
 
 EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1},'
 MUCH = b" " * (1 << 20)
@@ -63,6 +65,41 @@ def test_empty_events_are_counted_and_little_memory_is_taken(tmp_path):
     assert (note["code"], note["count"]) == ("empty_event", 300_001)
 
 
+LARGE = (
+    b'{"ph":"X","cat":"cpu_op","name":"large","pid":1,"tid":1,"ts":3,"dur":1,"args":{"list":['
+    + b"[1]," * 500_000
+    + b"[]]}},"
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "names", "notes_"), [("1", ["a", "a"], {"large_event": 1}), ("9", ["a", "large", "a"], {})]
+)
+def test_an_event_too_large_to_be_kept_costs_itself_and_the_user_can_raise_the_limit(
+    tmp_path, monkeypatch, limit, names, notes_
+):
+    monkeypatch.setenv("TRACEQ_EVENT_LIMIT", limit)
+    (tmp_path / "t.json").write_bytes(
+        b'{"traceEvents":[' + EVENT + LARGE + EVENT.rstrip(b",") + b'],"distributedInfo":{"rank":3}}'
+    )
+    found = list(importers.find(tmp_path / "t.json").read(tmp_path / "t.json"))
+    rows = {table: [row for name, batch in found if name == table for row in batch.to_pylist()] for table, _ in found}
+    assert [row["name"] for row in rows["cpu_slice"]] == names
+    counts = {row["code"]: row["count"] for row in rows.get("import_note", [])}
+    assert {code: counts.get(code, 0) for code in ("large_event",)} == {"large_event": 0} | notes_
+    assert rows["trace"][0]["rank"] == 3
+
+
+def test_of_a_large_event_no_more_is_held_than_of_any(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_bytes(b'{"traceEvents":[' + EVENT + LARGE[:-10] + b",[1]" * 5_000_000 + b"]}}," + EVENT + b"{}]}")
+    with closing(Stream(path, lambda _: None)) as stream:
+        _, text = cut.read_header(stream)
+        sizes = [len(block) for block in cut.blocks(stream, text)]
+        assert stream.large_events == 1
+    assert sum(sizes) < cut.largest_event() + 4 * cut.BLOCK_BYTES
+
+
 @pytest.mark.slow
 def test_an_event_of_a_gigabyte_costs_itself(tmp_path):
     path = tmp_path / "t.json"
@@ -90,7 +127,24 @@ def test_a_view_in_the_place_of_a_table_is_not_run(tmp_path, is_lying):
         else:
             database.execute(f"create view {KERNEL} as {ENDLESS}")
         database.commit()
-    assert read(path)["gpu_slice"] == []
+    tables = read(path)
+    assert tables["gpu_slice"] == []
+    assert [row for row in tables["import_note"] if row["code"] == "view_not_read"] == [
+        {
+            "severity": "data_loss",
+            "code": "view_not_read",
+            "count": 1,
+            "text": f"{KERNEL} is no table but a view, which runs what the file says; export the report again.",
+        }
+    ]
+
+
+def test_views_that_nobody_asks_for_say_nothing(tmp_path):
+    path = write(tmp_path / "t.sqlite", {1: "k"}, **{KERNEL: [{"start": 1, "end": 2, "deviceId": 0, "streamId": 7}]})
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"create view mine as select * from {KERNEL}")
+        database.commit()
+    assert "view_not_read" not in notes(read(path))
 
 
 def test_generated_columns_and_virtual_tables_are_not_run(tmp_path):
@@ -102,3 +156,4 @@ def test_generated_columns_and_virtual_tables_are_not_run(tmp_path):
     tables = read(path)
     assert len(tables["gpu_slice"]) == 1
     assert "table_damaged" not in notes(tables)
+    assert notes(tables)["view_not_read"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 
 import pytest
@@ -151,6 +152,17 @@ def test_arguments_too_deep_to_read(tmp_path):
     tables = damaged(tmp_path, "7", "[" * 100_000 + "]" * 100_000)
     assert names(tables) == ["before", "after"]
     assert notes(tables) == {"malformed_event": 1}
+
+
+# Deeper than some of the places can go that read it, and not than others: how far each can go depends on who calls it.
+@pytest.mark.parametrize("member", ["name", "tid", "ts", "args", "id"])
+def test_nested_about_as_deep_as_can_be_read(tmp_path, member):
+    for depth in range(sys.getrecursionlimit() - 90, sys.getrecursionlimit(), 6):
+        deep = json.dumps(op("bad", 2, 1, ph="b") | {member: "@"}).replace('"@"', "[" * depth + "]" * depth)
+        slices = json.dumps(op("bad", 2, 1) | {member: "@"}).replace('"@"', "[" * depth + "]" * depth)
+        assert {"before", "after"} <= {
+            *names(read_tables(write_text(tmp_path, text(BEFORE, deep, slices, AFTER, **AROUND))))
+        }
 
 
 def test_a_key_twice_means_its_last_value(tmp_path):

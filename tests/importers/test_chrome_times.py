@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -96,6 +98,26 @@ def test_durations_that_are_none(tmp_path, ts, dur, expected, note):
     tables = tables_of(tmp_path, raw(ts, dur), raw(ts, "2.5"))
     assert [dur for _, dur in times(tables)] == [expected, 2_500]
     assert notes(tables) == note
+
+
+SHAPES = ["[]", "[1]", "[[1]]", "[1, 2]", "{}", '{"a": 1}']
+
+
+def lists_as(member, shape, count):
+    """Kernels of which some have this shape for a time; the others, which need no second look, do not stand beside them."""
+    events = [json.dumps(kernel("a", 5, 1, {"correlation": 1}))] * (count + 1)
+    return [events[0], *[re.sub(rf'"{member}": \d', f'"{member}": {shape}', each) for each in events[1:]]]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_list_is_no_time(tmp_path, shape, count):
+    tables = tables_of(tmp_path, *lists_as("dur", shape, count))
+    assert times(tables, "gpu_slice") == [(5_000, 1_000)] + [(5_000, 0)] * count
+    assert notes(tables) == {"duration_overflow": count}
+    tables = tables_of(tmp_path, *lists_as("ts", shape, count))
+    assert times(tables, "gpu_slice") == [(5_000, 1_000)]
+    assert notes(tables) == {"invalid_timestamp": count}
 
 
 def test_an_event_without_duration_is_an_instant(tmp_path):

@@ -6,6 +6,8 @@ import gzip
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import tempfile
 from contextlib import closing
 
@@ -109,6 +111,43 @@ def test_progress_ends_with_the_size_of_the_file(tmp_path):
 def test_unfinished_writes_beside_the_file(export):
     export.with_name(export.name + "-wal").write_bytes(b"pending")
     assert notes(read(export)) == {"wal_ignored": 1}
+
+
+# How a journal begins, and how it begins when what it is for is done.
+HOT, DONE = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504), bytes(512)
+
+
+def test_rows_that_were_to_be_taken_back_are_not_read(export):
+    export.with_name(f"{export.name}-journal").write_bytes(HOT)
+    with pytest.raises(UnusableTrace, match="journal") as caught:
+        read(export)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_real_hot_journal(tmp_path):
+    """An export whose writer is killed once its rows are on the disk and before they count."""
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(5)})
+    script = f"""if True:
+        import os, sqlite3
+        connection = sqlite3.connect({str(path)!r}, isolation_level=None)
+        connection.execute("pragma cache_size = 1")
+        connection.execute("begin")
+        connection.execute("update {KERNEL} set start = start + 1000000")
+        connection.execute("create table filler as with recursive n(x) as (select 1 union all select x + 1 from n limit 9999)"
+            " select x, zeroblob(100) from n")
+        os._exit(0)
+        """
+    subprocess.run([sys.executable, "-c", script], check=True)
+    with pytest.raises(UnusableTrace, match="export it again"):
+        read(path)
+    with closing(sqlite3.connect(path)) as connection:  # as the message says
+        connection.execute("select * from sqlite_master").fetchall()
+    assert len(read(path)["gpu_slice"]) == 5
+
+
+def test_a_journal_that_is_done_says_nothing(export):
+    export.with_name(f"{export.name}-journal").write_bytes(DONE)
+    assert notes(read(export)) == {}
 
 
 def test_truncated_file(tmp_path):

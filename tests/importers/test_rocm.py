@@ -39,6 +39,26 @@ def database(tmp_path):
     return tables(rocpd(tmp_path / "a.db"))
 
 
+def test_a_view_in_the_place_of_a_table_is_said(tmp_path):
+    path = rocpd(tmp_path / "a.db")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("""
+            alter table rocpd_kernel_dispatch_0000a1b2_0c3d rename to hidden;
+            create view rocpd_kernel_dispatch_0000a1b2_0c3d as select * from hidden;
+            create view rocpd_region as select * from rocpd_region_0000a1b2_0c3d; -- rocpd's own
+        """)
+    found = [note for note in tables(path)["import_note"] if note["code"] == "view_not_read"]
+    assert chosen(found, "severity", "count") == [("data_loss", 1)]
+    assert "rocpd_kernel_dispatch_0000a1b2_0c3d" in found[0]["text"]
+
+
+def test_rows_that_were_to_be_taken_back_are_not_read(tmp_path):
+    path = rocpd(tmp_path / "a.db")
+    path.with_name("a.db-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504))
+    with pytest.raises(UnusableTrace, match="export it again"):
+        tables(path)
+
+
 # ---- rocprofv3's JSON
 
 

@@ -132,7 +132,7 @@ def test_other_names_are_replaced_as_a_whole(name):
     assert names(name) == ["name-1"]
 
 
-def test_a_kernel_may_have_any_name_that_is_no_path():
+def test_of_a_kernel_stays_what_libraries_call_theirs():
     (trace,) = plain().traces
     kernels = [
         KernelName(name, 1, 1, None, None, "unknown", None) for name in ("acme_attention<4>(int)", "x at /home/a")
@@ -140,8 +140,28 @@ def test_a_kernel_may_have_any_name_that_is_no_path():
     trace = replace(trace, topics=replace(trace.topics, kernels=replace(trace.topics.kernels, top=tuple(kernels))))
     notes = (Note("info", "test", 1, "slow: acme_attention<4>(int)"),)
     (found,) = redacted(replace(plain(), traces=(replace(trace, notes=notes),))).traces
-    assert [each.name for each in found.topics.kernels.top] == ["acme_attention<4>(int)", "name-1"]
-    assert found.notes[0].text == "slow: acme_attention<4>(int)"
+    assert [each.name for each in found.topics.kernels.top] == ["name-1_attention<4>(int)", "name-2"]
+    assert found.notes[0].text == "slow: name-1_attention<4>(int)"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("aten::johndoe2", "aten::name-1"),
+        ("c10d::johndoe3_", "c10d::name-1_"),
+        ("nccl:johndoe7", "nccl:name-1"),
+        ("cudaJohndoe9", "cudaname-1"),
+        ("void at::native::johndoe_kernel<float>(int)", "void at::native::name-1_kernel<float>(int)"),
+        ("torch.johndoe.model", "torch.name-1.model"),
+        ("NCCL_JOHNDOE", "NCCL_name-1"),
+        ("ncclDevKernel_johndoe", "ncclDevKernel_name-1"),
+        ("triton_poi_fused_johndoe_0", "triton_poi_fused_name-1_0"),
+        ("_ZN2at7johndoe6kernelEPf", "_ZN2at6name-16kernelEPf"),
+    ],
+)
+def test_what_stands_behind_the_beginning_of_a_library_s_name_is_nobody_s(name, expected):
+    assert names(name) == [expected]
+    assert "johndoe" not in shown(f"most of it is in {name}")
 
 
 def test_the_same_text_has_the_same_stand_in_everywhere():

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 
-# Names that PyTorch, CUDA and libraries give, and kernels whose beginning tells that they are from one.
-PUBLIC = re.compile(
+from traceq.common.library_names import is_of_library
+
+# Names that begin as PyTorch, CUDA and libraries begin theirs: what follows is known word by word.
+_NAMED = re.compile(
     r"""(?:aten|prims?|c10d?|_?c10d_functional|nccl|rccl|gloo|mpi|torch|torchvision|torch_nccl|inductor|quantized|profiler)
         ::?[A-Za-z_][\w:.]*
     | (?:autograd::engine::evaluate_function:\s|torch::autograd::)[A-Za-z][\w:]*
     | (?:cuda|cu|cublas|cublasLt|cudnn|cufft|hip|hipblas|miopen|nccl|rccl|MPI_|omp_|pthread_)[A-Z]\w*
     | Optimizer\.(?:step|zero_grad)\#(?:SGD|Adam|AdamW|Adagrad|RMSprop|Adafactor|Lion|Muon)\.\w+
-    | enumerate\(DataLoader\)\#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__
     | torch(?:\.\w+)+
-    | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH|TORCHINDUCTOR)_[A-Z0-9_]+
+    | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH(?:INDUCTOR)?)_[A-Z0-9_]+""",
+    re.VERBOSE,
+)
+# Names that are known as a whole.
+PUBLIC = re.compile(
+    r"""enumerate\(DataLoader\)\#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__
     | sequence\ of\ \d+\ launches | after\ a\ sequence\ of\ \d+\ collectives
     | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
     | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|DGXS|PG\d{3}|GPU
@@ -29,3 +35,14 @@ KERNEL_OF_LIBRARY = re.compile(
     r"(?:first launch of )?(?:void (?:at|c10|cub|thrust|cutlass|cudnn|flash|fmha|fused|transformer_engine|vllm)\w*[:_]"
     r"|ncclDevKernel|ncclKernel|cublas|cudnn|cutlass|nvjet|sm\d+_|ampere_|volta_|turing_|hopper_|triton_(?:poi|red|per|tem|fused)_|Cijk_|_ZN2at)"
 )
+
+
+def is_public(name: str) -> bool:
+    """Whether PyTorch, CUDA or another library gives this name."""
+    return PUBLIC.fullmatch(name) is not None or (_NAMED.fullmatch(name) is not None and is_of_library(name))
+
+
+def begins_public(name: str) -> bool:
+    """Whether a name begins as those of libraries do: words behind that may be anybody's."""
+    is_kernel = KERNEL_OF_LIBRARY.match(name) and KERNEL.fullmatch(name)
+    return is_kernel is not None or _NAMED.fullmatch(name) is not None

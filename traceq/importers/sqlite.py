@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from traceq.errors import UnusableTrace
+
 if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
 # Of sqlite_master, what is a table proper, whatever `type` says: views and virtual tables run what the file says.
 IS_TABLE = "type = 'table' and sql like 'create table%'"
+
+# What can be asked for rows like a table, and is not, because it runs what the file says.
+IS_VIEW = f"type in ('table', 'view') and not ({IS_TABLE})"
+
+# A journal begins so until what it is for is done.
+_HOT_JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 
 # No row takes fewer bytes of a file; pages that are damaged or crafted can seem to hold rows without end.
 LEAST_ROW = 4
@@ -22,6 +30,19 @@ _STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 20_000_000, 100, 1_000_000
 def uri(path: Path) -> str:
     """The SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
     return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+
+
+def refuse_half_written(path: Path) -> None:
+    """Raise UnusableTrace where a journal beside the file has rows to take back: who wrote them was stopped, or writes."""
+    journal = path.with_name(f"{path.name}-journal")
+    if not journal.is_file():
+        return
+    with journal.open("rb") as file:
+        if file.read(len(_HOT_JOURNAL)) == _HOT_JOURNAL:
+            raise UnusableTrace(
+                f"{path}: {journal.name} beside it says that it was not written to its end; export it again, or let SQLite take"
+                f" back what is half-written: sqlite3 {path.name} .tables"
+            )
 
 
 def quoted(name: str) -> str:

@@ -1,19 +1,20 @@
 """A report that can be shown to strangers: of the trace's texts only those stay that are known to be harmless.
 
-Shown are traceq's own words, numbers, the names of kernels, of PyTorch's operators and annotations, and of functions of CUDA,
-NCCL and the like. Any other text (annotations, paths, hosts, users, settings, names of processes and loaders) is replaced by a
-stand-in: "name-1", "name-2" in the order of the report. What is not known to be harmless is replaced, so that nothing has
-to be recognised as a secret:
+Shown are traceq's own words, numbers, and of names of kernels, PyTorch's operators and functions of CUDA, NCCL and the like
+the words that libraries use (traceq.common.library_names). Any other text (annotations, paths, hosts, users, settings, names
+of processes and loaders) is replaced by a stand-in: "name-1", "name-2" in the order of the report. What is not known to be
+harmless is replaced, so that nothing has to be recognised as a secret:
 
     /home/alice/proj/train.py(12): step      name-1(12): step
     aten::mul on alice@gpu17:29500           aten::mul on name-2:29500
     python run.py --secret=hf_x --steps 10   python run.py name-3 --steps 10
 
-A text that is a name as a whole (of an annotation, in a table) is shown or replaced as a whole; in a sentence each word is, and
-words next to each other share a stand-in. The same text has the same stand-in all over a report. A number tells nothing of
-what it stands for; a hash of a short name could be tried out. Only what must be the same from one report to the next is a
-hash: the names of runs and files, and the keys in ids of findings of a user's own rules. A query in which text of the trace
-was replaced no longer returns what it did; traceq's own queries hold none (traceq.database.query.literal refuses it).
+A text that is a name as a whole (of an annotation, in a table) is shown or replaced as a whole, of a kernel word by word; in
+a sentence each word is, and words next to each other share a stand-in. The same text has the same stand-in all over a report.
+A number tells nothing of what it stands for; a hash of a short name could be tried out. Only what must be the same from one
+report to the next is a hash: the names of runs and files, and the keys in ids of findings of a user's own rules. A query in
+which text of the trace was replaced no longer returns what it did; traceq's own queries hold none
+(traceq.database.query.literal refuses it).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from importlib.resources.abc import Traversable
 from pathlib import PurePath
 from typing import Any
 
-from traceq.common.public_names import KERNEL, KERNEL_OF_LIBRARY, PUBLIC
+from traceq.common import library_names
+from traceq.common.library_names import is_of_library
+from traceq.common.public_names import KERNEL, begins_public, is_public
 from traceq.common.text import shortened
 from traceq.formats.made_with import is_harmless
 from traceq.reports.flame import Frame
@@ -71,7 +74,7 @@ _ALPHABETIC = re.compile(r"[^\W\d_]+")
 # Words that say what kind of secret or address follows: with it they are replaced as one.
 _OF_NAMES = frozenset(("secret", "password", "passwd", "credential", "s3", "gs", "az"))
 # Sources that list words of other programs, or of secrets.
-_LISTS = frozenset(("redact.py", "public_names.py", "sharing"))
+_LISTS = frozenset(("redact.py", "public_names.py", "library_names.py", "sharing"))
 
 _LEAST_OF_NAME, _MOST_OF_NAME = 4, 300
 _CUT = 80  # as rules write names
@@ -140,7 +143,8 @@ class _StandIns:
 
     def __init__(self, texts: Sequence[tuple[str, str]], known: Mapping[str, str]) -> None:
         self._numbers: dict[str, str] = {}
-        self._kernels = {text for name, text in texts if name in _NAMES_OF_KERNELS and KERNEL.fullmatch(text)}
+        kernels = {text for name, text in texts if name in _NAMES_OF_KERNELS and KERNEL.fullmatch(text)}
+        self._kernels = kernels | {shortened(text, _CUT) for text in kernels}
         self._known = dict(known)
         names = {text for name, text in texts if not _SENTENCES.fullmatch(name) and name != "span"}
         for text in sorted(name for name in names if _LEAST_OF_NAME <= len(name) <= _MOST_OF_NAME):
@@ -148,6 +152,8 @@ class _StandIns:
                 self._known |= {text: text, shortened(text, _CUT): shortened(text, _CUT)}
             elif not all(map(_is_own, _WORDS.findall(text))):
                 self._known.setdefault(text, "")
+                if text in kernels:
+                    self._known.setdefault(shortened(text, _CUT), "")
         longest_first = sorted(map(re.escape, self._known), key=lambda text: (-len(text), text))
         self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(longest_first)}){_AFTER}") if longest_first else None
 
@@ -190,17 +196,25 @@ class _StandIns:
 
     def name(self, text: str) -> str:
         """A name that is shown or replaced as a whole."""
-        return text if self._is_shown(text) else self._known.get(text) or self._stand_in(text)
+        return text if self._is_shown(text) else self._known.get(text) or self._replaced(text)
 
     def _is_shown(self, text: str) -> bool:
         is_word = not text or (" " not in text and _is_own(text))
-        return is_word or text in self._kernels or bool(PUBLIC.fullmatch(text)) or _is_of_library(text)
+        return is_word or is_public(text) or (self._is_of_library(text) and is_of_library(text))
+
+    def _is_of_library(self, text: str) -> bool:
+        return text in self._kernels or begins_public(text)
+
+    def _replaced(self, text: str) -> str:
+        """What stands for a name: of kernels, and of what begins like a library's, words that libraries use stay."""
+        is_of_library = self._is_of_library(text)
+        return library_names.replaced(text, self._stand_in) if is_of_library else self._stand_in(text)
 
     def sentence(self, text: str) -> str:
         """Names that the report holds elsewhere as there, of the rest every word."""
         shown, at = [], 0
         for match in self._pattern.finditer(text) if self._pattern else ():
-            shown += [self._words(text[at : match.start()]), self._known[match[0]] or self._stand_in(match[0])]
+            shown += [self._words(text[at : match.start()]), self._known[match[0]] or self._replaced(match[0])]
             at = match.end()
         return "".join([*shown, self._words(text[at:])])
 
@@ -208,7 +222,7 @@ class _StandIns:
         """`text` with a stand-in for each run of words that are not traceq's own."""
         runs: list[tuple[int, int]] = []
         for match in _WORDS.finditer(text):
-            if _is_own(match[0]) or PUBLIC.fullmatch(match[0]):
+            if _is_own(match[0]) or is_public(match[0]):
                 continue
             if runs and not _ALPHABETIC.search(text, runs[-1][1], match.start()):
                 runs[-1] = (runs[-1][0], match.end())
@@ -241,10 +255,6 @@ def _is_own(word: str) -> bool:
         return True
     parts = re.split(r"[-._+]+", bare.strip("+_"))
     return all(part in _own_words() and not part[:1].isdigit() and part.isascii() for part in parts)
-
-
-def _is_of_library(text: str) -> bool:
-    return bool(KERNEL_OF_LIBRARY.match(text) and KERNEL.fullmatch(text))
 
 
 @cache

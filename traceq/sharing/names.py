@@ -1,8 +1,8 @@
 """What a name of a trace becomes when nobody may be named: itself where it is known to be harmless, else a pseudonym.
 
-Known are the names of kernels, of operators, of functions of CUDA, NCCL and the like, and the words by which traceq tells
-what annotations mean. Of any other name each word is replaced, the same one by the same; numbers that count stay, so that
-steps are still found:
+Known are the words of kernels, operators and functions of CUDA, NCCL and the like (traceq.common.library_names), and the words
+by which traceq tells what annotations mean. Any other word is replaced, the same one by the same; numbers that count stay, so
+that steps are still found:
 
     train step 17                     train step 17
     acme/llama: step 17               nbqzqkc/nodmwif: step 17
@@ -18,11 +18,12 @@ import hashlib
 import hmac
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 
-from traceq.common.public_names import KERNEL, PUBLIC
+from traceq.common import library_names
+from traceq.common.library_names import is_of_library, known_words, word_list
+from traceq.common.public_names import KERNEL, PUBLIC, is_public
 from traceq.sharing.secrets import tells
 
 # Annotations that servers and frameworks make: numbers and these words, whole.
@@ -38,14 +39,12 @@ _DIALECT = re.compile(
     | Stream\ (?:Wait\ Event|Sync) | Event\ Sync | Context\ Sync""",
     re.VERBOSE,
 )
-_ATEN = re.compile(
-    r"(?:aten|prims?|c10d?|_c10d_functional|torchvision|torchaudio|profiler|quantized)::[A-Za-z_][\w:.]{0,80}"
-    r"|triton_[a-z]{3}_fused_[a-z0-9_]{1,200}|(?:torch::autograd::)?(?:AccumulateGrad|GraphRoot|CopySlices)|detach_?|record_param_comms"
-)
-# Anybody's extensions are in these: what follows is known word by word.
+_NODES = re.compile(r"(?:torch::autograd::)?(?:AccumulateGrad|GraphRoot|CopySlices)|detach_?|record_param_comms")
+# Anybody's extensions are in these, too: what follows is known word by word.
 _SPACE = re.compile(
-    r"((?:fbgemm|vllm|_C(?:_cache_ops)?|sgl_kernel|sglang|flash_attn(?:_\d)?|xformers|transformer_engine|tex|triton|inductor|autograd"
-    r"|torch|symm_mem|fsdp|FSDP)::)([A-Za-z_][\w:.]{0,80})"
+    r"(?:aten|prims?|c10d?|_c10d_functional|torchvision|torchaudio|profiler|quantized|fbgemm|vllm|_C(?:_cache_ops)?|sgl_kernel|sglang"
+    r"|flash_attn(?:_\d)?|xformers|transformer_engine|tex|triton|inductor|autograd|torch|symm_mem|fsdp|FSDP)::[A-Za-z_][\w:.]{0,80}"
+    r"|triton_[a-z]{3}_fused_[a-z0-9_]{1,200}"
 )
 _NODE = re.compile(r"(torch::autograd::|autograd::engine::evaluate_function: )?([A-Za-z0-9]{1,60})Backward\d{0,2}")
 _EVALUATED = re.compile(r"(autograd::engine::evaluate_function: |torch::autograd::)(.+)", re.DOTALL)
@@ -127,62 +126,17 @@ _LOOSE = re.compile(
 _JOINS = ".:@/-"
 _SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
 
-# What machines are called after.
-_HOSTS = frozenset(
-    (
-        *("gpu", "cpu", "node", "nodes", "host", "hosts", "server", "cluster", "machine"),
-        *("pod", "login", "head", "user", "users", "team", "org", "com", "net"),
-        *("corp", "local", "internal", "cloud", "edu", "gov"),
-    )
-)
-_QUOTED = re.compile(r"'((?:[^'\n]|'')*)'")
-
-
-@cache
-def known_words() -> frozenset[str]:
-    """Words, in lower case, that stay: those of words.txt, and those in the patterns by which traceq tells what names mean."""
-
-    def texts(folder: Traversable) -> list[str]:
-        found = []
-        for each in folder.iterdir():
-            if each.is_dir():
-                found += texts(each)
-            elif each.name.endswith(".sql"):
-                found.append(each.read_text("utf-8"))
-        return found
-
-    root = files("traceq")
-    quoted = (
-        literal
-        for room in ("analysis", "diagnosis")
-        for text in texts(root / room)
-        for literal in _QUOTED.findall(text)
-    )
-    words = {part.lower() for literal in quoted for part in _PARTS.findall(literal)}
-    own = root.joinpath("sharing/words.txt").read_text("utf-8").lower().split()
-    return frozenset(({word for word in words if len(word) >= _LEAST} | {*own}) - _HOSTS)
-
-
-def _list(name: str) -> frozenset[str]:
-    return frozenset(files("traceq").joinpath(f"sharing/{name}").read_text("utf-8").split())
-
 
 @cache
 def aten_nodes() -> frozenset[str]:
     """What PyTorch's derivatives call its operators in names of autograd's nodes: Addmm of AddmmBackward0."""
-    return _list("aten_nodes.txt")
+    return word_list("aten_nodes.txt")
 
 
 @cache
 def libc_functions() -> frozenset[str]:
     """Functions of the C library that nsys traces."""
-    return _list("libc.txt")
-
-
-@cache
-def operator_words() -> frozenset[str]:
-    """Words of which names of operators are made, beside those of annotations."""
-    return known_words() | _list("operator_words.txt")
+    return word_list("libc.txt")
 
 
 class Names:
@@ -202,27 +156,26 @@ class Names:
         return found
 
     def _kernel(self, text: str) -> str:
-        if _is_kernel(text) and not tells(text.encode("utf-8", "replace")):
-            return text
-        shown = self._replaced("names of kernels", text)
+        is_named = _is_kernel(text) and not tells(text.encode("utf-8", "replace"))
+        shown = self._of_library("names of kernels", text) if is_named else self._replaced("names of kernels", text)
         return self._pseudonym(text) if tells(shown.encode("utf-8", "replace")) else shown
 
     def operator(self, text: str) -> str:
         """The name of an operator, or of what a program calls one."""
-        if _ATEN.fullmatch(text) or _is_node(text):
+        if _NODES.fullmatch(text) or _is_node(text):
             return text
         if match := _EVALUATED.fullmatch(text):
             return match[1] + self.operator(match[2])
-        if match := _SPACE.fullmatch(text):
-            return match[1] + self._replaced("names of operators", match[2], operator_words())
+        if _SPACE.fullmatch(text):
+            return self._of_library("names of operators", text)
         return self.annotation(text, "names of operators")
 
     def annotation(self, text: str, kind: str = "names of annotations") -> str:
         """The name of a range or a mark."""
         if _SPACE.fullmatch(text) or (_EVALUATED.fullmatch(text) and kind != "names of operators"):
             return self.operator(text)
-        is_public = PUBLIC.fullmatch(text) and not _SETTING.fullmatch(text) and not _LOOSE.match(text)
-        return text if is_public or _DIALECT.fullmatch(text) else self._replaced(kind, text)
+        is_named = is_public(text) and not _SETTING.fullmatch(text) and not _LOOSE.match(text)
+        return text if is_named or _DIALECT.fullmatch(text) else self._replaced(kind, text)
 
     def call(self, text: str) -> str:
         """The name of a function of CUDA and its kin."""
@@ -231,7 +184,7 @@ class Names:
     @staticmethod
     def is_call(text: str) -> bool:
         """Whether it is a function of CUDA and its kin."""
-        return _API.fullmatch(text) is not None
+        return _API.fullmatch(text) is not None and is_of_library(text)
 
     def os_call(self, text: str) -> str:
         """The name of a function of the C library."""
@@ -283,16 +236,23 @@ class Names:
         """The name of a type of data."""
         return text if _TYPE.fullmatch(text) else self._replaced("names of types", text)
 
-    def _replaced(self, kind: str, text: str, known: frozenset[str] | None = None) -> str:
+    def _of_library(self, kind: str, text: str) -> str:
+        """The text with a pseudonym for every word that no library uses."""
+        return self._kept(kind, text, lambda name: library_names.replaced(name, self._pseudonym))
+
+    def _replaced(self, kind: str, text: str) -> str:
+        return self._kept(kind, text, self.words)
+
+    def _kept(self, kind: str, text: str, replace: Callable[[str], str]) -> str:
         found = self._of.get((kind, text))
         if found is None:
-            found = self._of[kind, text] = self.words(text, known)
+            found = self._of[kind, text] = replace(text)
             self.replaced[kind] += found != text
         return found
 
-    def words(self, text: str, known: frozenset[str] | None = None) -> str:
-        """The text with a pseudonym for every word that is not known: in known_words(), unless said otherwise."""
-        known = known_words() if known is None else known
+    def words(self, text: str) -> str:
+        """The text with a pseudonym for every word that is not in known_words()."""
+        known = known_words()
         addresses = _addresses(text)
         pieces, at = [], 0
         for match in _SEGMENT.finditer(text):

@@ -6,6 +6,7 @@ proof; `repair` takes over where the proof fails.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -23,9 +24,15 @@ _WINDOW = 1 << 12
 _BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*[\"}])")
 _LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
 
-# An event that is larger than this has lost its end.
-LARGEST_EVENT = 64 << 20
+# MiB of an event that is read: one is held in several forms at once, and the largest of real traces are of some hundred kB.
+_LARGEST_EVENT, LIMIT = 4, "TRACEQ_EVENT_LIMIT"
 _LARGEST_HEADER = 512 << 20
+
+
+def largest_event() -> int:
+    """Bytes of an event; one that is larger has lost its end, or holds what nobody asks for. Users can raise it."""
+    said = os.environ.get(LIMIT, "")
+    return (int(said) if said.isdecimal() else _LARGEST_EVENT) << 20
 
 
 def read_header(stream: Stream) -> tuple[bytes | None, bytes]:
@@ -67,17 +74,30 @@ def blocks(stream: Stream, text: bytes) -> Iterator[bytes]:
     """
     parts = [text]
     size = len(text)
+    largest = largest_event()
     while more := stream.read(BLOCK_BYTES):
         cut = _last_cut(more)
-        if cut is None and size + len(more) < LARGEST_EVENT:
+        if cut is None and size + len(more) < largest:
             # The end of an event may lie across the edge of two reads; only a huge event has none in a whole read.
             parts.append(more)
             size += len(more)
             continue
         yield b"".join([*parts, more[:cut]])
-        parts = [more[cut:]] if cut is not None else []
-        size = len(parts[0]) if parts else 0
+        parts = [more[cut:]] if cut is not None else [_after_the_event(stream)]
+        size = len(parts[0])
     yield b"".join(parts)
+
+
+def _after_the_event(stream: Stream) -> bytes:
+    """What follows the event that the stream stands in, which is not kept; the last of the stream where none does."""
+    stream.large_events += 1
+    last = b""
+    while more := stream.read(BLOCK_BYTES):
+        text = last + more
+        if between := _BETWEEN_EVENTS.search(text):
+            return text[between.start() :]
+        last = more
+    return last
 
 
 def _last_cut(text: bytes) -> int | None:

@@ -97,17 +97,20 @@ class Decoder:
 
     def rows(self, blocks: Sequence[Block]) -> Rows | None:
         """Rows of blocks that follow each other, or None when one of them holds what is no event or no text."""
+        try:
+            return self._rows(blocks)
+        except (duckdb.InvalidInputException, RecursionError):
+            # Half of a surrogate pair; nested too deep for what is left of the stack here, if not where it was split.
+            return None
+
+    def _rows(self, blocks: Sequence[Block]) -> Rows:
         firsts = np.cumsum([0, *(block.events for block in blocks)])
         rows = Rows(int(firsts[-1]))
         batches = [
             pa.record_batch([pa.array([int(first)]), _as_arrow(block.text)], _BLOCK)
             for first, block in zip(firsts, blocks, strict=False)
         ]
-        try:
-            events = self._run("event", "_block", pa.Table.from_batches(batches))
-        except duckdb.InvalidInputException:
-            # Half of a surrogate pair.
-            return None
+        events = self._run("event", "_block", pa.Table.from_batches(batches))
         rows.notes["flow_not_stored"] += rows.events - len(events)
         texts = _Texts(blocks, firsts)
         ways = self._ways(events, texts)

@@ -198,7 +198,8 @@ def _async_key(event: Any) -> str | None:
         return None
     pair = event.id2 if isinstance(event.id2, dict) else {}
     process = event.pid if "local" in pair else None
-    identity = next((each for each in (pair.get("global"), pair.get("local"), event.id) if each is not None), None)
+    said = (pair.get("global"), pair.get("local"), event.id)
+    identity = next((each for each in said if isinstance(each, (str, int, float))), None)
     # S, T and F belong together by their names, too
     name = event.name if event.ph in "STF" else None
     return json.dumps([event.cat, event.scope, identity, process, name], default=str)

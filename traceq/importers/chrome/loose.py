@@ -75,13 +75,14 @@ def _decoded(text: Any, notes: Counter[str]) -> Any:
         if is_inexact(event.ts) or is_inexact(event.dur):
             members = json.loads(bytes(text), parse_float=Decimal)
             event.ts, event.dur = members.get("ts"), members.get("dur")
+        # Here, where a list that is nested too deep to be written costs its event only.
+        for name in ("pid", "tid", "cat", "name", "id", "scope"):
+            if isinstance(getattr(event, name), (list, dict)):
+                setattr(event, name, str(getattr(event, name)))
     except (ValueError, RecursionError):
         notes["malformed_event"] += 1
         event = LooseEvent(ph=DROPPED)
     event.ph = event.ph if isinstance(event.ph, str) else ""
-    for name in ("pid", "tid", "cat"):
-        if isinstance(getattr(event, name), (list, dict)):
-            setattr(event, name, str(getattr(event, name)))
     return event
 
 

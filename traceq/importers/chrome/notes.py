@@ -22,6 +22,10 @@ NOTES: dict[str, tuple[str, str]] = {
         "data_loss",
         "arguments that cannot be read (nested too deeply) were left out; their events are there",
     ),
+    "large_event": (
+        "data_loss",
+        "events of more than 4 MiB were left out: TRACEQ_EVENT_LIMIT raises that, in MiB, where there is memory for it",
+    ),
     "malformed_event": ("data_loss", "events that are not valid JSON were left out"),
     "jax_not_measured": (
         "data_loss",

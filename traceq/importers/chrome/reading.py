@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Condition
 from typing import Any
 
 import pyarrow as pa
@@ -29,8 +30,8 @@ _LONGEST_TRAILER = 16 << 20
 _GROUP_BYTES = 16 << 20
 _GROUP_EVENTS = 400_000
 
-# Blocks that are read while others are decoded.
-_BLOCKS_AHEAD = 32
+# Blocks, and bytes of them, that are read while others are decoded.
+_BLOCKS_AHEAD, _BYTES_AHEAD = 32, 16 << 20
 
 _Batch = tuple[str, pa.RecordBatch]
 
@@ -48,6 +49,7 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
         yield from reader.events(stream, text, jobs)
         if stream.is_damaged or not reader.has_ended:
             reader.notes["truncated"] = 1
+        reader.notes["large_event"] += stream.large_events
         if reader.event_count <= reader.notes["malformed_event"]:
             raise UnusableTrace(f"{path}: holds no events; was the profiler stopped before it recorded anything?")
         yield from reader.end(before)
@@ -59,19 +61,33 @@ class _Queue:
     def __init__(self, source: Iterator[bytes]) -> None:
         self._source = source
         self._thread = ThreadPoolExecutor(1)
-        self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
         self._waiting: list[Block | bytes] = []
+        self._held = 0
+        self._is_closed = False
+        self._changed = Condition()
+        self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
 
-    def _read(self) -> Block | bytes | None:
+    def _read(self) -> tuple[Block | bytes | None, int]:
+        """The next block and its bytes, as soon as few enough wait to be decoded."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._held < _BYTES_AHEAD or self._is_closed)
         text = next(self._source, None)
-        return None if text is None else split(text) or text
+        if text is None:
+            return None, 0
+        with self._changed:
+            self._held += len(text)
+        return split(text) or text, len(text)
 
     def next(self) -> Block | bytes | None:
         """The next block, or its text where it is no list of events; None at the end."""
         if self._waiting:
             return self._waiting.pop()
         self._ahead.append(self._thread.submit(self._read))
-        return self._ahead.popleft().result()
+        block, size = self._ahead.popleft().result()
+        with self._changed:
+            self._held -= size
+            self._changed.notify()
+        return block
 
     def put_back(self, block: Block | bytes) -> None:
         """Undo `next`."""
@@ -89,6 +105,9 @@ class _Queue:
 
     def close(self) -> None:
         """Stop reading."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
         self._thread.shutdown(cancel_futures=True)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from traceq.importers.chrome.cut import LARGEST_EVENT
+from traceq.importers.chrome.cut import largest_event
 from traceq.importers.chrome.loose import add_loosely
 from traceq.importers.chrome.rows import Rows
 
@@ -122,7 +122,7 @@ def _one_by_one(text: bytes, notes: Counter[str], *, is_last: bool) -> Repaired:
         # An unescaped quote has turned strings inside out: find the next thing that looks like an event.
         more, rest, _ = _resynchronized(rest, keep_last=True)
         events += more
-        if len(rest) > LARGEST_EVENT:
+        if len(rest) > largest_event():
             # Nothing that follows can be its end: what there is of it counts as an event that cannot be read.
             events.append(b"")
             rest = b""

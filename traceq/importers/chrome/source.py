@@ -42,6 +42,8 @@ class Stream:
             self._file.close()
             raise
         self.is_damaged = False
+        # Events of which more was read than may be kept.
+        self.large_events = 0
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""

@@ -48,15 +48,17 @@ def durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.i
 
 
 def _nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    if values and isinstance(values[0], (Decimal, str)):
+    kinds = set(map(type, values))
+    # NumPy takes true for 1, and lists of one length for rows of a matrix.
+    if not kinds <= {int, float, type(None)}:
         return _one_by_one(values)
     try:
         microseconds = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
         return _one_by_one(values)
     size = np.abs(microseconds)
     # A double of this size can look whole although its text was not: only an int is sure to be exact.
-    if np.any((size >= _EXACT_BELOW) & (size <= _MOST_MICROSECONDS)) and set(map(type, values)) != {int}:
+    if np.any((size >= _EXACT_BELOW) & (size <= _MOST_MICROSECONDS)) and kinds != {int}:
         return _one_by_one(values)
     valid = size < _MOST_MICROSECONDS
     microseconds = np.where(valid, microseconds, 0.0)
@@ -73,6 +75,8 @@ def _one_by_one(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.ND
 
 def _exact(value: object) -> int | None:
     """Nanoseconds of one value of any type, or None when it is no usable time."""
+    if not isinstance(value, (int, float, Decimal, str)):
+        return None
     try:
         microseconds = Decimal(str(value))
         # Comparing is exact, where abs() rounds, and fails at 1e999999999.

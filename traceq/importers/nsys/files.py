@@ -12,7 +12,7 @@ from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import directory, export
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
-from traceq.importers.sqlite import uri
+from traceq.importers.sqlite import refuse_half_written, uri
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.notes import Notes
@@ -86,6 +86,7 @@ def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head.startswith(_MAGIC):
+        refuse_half_written(path)
         _note_pending_writes(path, notes)
         _note_truncation(path, notes)
         yield path
@@ -119,15 +120,14 @@ def _decompress(path: Path, target: Path, notes: Notes) -> None:
 
 
 def _note_pending_writes(path: Path, notes: Notes) -> None:
-    for suffix in ("-wal", "-journal"):
-        beside = path.with_name(path.name + suffix)
-        if beside.is_file() and beside.stat().st_size:
-            notes.data_loss(
-                "wal_ignored",
-                1,
-                f"A {suffix} file with unfinished writes lies beside the export and is not read. Run: "
-                "sqlite3 EXPORT 'pragma wal_checkpoint(truncate)'",
-            )
+    beside = path.with_name(f"{path.name}-wal")
+    if beside.is_file() and beside.stat().st_size:
+        notes.data_loss(
+            "wal_ignored",
+            1,
+            "A -wal file with unfinished writes lies beside the export and is not read. Run: "
+            "sqlite3 EXPORT 'pragma wal_checkpoint(truncate)'",
+        )
 
 
 def _note_truncation(path: Path, notes: Notes) -> None:

@@ -21,7 +21,7 @@ from adbc_driver_sqlite import StatementOptions, dbapi
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.columns_in_use import filled_columns
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
-from traceq.importers.sqlite import IS_TABLE, LEAST_ROW, limit_steps, quoted, uri
+from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quoted, uri
 
 if TYPE_CHECKING:
     from typing import Self
@@ -49,6 +49,7 @@ class Source:
         limit_steps(self._small, path)
         # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
         self._small.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        self._views: set[str] = set()
         self._columns = self._probe()
         self._filled: dict[str, dict[str, bool]] = {}
         self._searcher = ThreadPoolExecutor(1)
@@ -79,6 +80,10 @@ class Source:
             self._small.execute("pragma trusted_schema = off")
             for table, column, not_null in self._small.execute(query):
                 columns.setdefault(table, {})[column] = bool(not_null)
+            self._views.update(
+                name
+                for (name,) in self._small.execute(f"select name from sqlite_master where {IS_VIEW}")  # noqa: S608
+            )
         except sqlite3.Error as error:
             self._small.close()
             raise UnusableTrace(
@@ -92,7 +97,17 @@ class Source:
         return [table for table in self._columns if table not in self._touched]
 
     def columns(self, table: str) -> dict[str, bool]:
-        """Columns of a table with whether they are declared NOT NULL; empty when there is no such table."""
+        """Columns of a table with whether they are declared NOT NULL; empty when there is no such table.
+
+        A view of this name is not read, and leaves a note.
+        """
+        if table in self._views:
+            self._views.remove(table)
+            self.notes.data_loss(
+                "view_not_read",
+                1,
+                f"{table} is no table but a view, which runs what the file says; export the report again.",
+            )
         return self._columns.get(table, {})
 
     def rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
@@ -136,7 +151,7 @@ class Source:
 
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:
         """For each column whether some row has a value in it."""
-        have = self.columns(table)
+        have = self._columns.get(table, {})
         filled = filled_columns(self._path, table, [name for name in columns if have.get(name) is False])
         return {name: have.get(name, False) or name in filled for name in columns}
 
@@ -163,7 +178,7 @@ class Source:
         NULL; `computed` are SQL expressions of ours that yield text and never NULL, or None for '' throughout.
         Nothing is yielded without the table; a damaged one yields what can be read and leaves a note.
         """
-        if table not in self._columns:
+        if not self.columns(table):
             return
         self._touched.add(table)
         done = 0

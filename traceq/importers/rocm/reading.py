@@ -8,7 +8,7 @@ from pathlib import Path
 from traceq.errors import UnusableTrace
 from traceq.importers.rocm import rocpd, rocprofv3, rpd
 from traceq.importers.rocm.dispatches import Job, Rows
-from traceq.importers.rocm.source import DAMAGED_DATABASE, columns_of, kind_of, opened
+from traceq.importers.rocm.source import DAMAGED_DATABASE, columns_of, kind_of, opened, views_for_tables
 
 _KERNELS_ALONE = (
     "info",
@@ -39,6 +39,10 @@ def _database(path: Path, job: Job, kind: str | None) -> Rows:
     try:
         with opened(path) as connection:
             tables = columns_of(connection)
+            for view in views_for_tables(connection):
+                job.notes[
+                    "data_loss", "view_not_read", f"{view} is no table but a view, which runs what the file says"
+                ] += 1
             yield from (rpd.read if kind == "rpd" else rocpd.read)(connection, tables, job)
     except DAMAGED_DATABASE as error:
         why = " ".join(str(error).split())

@@ -11,7 +11,7 @@ from pathlib import Path
 from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
-from traceq.importers.sqlite import IS_TABLE, limit_steps, uri
+from traceq.importers.sqlite import IS_TABLE, IS_VIEW, limit_steps, refuse_half_written, uri
 
 SQLITE = b"SQLite format 3\x00"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
@@ -76,6 +76,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _plain(path: Path, folder: Path) -> sqlite3.Connection:
     with path.open("rb") as packed:
         if packed.read(len(GZIP)) != GZIP:
+            refuse_half_written(path)
             return _connect(path)
         packed.seek(0)
         unpacked = folder / "trace.sqlite"
@@ -103,6 +104,14 @@ def _table_names(connection: sqlite3.Connection) -> Iterator[str]:
     """Tables proper: views and virtual tables run what the file says."""
     for (name,) in connection.execute(f"select name from sqlite_master where {IS_TABLE}"):  # noqa: S608
         yield str(name)
+
+
+def views_for_tables(connection: sqlite3.Connection) -> list[str]:
+    """Views and virtual tables in the place of tables of rocpd and RPD; rocpd itself has views over tables of longer names."""
+    tables = list(_table_names(connection))
+    query = f"select name from sqlite_master where {IS_VIEW} and name like 'rocpd\\_%' escape '\\'"  # noqa: S608
+    views = [str(name) for (name,) in connection.execute(query)]
+    return [view for view in views if not any(table.startswith(f"{view}_") for table in tables)]
 
 
 def columns_of(connection: sqlite3.Connection) -> dict[str, set[str]]:
