@@ -87,7 +87,7 @@ class Session:
         with self._asking, locked(self._named(source).file) as connection:
 
             def work() -> tuple[list[str], list[list[Any]]]:
-                result = result_of(connection, run(connection, query))
+                result = result_of(connection, run(connection, query), "json")
                 return result.schema.names, records(result, most + 1)
 
             columns, found = interruptible(connection, work, _LONGEST_QUERY)
