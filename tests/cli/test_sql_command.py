@@ -105,11 +105,36 @@ def test_csv_keeps_null_and_empty_apart(traceq, database):
     assert row["moment"] == "2026-01-02 03:04:05.123456789"
 
 
-def test_csv_gives_names_back_unchanged(traceq, database):
+def test_csv_gives_names_back_without_what_steers_a_terminal(traceq, database):
     stdout = traceq("sql", database, "select name from kernel order by ts", "--format", "csv").stdout_bytes.decode()
     assert [row[0] for row in csv.reader(io.StringIO(stdout, newline=""))][
         2
-    ] == "evil \x1b[31mred\nline | pipe <script>"
+    ] == "evil \\x1b[31mred\nline | pipe <script>"
+
+
+STEERING = "\x1b[31m\x07\x7f\x9b2J\u202e\u2066\u200f\u061c\u2028\ufeff"
+
+
+@pytest.mark.parametrize("format_", ["text", "md", "csv", "json"])
+@pytest.mark.parametrize("value", ["$name", "[$name]", "{'a': $name}", "map {$name: 1}", "$name::enum($name)"])
+def test_no_text_steers_a_terminal_and_json_gives_it_back(traceq, database, format_, value):
+    name = f"'{STEERING}'"
+    query = f'select {value.replace("$name", name)} as "{STEERING}"'
+    outcome = traceq("sql", database, query, "--format", format_)
+    assert outcome.exit_code == 0
+    assert not set(outcome.stdout) & set(STEERING) - set("[31m2J")
+    if format_ == "json":
+        ((key, found),) = json.loads(outcome.stdout)[0].items()
+        assert (key, found) == (
+            STEERING,
+            {"[": [STEERING], "{": {"a": STEERING}, "m": {STEERING: 1}}.get(value[0], STEERING),
+        )
+
+
+@pytest.mark.parametrize("name", ["=1", "+1+1", "-a", "@a", "\t=1", "\n=1", "＝1", "＠a", "－a", "＋a"])  # noqa: RUF001
+def test_no_text_is_a_formula_of_a_spreadsheet(traceq, database, name):
+    stdout = traceq("sql", database, f"select '{name}' as \"{name}\"", "--format", "csv").stdout_bytes.decode()
+    assert list(csv.reader(io.StringIO(stdout, newline=""))) == [[f"'{name}"]] * 2
 
 
 @pytest.mark.parametrize(

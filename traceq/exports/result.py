@@ -13,6 +13,7 @@ import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 from pyarrow import compute, csv, parquet
 
+from traceq.common.text import CONTROLS, quiet_json, without_controls
 from traceq.database.user_sql import interruptible, query_error
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 _ROWS_PER_BATCH = 20_000
 
-# How formulas begin; a number may begin so, too.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# How formulas begin, also for spreadsheets that read full-width signs; a number may begin so, too.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these are meant
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", re.IGNORECASE)
-_ACTS = r"^[=+\-@\t\r]"
+_ACTS = f"^[{re.escape(''.join(_FORMULA))}]|[{CONTROLS}]"
 
 # What comes through Arrow to Python as it is, by DuckDB's names of types; of all else its own text is exact.
 _KEYS = {"varchar", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
@@ -87,7 +88,7 @@ def write_json(result: Result, file: BinaryIO) -> None:
     separator = b"[\n"
     for batch in result.batches:
         for row in batch.to_pylist(maps_as_pydicts="strict"):
-            file.write(separator + _encode(row))
+            file.write(separator + quiet_json(_encode(row).decode()).encode())
             separator = b",\n"
     file.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
 
@@ -106,10 +107,10 @@ def records(result: Result, most: int) -> list[list[Any]]:
 def write_csv(result: Result, file: BinaryIO) -> None:
     """Comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
 
-    Text that a spreadsheet would take for a formula gets a quote before it: names of a trace are anybody's. JSON and Parquet
-    have it as it is.
+    Names of a trace are anybody's: text that a spreadsheet would take for a formula gets a quote before it, and what could
+    steer a terminal becomes an escape. JSON and Parquet give the text back as it is.
     """
-    flat = pa.schema([pa.field(each.name, _flat_type(each.type)) for each in result.schema])
+    flat = pa.schema([pa.field(_inert_text(each.name), _flat_type(each.type)) for each in result.schema])
     with csv.CSVWriter(file, flat) as writer:
         for batch in result.batches:
             columns = [_inert(_flat(column, kind)) for column, kind in zip(batch.columns, flat.types, strict=True)]
@@ -123,7 +124,8 @@ def _inert(column: pa.Array) -> pa.Array:
 
 
 def _inert_text(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    quote = "'" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else ""
+    return quote + without_controls(text)
 
 
 def write_parquet(result: Result, file: BinaryIO) -> None:
