@@ -62,6 +62,8 @@ class Place:
             "PYTHONPATH": str(ROOT),
             # a limit on files would cut off what Python compiles, for all who import it after
             "PYTHONDONTWRITEBYTECODE": "1",
+            # PyTorch makes a folder in TMPDIR where nothing says another place
+            "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"),
         }
 
     def files(self) -> dict[str, bytes | None]:
@@ -265,13 +267,15 @@ def outcome(
 
 def _ending(code: int, text: str, ending: tuple[int, ...], *, runs_program: bool) -> str:
     lines = [line for line in text.splitlines() if not line.startswith("traceq: note:")]
+    if runs_program:  # which says what it wants
+        lines = [line for line in lines if line.startswith("traceq: ")]
     if code == 0:
         return "done"
     if code in ending:
         is_told = lines and all(line.startswith("traceq: ") for line in lines)
         return "ended" if is_told and (len(lines) == 1 or runs_program) else "other words"
-    is_error = code == 1 and (len(lines) == 1 or runs_program) and lines[-1].startswith("traceq: error: ")
-    return "one line" if is_error else "other end"
+    is_told = lines and lines[-1].startswith("traceq: error: ") and (len(lines) == 1 or runs_program)
+    return "one line" if code == 1 and is_told else "other end"
 
 
 # Kinds of faults. Each gets a place, a random number generator and how long the command takes.
