@@ -49,6 +49,17 @@ def test_a_trace_for_perfetto(source, tmp_path):
     assert names(tmp_path / "t.json").count(NAME) == 4
 
 
+def test_what_is_said_steers_no_terminal(source, tmp_path):
+    result = run(source, "-o", tmp_path / "t\x1b[31m\u202e.json")
+    assert result.exit_code == 0
+    assert r"t\x1b[31m\u202e.json: " in result.stderr
+
+
+def test_the_file_steers_no_terminal(source, tmp_path):
+    assert run(source, "-o", tmp_path / "t.json").exit_code == 0
+    assert "\u202e" not in (tmp_path / "t.json").read_text("utf-8")
+
+
 def test_compressed_it_holds_the_same_without_name_and_time(source, tmp_path):
     files = [tmp_path / name for name in ("a.json", "b.JSON.GZ")]
     for file in files:
@@ -71,11 +82,13 @@ def test_a_finding(source, tmp_path):
     assert (tmp_path / "f.json").stat().st_size < 1_000_000
 
 
-def test_csv_gives_names_back(source, tmp_path):
+def test_csv_gives_names_back_without_what_steers_a_terminal(source, tmp_path):
     assert run(source, "--table", "kernel", "-o", tmp_path / "k.csv").exit_code == 0
     with (tmp_path / "k.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["name"], row["dur"]) for row in rows] == [(NAME, "100500")] * 4
+    assert [(row["name"], row["dur"]) for row in rows] == [
+        (NAME.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e"), "100500")
+    ] * 4
 
 
 def test_a_directory_of_all_that_has_rows(source, tmp_path):

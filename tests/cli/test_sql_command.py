@@ -7,6 +7,7 @@ import math
 import os
 from decimal import Decimal
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -104,11 +105,93 @@ def test_csv_keeps_null_and_empty_apart(traceq, database):
     assert row["moment"] == "2026-01-02 03:04:05.123456789"
 
 
-def test_csv_gives_names_back_unchanged(traceq, database):
+def test_csv_gives_names_back_without_what_steers_a_terminal(traceq, database):
     stdout = traceq("sql", database, "select name from kernel order by ts", "--format", "csv").stdout_bytes.decode()
     assert [row[0] for row in csv.reader(io.StringIO(stdout, newline=""))][
         2
-    ] == "evil \x1b[31mred\nline | pipe <script>"
+    ] == "evil \\x1b[31mred\nline | pipe <script>"
+
+
+STEERING = "\x1b[31m\x07\x7f\x9b2J\u202e\u2066\u200f\u061c\u2028\ufeff"
+
+
+@pytest.mark.parametrize("format_", ["text", "md", "csv", "json"])
+@pytest.mark.parametrize("value", ["$name", "[$name]", "{'a': $name}", "map {$name: 1}", "$name::enum($name)"])
+def test_no_text_steers_a_terminal_and_json_gives_it_back(traceq, database, format_, value):
+    name = f"'{STEERING}'"
+    query = f'select {value.replace("$name", name)} as "{STEERING}"'
+    outcome = traceq("sql", database, query, "--format", format_)
+    assert outcome.exit_code == 0
+    assert not set(outcome.stdout) & set(STEERING) - set("[31m2J")
+    if format_ == "json":
+        ((key, found),) = json.loads(outcome.stdout)[0].items()
+        assert (key, found) == (
+            STEERING,
+            {"[": [STEERING], "{": {"a": STEERING}, "m": {STEERING: 1}}.get(value[0], STEERING),
+        )
+
+
+@pytest.mark.parametrize("name", ["=1", "+1+1", "-a", "@a", "\t=1", "\n=1", "＝1", "＠a", "－a", "＋a"])  # noqa: RUF001
+def test_no_text_is_a_formula_of_a_spreadsheet(traceq, database, name):
+    stdout = traceq("sql", database, f"select '{name}' as \"{name}\"", "--format", "csv").stdout_bytes.decode()
+    assert list(csv.reader(io.StringIO(stdout, newline=""))) == [[f"'{name}"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "in_json"),
+    [
+        ("date 'infinity'", "infinity", "infinity"),
+        ("timestamp '-infinity'", "-infinity", "-infinity"),
+        ("timestamp_ns 'infinity'", "infinity", "infinity"),
+        ("date '290000-01-01'", "290000-01-01", "290000-01-01"),
+        ("timestamp '12026-01-02 03:04:05'", "12026-01-02 03:04:05", "12026-01-02T03:04:05"),
+        ("date '0044-01-01 (BC)'", "0044-01-01 (BC)", "0044-01-01 (BC)"),
+        ("timestamptz '0044-01-01 (BC) 00:00:00+00'", *["0044-01-01 (BC) 00:00:00+00"] * 2),
+        ("'24:00:00'::time", "24:00:00", "24:00:00"),
+        ("'03:04:05+01'::timetz", "03:04:05+01", "03:04:05+01"),
+        (f"{2**128 - 1}::uhugeint", str(2**128 - 1), str(2**128 - 1)),
+        (f"{2**127 - 1}::hugeint", str(2**127 - 1), 2**127 - 1),
+        (f"{10**50}::bignum", str(10**50), str(10**50)),
+        ("1::variant", "1", "1"),
+        ("'POINT (1 2)'::geometry", "POINT (1 2)", "POINT (1 2)"),
+        ("union_value(day := date 'infinity')", "infinity", "infinity"),
+        ("(1, date 'infinity')", "(1, infinity)", "(1, infinity)"),
+        ("[date 'infinity', null]", '["infinity",null]', ["infinity", None]),
+        ("array_value(date 'infinity')", '["infinity"]', ["infinity"]),
+        ("""{'a"b': date 'infinity', 'n': 1.5}""", r'{"a\"b":"infinity","n":1.5}', {'a"b': "infinity", "n": 1.5}),
+        ("map {date 'infinity': 1::variant}", '[["infinity","1"]]', {"infinity": "1"}),
+        ("map {[1]: 2}", '[["[1]",2]]', {"[1]": 2}),
+    ],
+)
+def test_what_python_cannot_hold_is_the_text_of_duckdb(traceq, database, tmp_path, value, text, in_json):
+    def written(name):
+        outcome = traceq("sql", database, f"select {value} as v", "-o", tmp_path / f"x.{name}")
+        assert (outcome.exit_code, outcome.stderr) == (0, "")
+        return (tmp_path / f"x.{name}").read_text("utf-8")
+
+    assert written("txt").splitlines()[-1].strip() == text
+    (row,) = csv.DictReader(io.StringIO(written("csv")))
+    assert row["v"].removeprefix("'") == text
+    assert json.loads(written("json")) == [{"v": in_json}]
+
+
+def test_every_type_of_duckdb_can_be_written(traceq, database, tmp_path):
+    for suffix in sql.FORMATS:
+        outcome = traceq("sql", database, "from test_all_types()", "-o", tmp_path / f"x{suffix}")
+        assert (outcome.exit_code, outcome.stderr) == (0, "")
+
+
+def test_parquet_has_what_duckdb_wrote(traceq, database, tmp_path):
+    file = tmp_path / "x.parquet"
+    query = f"""
+    select date 'infinity' as day, '24:00:00'::time as clock, timestamp '0044-01-01 (BC)' as moment,
+        {2**128 - 1}::uhugeint as large, timestamp_s 'infinity' as s, [[1::variant]] as nested, map {{[1]: 2}} as map
+    """
+    assert traceq("sql", database, query, "-o", file).exit_code == 0
+    read = f"select columns(*)::varchar from '{file}'"
+    assert duckdb.sql(read).fetchall() == [
+        ("infinity", "24:00:00", "0044-01-01 (BC) 00:00:00", str(2**128 - 1), "infinity", "[[1]]", "{[1]=2}")
+    ]
 
 
 def test_parquet_keeps_types(traceq, database, tmp_path):

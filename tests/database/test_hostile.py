@@ -11,7 +11,8 @@ import pytest
 from traceq.app.open import locked
 from traceq.database.connect import FAILURES, connect, one_line
 from traceq.database.empty import create_database
-from traceq.errors import StoreError
+from traceq.database.user_sql import one_line_errors, query_error, run
+from traceq.errors import QueryError, StoreError
 
 SECRET = "planted-on-this-machine"  # noqa: S105 - what must not be read
 
@@ -115,6 +116,28 @@ def test_duckdb_gives_no_advice_of_its_own(tmp_path):
         with pytest.raises(FAILURES) as caught:
             connection.execute("select max(l) from (select list(range) l from range(30000000))").fetchall()
     assert "Possible solutions" in str(caught.value)
-    said = one_line(caught.value)
-    assert "memory" in said.lower()
-    assert not {"SET", "http", "Possible"} & set(said.replace(":", " ").split())
+    for said in (one_line(caught.value), str(query_error(caught.value))):
+        assert "memory" in said.lower()
+        assert not {"SET", "http", "Possible"} & set(said.replace(":", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("select list_transform([1], x -> x + 1)", "lambda x, i: x + i, before DuckDB's next release"),
+        ("select st_point(1, 2)", "it exists in the spatial extension; traceq loads no extensions"),
+        ("select error('Possible solutions: none')", "Possible solutions: none"),
+    ],
+)
+def test_sql_of_users_gets_no_advice_of_duckdb(made, query, said):
+    with locked(made()) as connection, pytest.raises(QueryError) as caught, one_line_errors():
+        run(connection, query).fetchall()
+    assert str(caught.value).endswith(said)
+
+
+def test_text_that_is_too_long_for_arrow_is_told_without_settings():
+    told = "Arrow Appender: ... regular string buffers is 2 but the offset of 3 exceeds this.\n* SET arrow_large_buffer_size=true"
+    assert str(query_error(duckdb.Error(told))) == (
+        "Arrow Appender: ... regular string buffers is 2 but the offset of 3 exceeds this; "
+        "take a part of each text, as substring(x, 1, 1000) does"
+    )

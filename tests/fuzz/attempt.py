@@ -199,7 +199,7 @@ def _read(place: Path, path: Path, format_: str, *, whole: bool) -> Outcome:
             return _reported(path)
         if format_ == "log":
             read_log(path)
-        elif told := _rows(path):
+        elif told := read_rows(path):
             return Outcome("wrong data", told)
         if not whole:
             return Outcome("ok")
@@ -237,7 +237,7 @@ def _strict(text: str) -> None:
     json.loads(text, parse_constant=no_constant)
 
 
-def _rows(path: Path) -> str:
+def read_rows(path: Path) -> str:
     """Read all rows; in words what a plain reading finds otherwise."""
     importer = importers.find(path)
     tables: dict[str, list[Any]] = defaultdict(list)

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,7 @@ HANG = 60.0
 
 # A signal comes within so many seconds of a command's first line.
 LONGEST = 4.0
+LONGEST_OF_PROGRAMS = 20.0
 
 # What DuckDB would have the user do to DuckDB.
 HINTS = re.compile(r"https?://|SET \w|PRAGMA|-readonly|duckdb --|preserve_insertion_order|LaunchCommand", re.IGNORECASE)
@@ -60,6 +62,8 @@ class Place:
             "PYTHONPATH": str(ROOT),
             # a limit on files would cut off what Python compiles, for all who import it after
             "PYTHONDONTWRITEBYTECODE": "1",
+            # PyTorch makes a folder in TMPDIR where nothing says another place
+            "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"),
         }
 
     def files(self) -> dict[str, bytes | None]:
@@ -76,7 +80,9 @@ class Place:
             name
             for name in self.files()
             # A dataset keeps the pieces that are made for the ingest that goes on.
-            if name.startswith("tmp/") or any(part.startswith(".") and part != ".pieces" for part in Path(name).parts)
+            # An experiment keeps the file that it locks.
+            if name.startswith("tmp/")
+            or any(part.startswith(".") and part not in (".pieces", ".lock") for part in Path(name).parts)
         ]
 
     def children(self) -> list[int]:
@@ -122,28 +128,86 @@ COMMANDS: dict[str, list[str]] = {
     "export": ["export", "old.duckdb", "-o", "tables", "--format", "parquet"],
     "trim": ["trim", "t.json.gz", "-o", "small.json.gz", "--steps", "21"],
     "doctor": ["doctor", "t.json.gz"],
-    "record": ["record", "-o", "traces", "--", sys.executable, "-c", "import time; time.sleep(1)"],
+    "record": ["record", "-o", "traces", "--steps", "5", "--", sys.executable, "train.py", "0"],
+    "experiment": [
+        *("experiment", "--vary", "n=0.001,0.002", "--repeats", "2", "--steps", "5", "--warmup", "1"),
+        *("-o", "trials", "--", sys.executable, "train.py", "{n}"),
+    ],
+    "mcp": ["mcp"],
 }
+# They run a program of the user's, and say more than one line.
+RUNNING = ("record", "experiment")
+
+TRAIN = """
+import signal, sys, time
+import torch
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(60):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+    time.sleep(0.02 + float(sys.argv[1]))
+"""
+
+
+def _asked(number: int, method: str, **params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+
+# What an agent asks of `traceq mcp`; the last takes long.
+TALK = b"".join(
+    (
+        _asked(
+            1,
+            "initialize",
+            protocolVersion="2025-06-18",
+            capabilities={},
+            clientInfo={"name": "faults", "version": "1"},
+        ),
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n',
+        _asked(2, "tools/call", name="open", arguments={"path": "t.json.gz"}),
+        _asked(3, "tools/call", name="report", arguments={"source": "old.duckdb"}),
+        _asked(
+            4,
+            "tools/call",
+            name="sql",
+            arguments={"source": "db1", "query": "select sum(range) from range(2000000000)"},
+        ),
+    )
+)
+# The end of a pipe that each server is asked through, by its process.
+talks: dict[int, int] = {}
 
 
 def fill(place: Place, made: Path) -> None:
-    """A second trace and a database of the first beside it."""
+    """A second trace, a database of the first and a program beside it."""
+    (place.folder / "work" / "train.py").write_text(TRAIN)
     shutil.copyfile(made / "u.json", place.folder / "work" / "u.json")
     shutil.copyfile(made / "old.duckdb", place.folder / "work" / "old.duckdb")
     place.before = place.files()
 
 
 def start(place: Place, command: list[str], **options: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+    stdin, talk = os.pipe()
+    child: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
         [sys.executable, "-m", "traceq", *command],
         cwd=place.folder / "work",
         env=place.environment,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
         **options,
     )
+    os.close(stdin)
+    if command[0] == "mcp":
+        os.write(talk, TALK)
+        talks[child.pid] = talk
+    else:
+        os.close(talk)
+    return child
 
 
 def wait_for_handlers(child: subprocess.Popen[bytes]) -> None:
@@ -169,6 +233,9 @@ def outcome(
     place: Place, child: subprocess.Popen[bytes], ending: tuple[int, ...], *, kept: bool = True
 ) -> tuple[str, str]:
     """How it ended, and what was said; `ending` are exit codes of a signal that was sent."""
+    talk = talks.pop(child.pid, None)
+    if talk is not None and not ending:  # a server ends with what it is asked; by a signal it is to end before
+        os.close(talk)
     try:
         _, said = child.communicate(timeout=HANG)
     except subprocess.TimeoutExpired:
@@ -176,6 +243,9 @@ def outcome(
         place.end()
         child.communicate()
         return "hang", told
+    finally:
+        if talk is not None and ending:
+            os.close(talk)
     text = said.decode(errors="replace")
     alive, left, now = place.children(), place.left(), place.files()
     place.end()
@@ -187,17 +257,25 @@ def outcome(
         "old files changed": kept and child.returncode and changed,
         "hint of DuckDB": HINTS.search(text),
     }
+    runs_program = child.args[3] in RUNNING  # type: ignore[index]
     told = f"exit {child.returncode}: {text[-600:]} {alive or ''} {left or ''}"
-    return next((name for name, found in wrong.items() if found), _ending(child.returncode, text, ending)), told
+    return next(
+        (name for name, found in wrong.items() if found),
+        _ending(child.returncode, text, ending, runs_program=runs_program),
+    ), told
 
 
-def _ending(code: int, text: str, ending: tuple[int, ...]) -> str:
+def _ending(code: int, text: str, ending: tuple[int, ...], *, runs_program: bool) -> str:
     lines = [line for line in text.splitlines() if not line.startswith("traceq: note:")]
+    if runs_program:  # which says what it wants
+        lines = [line for line in lines if line.startswith("traceq: ")]
     if code == 0:
         return "done"
     if code in ending:
-        return "ended" if len(lines) == 1 and lines[0].startswith("traceq: ") else "other words"
-    return "one line" if code == 1 and len(lines) == 1 and lines[0].startswith("traceq: error: ") else "other end"
+        is_told = lines and all(line.startswith("traceq: ") for line in lines)
+        return "ended" if is_told and (len(lines) == 1 or runs_program) else "other words"
+    is_told = lines and lines[-1].startswith("traceq: error: ") and (len(lines) == 1 or runs_program)
+    return "one line" if code == 1 and is_told else "other end"
 
 
 # Kinds of faults. Each gets a place, a random number generator and how long the command takes.
@@ -383,15 +461,16 @@ _WRITERS = (
 def faults() -> dict[str, tuple[str, Fault]]:
     """By a name: the command, and what is done to it."""
     traces = ("ingest", "ingest, added", "ingest, jobs", "report TRACE")
-    all_but = [name for name in COMMANDS if name != "record"]
-    root = _WRITERS if os.getuid() == 0 else ()
+    running = (*(RUNNING if find_spec("torch") else ()), *(("mcp",) if find_spec("mcp") else ()))
+    known = [name for name in COMMANDS if name not in (*RUNNING, "mcp") or name in running]
+    root = (*_WRITERS, *running) if os.getuid() == 0 else ()
     kinds: dict[str, tuple[Callable[..., tuple[str, str]], Sequence[str]]] = {
-        "SIGINT": (partial(by_signal, signal.SIGINT), all_but),
-        "SIGTERM": (partial(by_signal, signal.SIGTERM), all_but),
-        "SIGKILL": (by_kill, (*traces, "report, page", "trim")),
+        "SIGINT": (partial(by_signal, signal.SIGINT), known),
+        "SIGTERM": (partial(by_signal, signal.SIGTERM), known),
+        "SIGKILL": (by_kill, (*traces, "report, page", "trim", *running)),
         "address space": (address_space, (*_WRITERS, "report DB")),
-        "open files": (open_files, (*_WRITERS, "report DB")),
-        "file size": (file_size, (*_WRITERS, "report DB")),
+        "open files": (open_files, (*_WRITERS, "report DB", *running)),
+        "file size": (file_size, (*_WRITERS, "report DB", *running)),
         "memory": (memory, (*traces, "report DB")),
         "source changes": (changed_source, ("ingest", "report TRACE", "doctor")),
         "small disk": (small_disk, root),
@@ -477,13 +556,16 @@ def duration(command: str, made: Path) -> float:
         wait_for_handlers(child)
         began = time.monotonic()
         try:
-            _, said = child.communicate(timeout=LONGEST)
+            _, said = child.communicate(timeout=LONGEST_OF_PROGRAMS if command in RUNNING else LONGEST)
         except subprocess.TimeoutExpired:
             place.end()
             child.communicate()
         else:
             if child.returncode:
                 raise SystemExit(f"{command}: {said.decode()}")
+        finally:
+            if (talk := talks.pop(child.pid, None)) is not None:
+                os.close(talk)
         return time.monotonic() - began
 
 

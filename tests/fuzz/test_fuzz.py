@@ -44,3 +44,15 @@ def test_many_tries_end_well():
 @pytest.mark.slow
 def test_what_failed_once_ends_well():
     _run("--corpus")
+
+
+def test_the_target_of_atheris_reads_what_it_is_given():
+    """A file, without atheris."""
+    given = [
+        sys.executable,
+        str(_HERE / "atheris_target.py"),
+        "kineto",
+        str(_HERE / "corpus" / "times_at_both_ends.json"),
+    ]
+    ended = subprocess.run(given, check=False, capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -364,3 +364,13 @@ def test_invalid_utf8_in_nvtx_text(tmp_path):
     tables = read(path)
     assert picked(tables["cpu_slice"], "name") == [("a\ufffd",)]
     assert notes(tables) == {"invalid_utf8": 1}
+
+
+def test_a_column_that_is_called_as_the_number_of_a_row(tmp_path):
+    path = write(tmp_path / "a.sqlite", **{KERNEL: kernels(2)})
+    expected = read(path)["gpu_slice"]
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"alter table {KERNEL} add column rowid")
+        database.execute(f"update {KERNEL} set rowid = x'fffe'")
+        database.commit()
+    assert read(path)["gpu_slice"] == expected

@@ -60,6 +60,7 @@ def asked(paths):
         ("sql", "file"): {"source": "db1", "query": f"select * from read_text('{__file__}')"},
         ("sql", "write"): {"source": "db1", "query": "create table mine (x integer)"},
         ("sql", "wrong"): {"source": "db1", "query": "selec 1"},
+        ("sql", "fails late"): {"source": "db1", "query": "select error('late')"},
         ("whatif", "list"): {"source": "db1"},
         ("whatif", "change"): {"source": "db1", "scale": {"compute": 0.5}},
         ("whatif", "finding"): {"source": "db1", "finding": "F1"},
@@ -173,6 +174,7 @@ def test_errors_are_those_of_traceq_in_one_line(asked):
         ("open", "missing"),
         ("finding", "unknown"),
         ("sql", "wrong"),
+        ("sql", "fails late"),
         ("sql", "file"),
         ("whatif", "nothing"),
     ]:
@@ -182,6 +184,7 @@ def test_errors_are_those_of_traceq_in_one_line(asked):
         assert text.count("\n") == 0
         assert "Error executing tool" not in text
     assert asked["sql", "wrong"][0] == 'line 1, column 1: syntax error at or near "selec"'
+    assert asked["sql", "fails late"][0] == "late"
     assert asked["finding", "unknown"][0].startswith("no finding is called 'F99'; there are ")
 
 

@@ -16,7 +16,7 @@ from traceq.app.open import locked
 from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
 from traceq.app.whatif import whatif, whatif_choices
-from traceq.database.user_sql import interruptible, run
+from traceq.database.user_sql import interruptible, one_line_errors, run
 from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import StoreError
 from traceq.exports.result import records, result_of
@@ -87,8 +87,10 @@ class Session:
         with self._asking, locked(self._named(source).file) as connection:
 
             def work() -> tuple[list[str], list[list[Any]]]:
-                result = result_of(connection, run(connection, query))
-                return result.schema.names, records(result, most + 1)
+                relation = run(connection, query)
+                with one_line_errors():
+                    result = result_of(connection, relation, "json")
+                    return result.schema.names, records(result, most + 1)
 
             columns, found = interruptible(connection, work, _LONGEST_QUERY)
         return asked.rows(columns, found, most, budget(max_chars))

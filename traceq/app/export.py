@@ -183,4 +183,4 @@ def _write_table(
     rows = _of(connection, table, traces)
     # Rows of a view come in any order, and the same input is to make the same bytes.
     ordered = rows.sort(*map(ColumnExpression, rows.columns)) if table.kind == "view" else rows
-    WRITERS[name](result_of(connection, ordered), file)
+    WRITERS[name](result_of(connection, ordered, name), file)

@@ -16,7 +16,7 @@ from typing import ClassVar
 import click
 
 from traceq.common import ending
-from traceq.common.text import printable
+from traceq.common.text import printable, without_controls
 from traceq.errors import TraceqError, WrongUse
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -80,7 +80,9 @@ class LazyGroup(click.Group):
         except WrongUse as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             called = ctx if command is None else click.Context(command, parent=ctx, info_name=ctx.invoked_subcommand)
-            raise click.UsageError(str(error), called) from error
+            raise click.UsageError(without_controls(str(error)), called) from error
+        except click.UsageError as error:
+            raise click.UsageError(without_controls(error.format_message()), error.ctx) from error
         except TraceqError as error:
             _fail(ctx, str(error))
         except KeyboardInterrupt:

@@ -10,6 +10,7 @@ import click
 from traceq.cli._group import LazyGroup
 from traceq.cli._options import rank_option, reading, reading_options
 from traceq.cli._output import write_blocks
+from traceq.common.text import printable, quiet_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +74,7 @@ def save(**options: Any) -> None:
 
     saved = save_baseline(**options, **reading())
     said = f"{some(saved.runs, 'run')}, {some(saved.steps, 'step')}, {size(saved.path.stat().st_size)}"
-    click.echo(f"{saved.path}: {said}")
+    click.echo(printable(f"{saved.path}: {said}"))
     if saved.repeated:
         click.echo("traces that are given several times are kept once", err=True)
 
@@ -88,7 +89,7 @@ def list_(*, directory: Path | None) -> None:
     where = directory or baselines.directory()
     rows = [(name, *_read(baselines.path_of(name, directory))) for name in baselines.names(directory)]
     if not rows:
-        click.echo(f"no baseline in {where}; traceq baseline save NAME SOURCE makes one", err=True)
+        click.echo(f"no baseline in {printable(str(where))}; traceq baseline save NAME SOURCE makes one", err=True)
         return
     write_blocks(compose_baselines(rows))
 
@@ -127,7 +128,7 @@ def show(*, name: str, format_: str, directory: Path | None) -> None:
     if format_ == "json":
         import msgspec
 
-        click.echo(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode())
+        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()))
         return
     write_blocks(compose_baseline(name, kept))
 
@@ -139,4 +140,4 @@ def drop(*, name: str, directory: Path | None) -> None:
     """Delete a baseline."""
     from traceq.runs import baselines
 
-    click.echo(f"{baselines.drop(name, directory)}: deleted")
+    click.echo(printable(f"{baselines.drop(name, directory)}: deleted"))

@@ -9,6 +9,7 @@ import click
 
 from traceq.cli._options import FILE, SHARE, document_options, noise_option, rank_option, reading, reading_options
 from traceq.cli._output import write, write_view
+from traceq.common.text import printable
 from traceq.reports import SUFFIXES
 
 EXIT = {"pass": 0, "fail": 3, "cannot judge": 4}
@@ -76,5 +77,5 @@ def check(
         write(view.to_code_quality(), code_quality)
     write_view(view, format_, output)
     if output is not None:
-        click.echo(f"traceq check: {sentence(view.content)} See {output}.", err=True)
+        click.echo(printable(f"traceq check: {sentence(view.content)} See {output}."), err=True)
     ctx.exit(EXIT[view.state])

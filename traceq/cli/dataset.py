@@ -9,7 +9,7 @@ import click
 
 from traceq.cli._group import LazyGroup
 from traceq.cli._options import memory_option
-from traceq.common.text import printable
+from traceq.common.text import printable, quiet_json
 from traceq.common.units import size, some
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def list_(*, name: str, format_: str) -> None:
 
         # with the names of what is in it
         content = found._asdict() | {"windows": [each._asdict() for each in found.windows]}
-        click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
         return
     _write_list(found)
 
@@ -178,7 +178,7 @@ def verify(ctx: click.Context, *, name: str, format_: str, memory_limit: int | N
         import msgspec
 
         content = {"name": name, "traces": pieces, "faults": [each._asdict() for each in faults]}
-        click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
     else:
         for each in faults:
             click.echo(printable(f"{each.where}: {each.what}; {each.way_out}"))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from traceq.cli._options import goal_option, ranks_option, reading, reading_options, rules_option, traces_options
+from traceq.common.text import printable
 
 
 @click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
@@ -49,6 +50,6 @@ def export(*, source: str, output: Path, **options: Any) -> None:
     written = write_export(source, output, **options, **reading())
     if written is None:
         return
-    click.echo(f"{output}: {written.events:,} events, {output.stat().st_size:,} bytes", err=True)
+    click.echo(f"{printable(str(output))}: {written.events:,} events, {output.stat().st_size:,} bytes", err=True)
     if written.left_out is not None:
-        click.echo(f"left out to stay small: {written.left_out}", err=True)
+        click.echo(f"left out to stay small: {printable(written.left_out)}", err=True)

@@ -98,7 +98,7 @@ def _tell(failure: Failure) -> None:
 def summary(result: IngestResult) -> str:
     """What an ingest did to its database, in one line; a note on stderr if the rules could not run."""
     if result.not_judged is not None:
-        click.echo(f"traceq: note: every report will run the rules again: {result.not_judged}", err=True)
+        click.echo(printable(f"traceq: note: every report will run the rules again: {result.not_judged}"), err=True)
     new, skipped = result.ingested, len(result.skipped)
     if not new and not result.failures:
         return printable(f"{result.database}: already there, nothing to do")

@@ -10,7 +10,7 @@ import click
 
 from traceq.cli._group import LazyGroup
 from traceq.cli._options import rules_option
-from traceq.common.text import printable
+from traceq.common.text import printable, quiet_json
 
 
 class RuleCommands(LazyGroup):
@@ -77,7 +77,7 @@ def list_rules(rules: tuple[Path, ...], format_: str) -> None:
             {"name": name, "title": title, "text": page(name), "references": [], "of_job": True}
             for name, (title, _) in RULES_OF_JOBS.items()
         ]
-        click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
         return
     rows = [(each.name, printable(each.manual.title)) for each in found]
     rows += [(name, f"{title} (of a job)") for name, (title, _) in RULES_OF_JOBS.items()]

@@ -142,7 +142,7 @@ class Session:
 
         with one_line_errors():
             relation = interruptible(self._connection, partial(run, self._connection, statement))
-            result = result_of(self._connection, relation, terminal_width())
+            result = result_of(self._connection, relation, width=terminal_width())
             write_result(result, sys.stdout.buffer, vertical=self._vertical)
         sys.stdout.buffer.flush()
 

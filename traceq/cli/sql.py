@@ -84,9 +84,9 @@ def sql(
         with one_line_errors():
             if output is not None:
                 with atomic_write(output) as file:
-                    write_rows(result_of(connection, relation), file)
+                    write_rows(result_of(connection, relation, format_), file)
             else:
-                write_rows(result_of(connection, relation, terminal_width()), sys.stdout.buffer)
+                write_rows(result_of(connection, relation, format_, terminal_width()), sys.stdout.buffer)
 
 
 def terminal_width() -> int | None:

@@ -32,7 +32,7 @@ def upgrade(*, database: Path, output: Path | None, memory_limit: int | None) ->
 
     done = bring_up_to_date(database, output, memory_limit)
     if done.not_judged is not None:
-        click.echo(f"traceq: note: every report will run the rules again: {done.not_judged}", err=True)
+        click.echo(printable(f"traceq: note: every report will run the rules again: {done.not_judged}"), err=True)
     if not done.is_changed:
         click.echo(printable(f"{database}: has schema version {done.before} already, nothing to do"))
     else:

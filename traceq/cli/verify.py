@@ -9,6 +9,7 @@ import click
 
 from traceq.cli._options import FILE, Several, document_options, noise_option, rank_option, reading, reading_options
 from traceq.cli._output import write_view
+from traceq.common.text import printable
 
 
 @click.command(cls=Several, short_help="Check whether a fix saved what its finding predicted.")
@@ -47,5 +48,5 @@ def verify(*, append: Path | None, program: str | None, output: Path | None, for
     view = verify_runs(calibration=append, **options, **reading(output, append))
     note = None if append is None else view.append_to(append, program)
     if note is not None:
-        click.echo(f"traceq: note: {note}", err=True)
+        click.echo(f"traceq: note: {printable(note)}", err=True)
     write_view(view, format_, output)

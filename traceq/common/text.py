@@ -10,6 +10,11 @@ _MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
 _REFERENCE = re.compile(r"(?<=[@#!~%$])(?=\w)")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
+# What acts on a terminal or turns text around, without what ends lines and fields: ESC and its like, DEL, the codes from 0x80 on,
+# marks of direction, separators that programs take for ends of lines.
+CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
+_CONTROL = re.compile(f"[{CONTROLS}]")
+
 # Letters may carry a few combining marks; a hundred on one are a prank.
 CHARACTERS_PER_COLUMN = 4
 
@@ -19,6 +24,16 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def without_controls(text: str) -> str:
+    r"""`text` with its lines and tabs, in which what could steer a terminal becomes an escape (\x1b, \u202e)."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def quiet_json(text: str) -> str:
+    r"""The same JSON in which what could steer a terminal is an escape: \u001b is there already, \u202e is not."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def markdown(text: str) -> str:

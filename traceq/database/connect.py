@@ -318,13 +318,21 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bo
 
 # Where DuckDB begins to say what its own users can do: traceq has other ways, and says them itself.
 _HINT = re.compile(
-    r"[ (]*(?:Possible solutions:|See also http|For more information|Use \"?(?:SET|PRAGMA) |This error signals|You can set)"
+    r"[ (]*(?:Possible solutions:|See also http|For more info|Use \"?(?:SET|PRAGMA) |This error signals|You can set|Stack Trace:|"
+    r"\* (?:SET|PRAGMA|Enable) |Or set SET |or SET |To enable them|Please try installing|Consider (?:restarting|explicitly)|"
+    r"You can try \"INSTALL)"
 )
 
 
 def one_line(error: BaseException) -> str:
     """The text of an error with every run of white space made one blank, without DuckDB's advice."""
-    return _HINT.split(" ".join(said(str(error)).split()))[0].rstrip(" .!")
+    return without_advice(str(error))
+
+
+def without_advice(text: str) -> str:
+    """What DuckDB says, in one line; where all of it is advice, all of it."""
+    line = " ".join(said(text).split())
+    return (_HINT.split(line)[0] or line).rstrip(" .!")
 
 
 def said(text: str) -> str:

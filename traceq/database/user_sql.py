@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import duckdb
 
-from traceq.database.connect import is_of_files, said
+from traceq.database.connect import is_of_files, without_advice
 from traceq.database.query import without_end
 from traceq.errors import QueryError
 
@@ -61,6 +61,10 @@ _WAYS_OUT = {
     "No magic bytes": "the file is damaged: `traceq dataset verify` says what else is",
     "No files found that match": "what was there is dropped, or lost: open the dataset again",
     "Cannot open file": "what was there is dropped, or lost: open the dataset again",
+    "regular string buffers": "take a part of each text, as substring(x, 1, 1000) does",
+    "regular list buffers": "take a part of each list, as x[1:1000] does",
+    "failed to allocate": "there is no more memory: query less at a time",
+    "is not in the catalog, but it exists in": "traceq loads no extensions",
     "Table with name": "`traceq tables` lists what there is",
 }
 
@@ -133,7 +137,7 @@ def one_line_errors(text: str | None = None) -> Iterator[None]:
 def query_error(error: Exception, text: str | None = None) -> QueryError:
     """What DuckDB says in `error`, in one line, with line and column in `text` when that is given."""
     details = _details(str(error))
-    message = " ".join(said(details["exception_message"]).split()).rstrip("!.")
+    message = without_advice(details["exception_message"])
     way_out = next((f"; {hint}" for part, hint in _WAYS_OUT.items() if part in message), "")
     position = details.get("position") if text is not None else None
     where = _line_and_column(text, int(position)) if text is not None and position else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
+from duckdb.sqltypes import DuckDBPyType
 from pyarrow import compute, csv, parquet
 
+from traceq.common.text import CONTROLS, quiet_json, without_controls
 from traceq.database.user_sql import interruptible, query_error
 
 if TYPE_CHECKING:
@@ -20,13 +21,23 @@ if TYPE_CHECKING:
 
 _ROWS_PER_BATCH = 20_000
 
-# How formulas begin; a number may begin so, too.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# How formulas begin, also for spreadsheets that read full-width signs; a number may begin so, too.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these are meant
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", re.IGNORECASE)
-_ACTS = r"^[=+\-@\t\r]"
+_ACTS = f"^[{re.escape(''.join(_FORMULA))}]|[{CONTROLS}]"
 
-# No faithful counterpart in Arrow's writers; their text is exact.
-_AS_TEXT = {"INTERVAL", "BIT"}
+# What comes through Arrow to Python as it is, by DuckDB's names of types; of all else its own text is exact.
+_KEYS = {"varchar", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
+_EXACT = {*_KEYS, "hugeint", "decimal", "float", "double", "boolean", "blob", "uuid", "enum", "null"}
+# Python has no infinite day, no year 0 or 10000 and no 24 o'clock; Parquet has, but no times in seconds.
+_TIMES = {"date", "time", "time_ns", "timestamp", "timestamp_ms", "timestamp_ns"}
+_EXACT_IN_PARQUET = {*_EXACT, *_TIMES, "timestamp with time zone", "timestamptz_ns"}
+_NESTED = {"list", "array", "struct", "map", "tuple"}
+
+# 2026-01-02 03:04:05+00 in ISO 8601; years before Christ and infinity, which it has not, stay.
+_ISO = r"regexp_replace(regexp_replace({}, '^(\d\S*) (\d)', '\1T\2'), '^(\S+)[+]00$', '\1Z')"
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 @dataclass(frozen=True)
@@ -51,15 +62,20 @@ class Result:
 
 
 def result_of(
-    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, width: int | None = None
+    connection: duckdb.DuckDBPyConnection,
+    relation: duckdb.DuckDBPyRelation,
+    format_: str = "text",
+    width: int | None = None,
 ) -> Result:
-    """Start reading `relation`; the batches must be read before the connection does anything else."""
-    as_text = [str(kind) in _AS_TEXT for kind in relation.types]
-    if any(as_text):
+    """Start reading `relation` for a format; the batches must be read before the connection does anything else.
+
+    What the format cannot hold as it is, nested or not, is DuckDB's text of it.
+    """
+    columns = list(zip(relation.columns, relation.types, strict=True))
+    if not all(_is_exact(kind, format_) for _, kind in columns):
         relation = relation.project(
             ", ".join(
-                f"#{i} :: varchar as {_quoted(name)}" if text else f"#{i}"
-                for i, (name, text) in enumerate(zip(relation.columns, as_text, strict=True), 1)
+                f"{_read(f'#{i}', kind, format_)} as {_quoted(name)}" for i, (name, kind) in enumerate(columns, 1)
             )
         )
     reader = interruptible(connection, lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
@@ -69,11 +85,10 @@ def result_of(
 
 def write_json(result: Result, file: BinaryIO) -> None:
     """An array of objects: integers and decimals exact, times in ISO 8601, NaN and infinities as null."""
-    encode = msgspec.json.Encoder(decimal_format="number", enc_hook=_to_json).encode
     separator = b"[\n"
     for batch in result.batches:
         for row in batch.to_pylist(maps_as_pydicts="strict"):
-            file.write(separator + encode(row))
+            file.write(separator + quiet_json(_encode(row).decode()).encode())
             separator = b",\n"
     file.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
 
@@ -81,10 +96,9 @@ def write_json(result: Result, file: BinaryIO) -> None:
 def records(result: Result, most: int) -> list[list[Any]]:
     """The first rows as JSON has them: numbers and texts, times in ISO 8601, NaN and infinities as None."""
     rows: list[list[Any]] = []
-    encode = msgspec.json.Encoder(decimal_format="number", enc_hook=_to_json).encode
     for batch in result.batches:
         found = batch.slice(0, most - len(rows)).to_pylist(maps_as_pydicts="strict")
-        rows += (msgspec.json.decode(encode(list(row.values()))) for row in found)
+        rows += (msgspec.json.decode(_encode(list(row.values()))) for row in found)
         if len(rows) >= most:
             break
     return rows
@@ -93,10 +107,10 @@ def records(result: Result, most: int) -> list[list[Any]]:
 def write_csv(result: Result, file: BinaryIO) -> None:
     """Comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
 
-    Text that a spreadsheet would take for a formula gets a quote before it: names of a trace are anybody's. JSON and Parquet
-    have it as it is.
+    Names of a trace are anybody's: text that a spreadsheet would take for a formula gets a quote before it, and what could
+    steer a terminal becomes an escape. JSON and Parquet give the text back as it is.
     """
-    flat = pa.schema([pa.field(each.name, _flat_type(each.type)) for each in result.schema])
+    flat = pa.schema([pa.field(_inert_text(each.name), _flat_type(each.type)) for each in result.schema])
     with csv.CSVWriter(file, flat) as writer:
         for batch in result.batches:
             columns = [_inert(_flat(column, kind)) for column, kind in zip(batch.columns, flat.types, strict=True)]
@@ -110,7 +124,8 @@ def _inert(column: pa.Array) -> pa.Array:
 
 
 def _inert_text(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    quote = "'" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else ""
+    return quote + without_controls(text)
 
 
 def write_parquet(result: Result, file: BinaryIO) -> None:
@@ -153,27 +168,49 @@ def _with_unique_names(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])
 
 
+def _read(column: str, kind: DuckDBPyType, format_: str) -> str:
+    """SQL that reads a column so that the format can hold it."""
+    if _is_exact(kind, format_):
+        return column
+    text = f"{column} :: {_type_read(kind, format_)}"
+    return _ISO.format(text) if format_ == "json" and kind.id.startswith("timestamp") else text
+
+
+def _is_exact(kind: DuckDBPyType, format_: str) -> bool:
+    """Whether the format holds values of the type as they are."""
+    if kind.id not in _NESTED:
+        return kind.id in (_EXACT_IN_PARQUET if format_ == "parquet" else _EXACT)
+    parts = [part for _, part in kind.children if isinstance(part, DuckDBPyType)]
+    # Objects of JSON have keys, and structs of Parquet fields.
+    is_held = bool(parts) if format_ == "parquet" else kind.id != "map" or parts[0].id in _KEYS
+    return is_held and all(_is_exact(part, format_) for part in parts)
+
+
+def _type_read(kind: DuckDBPyType, format_: str) -> str:
+    """The type, with varchar in it for what the format cannot hold."""
+    if _is_exact(kind, format_):
+        return str(kind)
+    if kind.id not in _NESTED or kind.id == "tuple" or not kind.children:
+        return "varchar"
+    parts = {name: _type_read(part, format_) for name, part in kind.children if isinstance(part, DuckDBPyType)}
+    if kind.id == "struct":
+        return f"struct({', '.join(f'{_quoted(name)} {part}' for name, part in parts.items())})"
+    if kind.id == "map":
+        return f"map({parts['key'] if format_ == 'parquet' else 'varchar'}, {parts['value']})"
+    return f"{parts['child']}[{dict(kind.children).get('size', '')}]"
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 def _text_of(value: object) -> str:
-    """A value that is not NULL as text: strings and numbers as they are, the rest as JSON, unquoted."""
+    """A value that is not NULL as text: strings and numbers as they are, the rest as JSON."""
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, float):
         return str(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, dt.datetime):
-        return value.isoformat(" ")
-    return msgspec.json.encode(value, enc_hook=_to_json).decode().strip('"')
-
-
-def _to_json(value: object) -> object:
-    """What msgspec does not know: pandas' Timestamp and Timedelta, which carry nanoseconds."""
-    isoformat = getattr(value, "isoformat", None)
-    return isoformat() if isoformat is not None else str(value)
+    return value.hex() if isinstance(value, bytes) else _encode(value).decode()
 
 
 def _flat_type(kind: pa.DataType) -> pa.DataType:

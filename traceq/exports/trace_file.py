@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from traceq.analysis.categories import CATEGORIES, PATH_KINDS, on_path
+from traceq.common.text import quiet_json
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
@@ -174,7 +175,8 @@ class _Out:
 
     def write(self, events: Iterator[str] | Sequence[str]) -> None:
         for event in events:
-            self._file.write((",\n" if self.events else "\n").encode() + event.encode())
+            text = event if event.isascii() else quiet_json(event)
+            self._file.write((",\n" if self.events else "\n").encode() + text.encode())
             self.events += 1
 
     def end(self) -> None:

@@ -132,10 +132,11 @@ class Source:
         if table not in self._columns:
             return 0
         try:
-            found = self._small.execute(f"select max(rowid) from {quoted(table)}").fetchone()  # noqa: S608
+            (found,) = self._small.execute(f"select max(rowid) from {quoted(table)}").fetchone()  # noqa: S608
         except sqlite3.Error:
             return 0
-        return max(int(found[0] or 0), 0)
+        # A column of a damaged file may be called so.
+        return max(found, 0) if isinstance(found, int) else 0
 
     def used(self, table: str, wanted: Sequence[str]) -> set[str]:
         """Those of the wanted columns that hold a value in some row; all that there are when the table is damaged."""

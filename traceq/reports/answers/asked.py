@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from traceq.common.text import printable, shortened
+from traceq.common.text import printable, quiet_json, shortened
 from traceq.common.units import some
 from traceq.reports.answers.answer import Answer, fitting
 
@@ -61,7 +61,7 @@ def _text(value: Any) -> str:
         return "NULL"
     if isinstance(value, str):
         return printable(value).replace("|", "\\|")
-    return json.dumps(value, ensure_ascii=False)
+    return quiet_json(json.dumps(value, ensure_ascii=False))
 
 
 def replayed(text: str, whole: str, limit: int) -> Answer:

@@ -9,6 +9,8 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Any
 
+from traceq.common.text import quiet_json
+
 Renamed = Mapping[type, Mapping[str, str]]
 
 
@@ -20,7 +22,8 @@ def json_text(content: Mapping[str, object], renamed: Renamed | None = None) -> 
             return int(value) if value.denominator == 1 else float(value)
         return plain(value, renamed or {})
 
-    return json.dumps(content, default=of, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2) + "\n"
+    text = json.dumps(content, default=of, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
+    return quiet_json(text) + "\n"
 
 
 def plain(value: Any, renamed: Renamed) -> dict[str, Any]:

@@ -1,0 +1,110 @@
+"""Every command on a trace, a file and a program whose names try to be something else: all output is text.
+
+What formats make of names is in tests/reports, tests/runs and test_sql_command.py; here all commands are asked for all formats.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from traceq.cli import main
+from traceq.reports.renderers.json_text import json_text
+
+DEMO = Path(__file__).resolve().parents[2] / "traceq" / "app" / "demo" / "training.pt.trace.json.gz"
+
+STEERING = "\x1b[31m\x07\x7f\x9b2J\u202e\u2066\u200f"
+EVIL = f"<script>evil()</script>![i](http://evil/i) [l](http://evil/l) @evil #1 `{STEERING}\n::evil\n"
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def hostile(content: dict) -> dict:
+    """The trace with hostile text in what names programs, threads, kernels, operators and devices."""
+    for each in content["traceEvents"]:
+        if each.get("cat") in ("kernel", "cpu_op", "python_function") or each.get("name", "").startswith("Memcpy"):
+            each["name"] += EVIL
+        if each["ph"] == "M" and "name" in each.get("args", {}):
+            each["args"]["name"] += EVIL
+    for device in content.get("deviceProperties", []):
+        device["name"] = f"{device.get('name')}{EVIL}"
+    return content
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder of a hostile name with a trace and its database."""
+    folder = tmp_path_factory.mktemp("hostile") / f"=1{STEERING}"
+    folder.mkdir()
+    content = hostile(json.loads(gzip.decompress(DEMO.read_bytes())))
+    (folder / f"@t{STEERING}.json").write_text(json.dumps(content))
+    (folder / "budget.toml").write_text('[[budget]]\nname = "a"\nsql = "select 1"\nmax = 0\n')
+    return folder
+
+
+def asked(trace, database):
+    """Arguments of commands, in an order in which they can be run."""
+    yield "ingest", trace, "-o", database
+    for command, arguments, formats in (
+        ("report", (database,), ("text", "md", "html", "json", "llm")),
+        ("compare", (trace, database), ("text", "md", "html", "json")),
+        ("whatif", (database, "--remove", "compute"), ("text", "md", "html", "json")),
+        ("doctor", (database,), ("text", "json")),
+        ("noise", (trace, database), ("text", "md", "html", "json")),
+        *(
+            ("sql", (database, f"from {table} limit 20"), ("text", "csv", "json", "md"))
+            for table in ("gpu_slice", "cpu_slice", "thread", "trace", "finding")
+        ),
+    ):
+        for format_ in formats:
+            yield command, *arguments, "--format", format_
+    yield "report", database, "--full"
+    yield "report", database, "--finding", "F1"
+    yield "explain", "F1", database
+    yield "whatif", database
+    yield "doctor", trace
+    yield "sql", database, f'from "{STEERING}"'
+    yield "export", database, "-o", f"{database}.json"
+    yield "export", database, "-o", f"{database}{STEERING}"
+    yield "trim", trace, "-o", f"{trace}.small.json", "--steps", "21"
+    yield "anonymise", trace, "-o", f"{trace}.private.json"
+    yield "check", database, "--budget", database.with_name("budget.toml")
+    yield "check", database, "--budget", database.with_name("budget.toml"), "-o", f"{database}.md"
+    for command in ("report", "doctor", "baseline", "ingest", f"{STEERING}"):
+        yield command, f"no{STEERING}.json"
+        yield command, f"--{STEERING}"
+
+
+@pytest.mark.slow
+def test_no_output_of_a_command_steers_a_terminal_or_is_markup(place):
+    trace, database = place / f"@t{STEERING}.json", place / f"d{STEERING}.duckdb"
+    acts = []
+    for arguments in asked(trace, database):
+        outcome = CliRunner().invoke(main, [str(each) for each in arguments])
+        text = outcome.stdout_bytes.decode() + outcome.stderr_bytes.decode()
+        is_markup = arguments[-1] == "html" and "<script>evil" in text
+        if RAW.search(text) or is_markup or not isinstance(outcome.exception, SystemExit | None):
+            acts.append((arguments, text[:200], outcome.exception))
+    assert not acts
+    for written in place.iterdir():
+        if written.suffix in (".json", ".md") and written.name != trace.name:
+            assert not RAW.search(written.read_text("utf-8")), written
+
+
+def test_json_of_reports_is_the_same_without_what_steers_a_terminal():
+    text = json_text({STEERING: EVIL})
+    assert not RAW.search(text)
+    assert json.loads(text) == {STEERING: EVIL}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("export", "no.duckdb", "-o", f"x{STEERING}"), ("sql", "x", "y", "-o", f"z.{STEERING}")]
+)
+def test_wrong_use_is_told_without_what_steers_a_terminal(arguments):
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exit_code == 2
+    assert not RAW.search(outcome.output)
