@@ -13,8 +13,10 @@ from made_job import rank_trace
 import traceq
 from traceq.app.dataset import list_dataset, verify_dataset
 from traceq.dataset.manifest import read_manifest
+from traceq.dataset.piece import make_piece
 from traceq.dataset.place import Place
 from traceq.errors import QueryError, SchemaMismatch, StoreError
+from traceq.loading.ingest import Failure
 
 FIRST, SECOND = "run=small/window=0", "run=small/window=1"
 
@@ -92,6 +94,28 @@ def test_a_trace_that_is_replaced_stays_for_those_who_read_it(traceq_command, jo
     assert " files removed, " in said
     assert (list_dataset(str(job)).unused_bytes, faults(job)) == (0, [])
     assert not (job / SECOND / "rank=3" / "piece.json").exists()
+
+
+def test_a_trace_that_is_replaced_keeps_its_run_unless_another_is_named(traceq_command, tmp_path, one_rank, job_traces):
+    job = shutil.copytree(one_rank, tmp_path / "job")
+    again = ("ingest", job_traces / "window0" / "rank0.json", "--force", "--jobs", 1, "-o", job)
+    assert "moved" not in traceq_command(*again).stdout
+    assert [(each.run, each.window, each.ranks) for each in list_dataset(str(job)).windows] == [("x", 0, [0])]
+    assert traceq_command(*again, "--run", "y").stdout.endswith(", 1 moved from run x\n")
+    assert [(each.run, each.window, each.ranks) for each in list_dataset(str(job)).windows] == [("y", 0, [0])]
+    with traceq.open(job) as traces:
+        assert traces.sql("select run from trace").fetchall() == [("y",)]
+
+
+def test_a_trace_that_cannot_be_replaced_stays(monkeypatch, job, job_traces):
+    def failing(tasks, _workers):
+        yield tasks[0], make_piece(tasks[0])
+        yield tasks[1], Failure(tasks[1].build.source.path, "is how it ends")
+
+    monkeypatch.setattr("traceq.dataset.ingest.run_all", failing)
+    both = [job_traces / "window1" / f"rank{rank}.json" for rank in (0, 1)]
+    assert len(traceq.ingest(both, job, run="small", force=True).failures) == 1
+    assert [each.ranks for each in list_dataset(str(job)).windows] == [[0, 1, 2, 3], [0, 1, 2, 3]]
 
 
 def test_an_ingest_that_fails_leaves_the_dataset_as_it_was(tmp_path, job):
@@ -208,7 +232,7 @@ def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     found = traceq_command("dataset", "verify", job)
     assert found.exit_code == 3
     lines = found.stdout.splitlines()
-    assert lines[0].startswith(f"{FIRST}/rank=0/piece.json: is missing; traceq ingest --force TRACE --run small -o ")
+    assert lines[0].startswith(f"{FIRST}/rank=0/piece.json: is missing; traceq ingest --force TRACE -o ")
     assert lines[1].startswith(f"{FIRST}/rank=1: is missing; ")
     assert lines[1].endswith(f"traceq dataset drop {job} --run small --window 0 --rank 1")
     assert lines[2].startswith(f"{SECOND}/rank=3/piece.json: says another digest than ")

@@ -29,9 +29,9 @@ class Converted(NamedTuple):
 def convert(source: str | Path, target: str | Path, *, memory_limit: int | None = None) -> Converted:
     """Make a dataset `target` of the trace database `source`, or a trace database of a dataset, as an ingest would have made it.
 
-    trace_ids stay what they are. Traces without a run are listed under the name of their folder. DuckDB holds at most
-    `memory_limit` bytes, by default a quarter of the memory at hand. Raises WrongUse when the target is there already or
-    is not of the other kind.
+    trace_ids stay what they are. Traces without a run are listed under the name of the folder that holds them. DuckDB holds at
+    most `memory_limit` bytes, by default a quarter of the memory at hand. Raises WrongUse when the target is there already or is
+    not of the other kind.
     """
     if is_dataset(source):
         _check_new(target)

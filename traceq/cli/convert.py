@@ -17,7 +17,7 @@ def convert(*, source: str, target: str, memory_limit: int | None) -> None:
     """Make a dataset of a trace database, or a trace database of a dataset, without the traces.
 
     TARGET is new: a folder or an address (s3://bucket/job) for a database, a file for a dataset. Rows, trace_ids and reports stay
-    the same. Traces that were ingested without --run are listed under the name of their folder.
+    the same. Traces that were ingested without --run are listed under the name of the folder that holds them.
 
     \b
     Examples:

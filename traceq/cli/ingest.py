@@ -111,6 +111,8 @@ def summary(result: IngestResult) -> str:
         ]
     if result.resumed:
         parts.append(f"{result.resumed:,} of them read by an earlier ingest")
+    if result.moved:
+        parts.append(f"{len(result.moved):,} moved from run {', '.join(sorted(set(result.moved)))}")
     if skipped:
         parts.append(f"{skipped:,} already there")
     if result.failures:

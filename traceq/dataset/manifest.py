@@ -21,6 +21,7 @@ class Piece(msgspec.Struct, frozen=True):
     """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970.
 
     `again` is the generation in which it took the place of another one, whose files stay for those who read them; else 0.
+    `job_key` is what the traces of its run have in common, None where --run named it.
     """
 
     trace_id: int
@@ -34,6 +35,7 @@ class Piece(msgspec.Struct, frozen=True):
     begin: int | None = None
     end: int | None = None
     again: int = 0
+    job_key: str | None = None
 
     @property
     def folder(self) -> str:
