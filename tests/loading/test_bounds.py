@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from contextlib import closing
 
 import pytest
@@ -70,3 +71,24 @@ def test_a_time_of_day_that_cannot_be_is_unknown(tmp_path, base):
 def test_a_healthy_trace_gets_no_note(tmp_path):
     _, codes = rows(tmp_path, [event("cpu_op", "a", 1, 1), kernel(3)], "select 1")
     assert not codes & {"number_out_of_range", "time_out_of_range", "duration_overflow"}
+
+
+def test_rows_without_what_all_of_them_have_are_left_out(tmp_path):
+    marks = [
+        {"start": 5, "globalTid": 1 << 48 | 111 << 24 | 222, "nameId": 1, "graphNodeId": node} for node in (7, None)
+    ]
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as export:
+        export.execute("create table StringIds (id, value)")
+        export.execute("insert into StringIds values (1, 'cudaGraphAddKernelNode')")
+        export.execute("create table CUDA_GRAPH_NODE_EVENTS (start, globalTid, nameId, graphNodeId)")
+        export.executemany(
+            "insert into CUDA_GRAPH_NODE_EVENTS values (:start, :globalTid, :nameId, :graphNodeId)", marks
+        )
+        export.execute("create table CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId)")
+        export.execute("insert into CUPTI_ACTIVITY_KIND_RUNTIME values (5, 6, :globalTid, 1, 1)", marks[0])
+        export.commit()
+    ingest([tmp_path / "t.sqlite"], tmp_path / "t.duckdb")
+    with closing(connect(tmp_path / "t.duckdb")) as connection:
+        assert connection.execute("select graph_node_id from graph_node").fetchall() == [(7,)]
+        said = connection.execute("select count, text from import_note where code = 'malformed_event'").fetchall()
+    assert said == [(1, "rows of graph_node without graph_node_id were left out")]

@@ -62,13 +62,13 @@ _NEEDED: Mapping[str, str] = {
 }
 
 
-# Columns that may not be NULL where staging is copied as it is, by table.
+# Columns that may not be NULL where staging is copied, by table; the copy brings trace_id.
 _WHOLE = """
     select s.table_name, list(s.column_name order by s.column_index)
     from duckdb_columns() as s
     join duckdb_columns() as kept using (table_name, column_name)
     where s.database_name = 'staging' and kept.database_name = current_database() and not kept.is_nullable
-        and s.table_name in (select unnest($tables))
+        and column_name <> 'trace_id' and s.table_name in (select unnest($tables))
     group by s.table_name
     order by s.table_name
 """
