@@ -172,6 +172,7 @@ def test_an_agent_sees_what_was_added_meanwhile(tmp_path, job_traces):
         ("upgrade job -o new", 2, "job is a dataset: -o is for a trace database"),
         ("upgrade job", 0, "job: has schema version 5 already, nothing to do"),
         ("ingest job -o new.duckdb", 1, "job: "),
+        ("ingest one -o dataset.json/", 2, "dataset.json is a file, and a dataset is a folder: name another"),
         ("dataset list nothing", 1, "nothing: no dataset, which is a folder with dataset.json in it"),
     ],
 )

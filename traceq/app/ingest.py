@@ -111,6 +111,11 @@ def _is_of_dataset(target: str | Path) -> bool:
 
 
 def _into_dataset(sources: Paths, target: str, asked: Asked, jobs: int, cluster: str | None) -> IngestResult:
+    if not is_address(target) and Path(target).is_file():
+        file = target.rstrip("/")
+        raise WrongUse(
+            f"{file} is a file, and a dataset is a folder: name another, or leave out the slash for a database."
+        )
     check_step_range(asked.choice.step_range)
     found = find_sources(_absolute(sources))
     check_offset(asked.beside, found)
