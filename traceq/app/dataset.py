@@ -70,18 +70,30 @@ def _windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[Window
 
 
 def drop_from_dataset(
-    name: str, run: str, *, window: int | None = None, rank: int | None = None, memory_limit: int | None = None
+    name: str,
+    run: str,
+    *,
+    window: int | None = None,
+    rank: int | None = None,
+    memory_limit: int | None = None,
+    wait: float = 0,
 ) -> tuple[Piece, ...]:
-    """Take a run, a window of it, or a rank, out of the dataset; what was taken. Raises WrongUse when that is not there."""
-    return change.drop(_place(name), run, window, rank, memory_limit)
+    """Take a run, a window of it, or a rank, out of the dataset; what was taken. Raises WrongUse when that is not there.
+
+    `wait` is for how many seconds another writer may have its turn.
+    """
+    return change.drop(_place(name), run, window, rank, memory_limit, wait)
 
 
-def compact_dataset(name: str, *, everything: bool = False, memory_limit: int | None = None) -> Compacted:
+def compact_dataset(
+    name: str, *, everything: bool = False, memory_limit: int | None = None, wait: float = 0
+) -> Compacted:
     """Remove files that the dataset does not need any more, and judge windows anew whose job is stale or damaged.
 
-    What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for.
+    What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for. `wait` is
+    for how many seconds another writer may have its turn.
     """
-    return change.compact(_place(name), memory_limit, everything=everything)
+    return change.compact(_place(name), memory_limit, wait, everything=everything)
 
 
 def verify_dataset(name: str, *, memory_limit: int | None = None) -> tuple[int, list[Fault]]:

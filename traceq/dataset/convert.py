@@ -29,14 +29,16 @@ from traceq.errors import StoreError
 _THREADS = 2
 
 
-def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None, scratch: Path) -> int:
+def to_dataset(
+    connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None, scratch: Path, wait: float
+) -> int:
     """Write the traces of a trace database as a new dataset, and judge their windows; how many there are.
 
-    `scratch` is a folder that the connection may write.
+    `scratch` is a folder that the connection may write; `wait` is for how many seconds another writer may have its turn.
 
     Raises StoreError where there is a dataset with traces already.
     """
-    with writing(place) as check:
+    with writing(place, wait) as check:
         known = read_manifest(place)
         if known.pieces:
             raise StoreError(f"{place.name}: holds {len(known.pieces):,} traces already; name a new dataset")
