@@ -14,7 +14,7 @@ from traceq.database.connect import FAILURES, connect, is_database, one_line
 from traceq.database.publish import fingerprint, replace, scratch_beside
 from traceq.database.user_sql import interruptible
 from traceq.dataset.convert import to_database, to_dataset
-from traceq.dataset.manifest import is_dataset
+from traceq.dataset.manifest import existing, is_dataset
 from traceq.dataset.place import Place, is_address
 from traceq.errors import StoreError, WrongUse
 
@@ -38,6 +38,7 @@ def convert(source: str | Path, target: str | Path, *, memory_limit: int | None 
         _check_new(target)
         if str(target).endswith("/") or is_address(target):
             raise WrongUse(f"{source} is a dataset and becomes a database: name a file, such as job.duckdb.")
+        existing(source)
         work = _to_database
     elif not is_address(source) and is_database(Path(source)):
         if is_database(Path(target)) or Path(target).suffix == ".duckdb":

@@ -26,8 +26,8 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.look import Look, create_copy, look
-from traceq.dataset.manifest import is_dataset, read_manifest
-from traceq.dataset.place import Place, is_address
+from traceq.dataset.manifest import existing, is_dataset
+from traceq.dataset.place import is_address
 from traceq.errors import StoreError, WrongUse
 from traceq.loading.progress import Progress
 from traceq.loading.sources import Paths, capture_sources, paths_of
@@ -110,8 +110,7 @@ def looked_at(
     """
     found = None
     if is_dataset(source):
-        place = Place(str(source))
-        manifest = read_manifest(place)
+        place, manifest = existing(source)
         found = look(place, manifest, traces, rank, reading.get("memory_limit"))
     if found is None:
         with opened(source, "reported", **reading) as connection:
@@ -143,10 +142,7 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
         _refuse_options(reading)
         if is_stored:
             with temporary_folder() as folder:
-                place = Place(str(source))
-                manifest = read_manifest(place)
-                if not manifest.generation:
-                    raise StoreError(f"{source}: no dataset there; make one with: traceq ingest SOURCE -o {source}")
+                place, manifest = existing(source)
                 catalogue = folder / "catalogue.duckdb"
                 create_catalogue(catalogue, place, manifest, manifest.pieces)
                 if complete is not None:
