@@ -102,19 +102,19 @@ def opened(
 
 @contextmanager
 def looked_at(
-    source: Source, traces: Sequence[int], rank: int | None, **reading: Unpack[Reading]
+    source: Source, traces: Sequence[int], rank: int | None, *, whole: bool, **reading: Unpack[Reading]
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Look | None]]:
-    """The database `source` to report on, as `opened` gives it; of a dataset, where that is enough, only what is looked at.
+    """The database `source` to report on, as `opened` gives it, and what is looked at of a dataset; None where all of it is.
 
-    None where all of the source is there.
+    Only what is looked at is in the database then, unless the `whole` is wanted.
     """
     found = None
     if is_dataset(source):
         place, manifest = existing(source)
         found = look(place, manifest, traces, rank, reading.get("memory_limit"))
-    if found is None:
+    if found is None or whole:
         with opened(source, "reported", **reading) as connection:
-            yield connection, None
+            yield connection, found
         return
     _refuse_options(reading)
     with temporary_folder() as folder:
