@@ -14,7 +14,7 @@ import traceq
 from traceq.app.dataset import list_dataset, verify_dataset
 from traceq.dataset.manifest import read_manifest
 from traceq.dataset.piece import make_piece
-from traceq.dataset.place import Place
+from traceq.dataset.place import Place, part_of
 from traceq.errors import QueryError, SchemaMismatch, StoreError
 from traceq.loading.ingest import Failure
 
@@ -139,15 +139,24 @@ def test_compact_removes_what_is_traceqs_and_leaves_what_an_ingest_can_go_on_wit
     (job / ".pieces" / "alive" / "piece.json").write_text(json.dumps(piece | {"sha256": "0"}))
     (job / FIRST / "rank=7").mkdir()
     (job / FIRST / "rank=7" / "x.parquet").write_bytes(b"left by a writer that was killed")
-    (job / "dataset.json.123.part").write_bytes(b"{")
+    for name in ("dataset.json", "writer.json", "writer-0123456789abcdef.json"):
+        part_of(job / name).write_bytes(b"{")
+    (job / "writer-0123456789abcdef.json").write_text("{}")
     (job / "notes.txt").write_text("mine")
+    (job / "notes.txt.12.part").write_text("mine")
+    assert list_dataset(str(job)).unused_bytes == 38
     assert "are of an ingest that ended early" in traceq_command("dataset", "list", job).stdout
     said = traceq_command("dataset", "compact", job).stdout
-    assert f"{job}: 3 files removed, 34 B\nleft: 2 files of an ingest that ended early" in said
+    assert f"{job}: 6 files removed, 38 B\nleft: 2 files of an ingest that ended early" in said
     assert not (job / FIRST / "rank=7").exists()
     assert (job / ".pieces" / "alive" / "x.parquet").exists()
     assert "2 files removed" in traceq_command("dataset", "compact", job, "--all").stdout
-    assert sorted(path.name for path in job.iterdir()) == ["dataset.json", "notes.txt", "run=small"]
+    assert sorted(path.name for path in job.iterdir()) == [
+        "dataset.json",
+        "notes.txt",
+        "notes.txt.12.part",
+        "run=small",
+    ]
     assert faults(job) == []
 
 

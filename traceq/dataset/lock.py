@@ -21,6 +21,9 @@ from traceq.errors import StoreError
 
 NAME = "writer.json"
 
+# Files that who wants to write asks for the time, and leaves if it is killed.
+CLOCKS = r"writer-[0-9a-f]{16}\.json"
+
 # Seconds: how often a writer says that it is there, and after how long of silence one of another machine is taken for dead.
 _BEAT, _SILENCE = 60.0, 900.0
 

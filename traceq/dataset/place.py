@@ -44,6 +44,9 @@ _AT_ONCE = 16
 # Written last and removed first: with it a piece is whole.
 _SEAL = "piece.json"
 
+# At the end of the names that `part_of` makes.
+PART = r"\.\d+\.[0-9a-f]{8}\.part"
+
 
 def is_address(source: str | Path) -> bool:
     """Whether it names a place of fsspec rather than a path."""
@@ -293,27 +296,32 @@ class Place:
             raise StoreError(f"{self.name}: {masked(' '.join(reason.split()))}") from error
 
 
+def part_of(path: Path) -> Path:
+    """What a file is called until it is whole; PART tells such names."""
+    return path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+
+
 def _write_local(path: Path, content: bytes, *, is_new: bool) -> None:
     """Write the file as a whole, and with `is_new` only if there is none."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    part = part_of(path)
     part.write_bytes(content)
     try:
         if is_new:
-            _link(part, path)
+            _link(part, path, content)
         else:
             part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _link(part: Path, path: Path) -> None:
+def _link(part: Path, path: Path, content: bytes) -> None:
     try:
         path.hardlink_to(part)
     except FileExistsError:
         raise
     except OSError:  # a file system without links
         with path.open("xb") as file:
-            file.write(part.read_bytes())
+            file.write(content)
 
 
 def read_json(place: Place, *parts: str) -> Any:
