@@ -168,6 +168,9 @@ def test_all_of_a_run_can_be_dropped(traceq_command, job):
     assert traceq_command("dataset", "drop", job, "--run", "small").exit_code == 0
     assert [path.name for path in job.rglob("*") if path.is_file()] == ["dataset.json"]
     assert rows(job) == ([], [])
+    told = traceq_command("report", job)
+    said = f"traceq: error: {job}: holds no traces; ingest some: traceq ingest SOURCE -o {job}\n"
+    assert (told.exit_code, told.stderr) == (1, said)
 
 
 def test_who_reads_what_is_dropped_is_told_to_open_it_again(traceq_command, job):

@@ -111,6 +111,8 @@ def looked_at(
     found = None
     if is_dataset(source):
         place, manifest = existing(source)
+        if not manifest.pieces:
+            raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
         found = look(place, manifest, traces, rank, reading.get("memory_limit"))
     if found is None or whole:
         with opened(source, "reported", **reading) as connection:
