@@ -207,6 +207,14 @@ def test_a_place_without_a_dataset_is_told_and_left_as_it_is(traceq_command, mon
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("run", [252 * "x", 42 * "å"])
+def test_a_run_whose_folder_would_have_too_long_a_name_is_refused_before_any_work(traceq_command, tmp_path, run):
+    found = traceq_command("ingest", TRACE, "-o", f"{tmp_path}/new/", "--run", run)
+    assert found.exit_code == 2
+    assert f"--run {run[:40]}...: is too long for the folder of its traces; 251 letters of ASCII fit." in found.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_database_is_no_dataset(traceq_command, monkeypatch, made):
     monkeypatch.chdir(made / "database")
     for name in ("job", "job/"):

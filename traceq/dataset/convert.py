@@ -22,6 +22,7 @@ from traceq.dataset.lock import writing
 from traceq.dataset.manifest import commit, read_manifest
 from traceq.dataset.piece import NAME, OF_JOBS, Made, written
 from traceq.dataset.place import Place
+from traceq.dataset.runs import check_run
 from traceq.dataset.windows import placed
 from traceq.errors import StoreError
 
@@ -43,6 +44,8 @@ def to_dataset(
         if known.pieces:
             raise StoreError(f"{place.name}: holds {len(known.pieces):,} traces already; name a new dataset")
         traces = ask(connection, "select trace_id, run, path as source, sha256 from trace order by trace_id")
+        for run in {trace["run"] for trace in traces} - {None}:
+            check_run(run)
         made = [_put(connection, place, trace, scratch) for trace in traces]
         shapes: list[tuple[str, ...]] = []
         pieces = []

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from traceq.dataset.manifest import Piece
 from traceq.dataset.piece import Made
+from traceq.errors import WrongUse
 
 # Bytes that file systems and object stores allow the name of a folder, which run=NAME is.
 _LONGEST = 255
@@ -27,6 +28,14 @@ class Run(NamedTuple):
 
     name: str
     key: str | None
+
+
+def check_run(name: str) -> None:
+    """Raise WrongUse where no folder can be called by this run, before there is any work for it."""
+    if is_too_long(name):
+        raise WrongUse(
+            f"--run {name[:40]}...: is too long for the folder of its traces; {_LONGEST - 4} letters of ASCII fit."
+        )
 
 
 def is_too_long(name: str) -> bool:
