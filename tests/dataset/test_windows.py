@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from traceq.dataset.manifest import Piece
+from traceq.dataset import ingest
+from traceq.dataset.manifest import Manifest, Piece
 from traceq.dataset.piece import Made
+from traceq.dataset.place import Place
 from traceq.dataset.windows import placed
 
 
@@ -90,6 +92,7 @@ def unnamed(trace_id, rank, folder, span=(0, 10), key="world 4"):
             ["a", "b"],
             id="worlds of no known size",
         ),
+        pytest.param([], [unnamed(1, None, "/t"), unnamed(2, 0, "/t")], ["t", "t"], id="one says no rank"),
         pytest.param([], [unnamed(1, 0, "/")], ["traces"], id="no folder"),
         pytest.param([], [unnamed(1, 0, "/" + 100 * "å")], ["traces"], id="a name too long to be a folder"),
         pytest.param([piece(1, 0, 0, (0, 10), "t")], [unnamed(2, 1, "/t")], ["t-1"], id="beside a run that has a name"),
@@ -113,3 +116,11 @@ def unnamed(trace_id, rank, folder, span=(0, 10), key="world 4"):
 )
 def test_traces_without_a_run_have_that_of_their_job(known, new, expected):
     assert [each.run.name for each in placed(known, new, {})] == expected
+
+
+def test_jobs_are_numbered_as_in_a_database(monkeypatch):
+    monkeypatch.setattr(ingest, "fill_window", lambda _place, _manifest, _pieces, window, _limit: window)
+    pieces = (piece(1, 0, 0, run="a", key="world 8"), piece(2, 0, 0, run="b", key="world 4"), piece(3, 0, 0, run="c"))
+    manifest = Manifest(pieces=pieces, shapes=((),))
+    windows = ingest.refill(Place("."), manifest, {("a", 0), ("b", 0), ("c", 0)}, None)
+    assert [(each.job, each.run) for each in windows] == [(0, "c"), (1, "b"), (2, "a")]

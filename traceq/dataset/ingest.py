@@ -252,7 +252,9 @@ def refill(
     touched = set(touched)
     windows = [each for each in manifest.windows if (each.run, each.window) not in touched]
     jobs = {each.run: each.job for each in manifest.windows}
-    for run, window in sorted(touched):
+    # jobs are numbered as in a database, which sorts them by what their traces have in common
+    keys = {each.run: each.job_key or f"run {each.run}" for each in manifest.pieces}
+    for run, window in sorted(touched, key=lambda each: (keys.get(each[0], ""), each[1])):
         pieces = manifest.of_window(run, window)
         if not pieces:
             continue

@@ -89,16 +89,19 @@ def _repeated(known: Iterable[Piece], made: Sequence[Made]) -> set[int]:
     return found
 
 
-def _at_one_time(spans: Iterable[_Span]) -> Iterator[list[_Span]]:
+def _at_one_time(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
     """The spans that have a time, apart where nobody was recorded any more."""
     together: list[_Span] = []
     last = 0
-    for begin, span in sorted((each[0], each) for each in spans if each[0] is not None and each[1] is not None):
+    timed = [
+        (each[0], each[1], place) for place, each in enumerate(spans) if each[0] is not None and each[1] is not None
+    ]
+    for begin, end, place in sorted(timed):
         if together and begin > last:
             yield together
             together = []
-        together.append(span)
-        last = max(last, span[1] or begin)
+        together.append(spans[place])
+        last = max(last, end)
     if together:
         yield together
 
