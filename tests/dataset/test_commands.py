@@ -174,13 +174,54 @@ def test_an_agent_sees_what_was_added_meanwhile(tmp_path, job_traces):
         ("upgrade job -o new", 2, "job is a dataset: -o is for a trace database"),
         ("upgrade job", 0, "job: has schema version 5 already, nothing to do"),
         ("ingest job -o new.duckdb", 1, "job: "),
-        ("dataset list nothing", 1, "nothing: no dataset, which is a folder with dataset.json in it"),
+        ("ingest one -o one/dataset.json/", 2, "one/dataset.json is a file, and a dataset is a folder: name another"),
     ],
 )
 def test_what_a_dataset_is_not_for(traceq_command, monkeypatch, made, command, status, message):
     monkeypatch.chdir(made / "dataset")
     found = traceq_command(*command.split())
     assert (found.exit_code, message in found.output) == (status, True), found.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "dataset list",
+        "dataset drop --run x",
+        "dataset compact",
+        "dataset verify",
+        "convert new.duckdb",
+        "sql x",
+    ],
+)
+@pytest.mark.parametrize("address", [True, False])
+def test_a_place_without_a_dataset_is_told_and_left_as_it_is(traceq_command, monkeypatch, tmp_path, command, address):
+    monkeypatch.chdir(tmp_path)
+    name = f"file://{tmp_path}/typo" if address else "typo/"
+    words = command.split()
+    place = {"convert": 1, "sql": 1}.get(words[0], 2)
+    found = traceq_command(*words[:place], name, *words[place:])
+    assert found.exit_code in (1, 2)
+    if address or words[0] == "dataset":
+        assert (
+            found.stderr == f"traceq: error: {name}: no dataset there; make one with: traceq ingest SOURCE -o {name}\n"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("run", [252 * "x", 42 * "å"])
+def test_a_run_whose_folder_would_have_too_long_a_name_is_refused_before_any_work(traceq_command, tmp_path, run):
+    found = traceq_command("ingest", TRACE, "-o", f"{tmp_path}/new/", "--run", run)
+    assert found.exit_code == 2
+    assert f"--run {run[:40]}...: is too long for the folder of its traces; 251 letters of ASCII fit." in found.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_is_no_dataset(traceq_command, monkeypatch, made):
+    monkeypatch.chdir(made / "database")
+    for name in ("job", "job/"):
+        said = f"traceq: error: {name}: a trace database, no dataset; make one of it: traceq convert job job/\n"
+        assert traceq_command("dataset", "list", name).stderr == said
 
 
 def test_a_dataset_of_one_snapshot_is_compared_like_the_snapshot(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -104,6 +105,20 @@ def test_a_second_writer_is_told_at_once_whatever_it_wants(traceq_command, job, 
         assert time.monotonic() - began < 60
         assert traceq_command("dataset", "list", job).exit_code == 0
     assert (job / "dataset.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "command", ["dataset drop {job} --run small --window 1", "dataset compact {job}", "convert {database} {job}"]
+)
+def test_each_that_writes_waits_for_its_turn(traceq_command, monkeypatch, job, job_made, command):
+    monkeypatch.setattr("traceq.dataset.lock._LOOK", 0.01)
+    lock = job / "writer.json"
+    lock.write_text(f'{{"token": "x", "host": "{socket.gethostname()}", "pid": {os.getpid()}, "since": "09:00"}}')
+    words = command.format(job=job, database=job_made / "database" / "job").split()
+    threading.Timer(0.3, lock.unlink).start()
+    found = traceq_command(*words, "--wait", "1min")
+    assert "is being written" not in found.stderr
+    assert found.exit_code == 0 or "holds 8 traces already" in found.stderr
 
 
 @pytest.mark.slow

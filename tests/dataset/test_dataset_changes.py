@@ -13,8 +13,10 @@ from made_job import rank_trace
 import traceq
 from traceq.app.dataset import list_dataset, verify_dataset
 from traceq.dataset.manifest import read_manifest
-from traceq.dataset.place import Place
+from traceq.dataset.piece import make_piece
+from traceq.dataset.place import Place, part_of
 from traceq.errors import QueryError, SchemaMismatch, StoreError
+from traceq.loading.ingest import Failure
 
 FIRST, SECOND = "run=small/window=0", "run=small/window=1"
 
@@ -94,6 +96,28 @@ def test_a_trace_that_is_replaced_stays_for_those_who_read_it(traceq_command, jo
     assert not (job / SECOND / "rank=3" / "piece.json").exists()
 
 
+def test_a_trace_that_is_replaced_keeps_its_run_unless_another_is_named(traceq_command, tmp_path, one_rank, job_traces):
+    job = shutil.copytree(one_rank, tmp_path / "job")
+    again = ("ingest", job_traces / "window0" / "rank0.json", "--force", "--jobs", 1, "-o", job)
+    assert "moved" not in traceq_command(*again).stdout
+    assert [(each.run, each.window, each.ranks) for each in list_dataset(str(job)).windows] == [("x", 0, [0])]
+    assert traceq_command(*again, "--run", "y").stdout.endswith(", 1 moved from run x\n")
+    assert [(each.run, each.window, each.ranks) for each in list_dataset(str(job)).windows] == [("y", 0, [0])]
+    with traceq.open(job) as traces:
+        assert traces.sql("select run from trace").fetchall() == [("y",)]
+
+
+def test_a_trace_that_cannot_be_replaced_stays(monkeypatch, job, job_traces):
+    def failing(tasks, _workers):
+        yield tasks[0], make_piece(tasks[0])
+        yield tasks[1], Failure(tasks[1].build.source.path, "is how it ends")
+
+    monkeypatch.setattr("traceq.dataset.ingest.run_all", failing)
+    both = [job_traces / "window1" / f"rank{rank}.json" for rank in (0, 1)]
+    assert len(traceq.ingest(both, job, run="small", force=True).failures) == 1
+    assert [each.ranks for each in list_dataset(str(job)).windows] == [[0, 1, 2, 3], [0, 1, 2, 3]]
+
+
 def test_an_ingest_that_fails_leaves_the_dataset_as_it_was(tmp_path, job):
     before = files(job)
     broken = tmp_path / "rank9.json"
@@ -115,15 +139,24 @@ def test_compact_removes_what_is_traceqs_and_leaves_what_an_ingest_can_go_on_wit
     (job / ".pieces" / "alive" / "piece.json").write_text(json.dumps(piece | {"sha256": "0"}))
     (job / FIRST / "rank=7").mkdir()
     (job / FIRST / "rank=7" / "x.parquet").write_bytes(b"left by a writer that was killed")
-    (job / "dataset.json.123.part").write_bytes(b"{")
+    for name in ("dataset.json", "writer.json", "writer-0123456789abcdef.json"):
+        part_of(job / name).write_bytes(b"{")
+    (job / "writer-0123456789abcdef.json").write_text("{}")
     (job / "notes.txt").write_text("mine")
+    (job / "notes.txt.12.part").write_text("mine")
+    assert list_dataset(str(job)).unused_bytes == 38
     assert "are of an ingest that ended early" in traceq_command("dataset", "list", job).stdout
     said = traceq_command("dataset", "compact", job).stdout
-    assert f"{job}: 3 files removed, 34 B\nleft: 2 files of an ingest that ended early" in said
+    assert f"{job}: 6 files removed, 38 B\nleft: 2 files of an ingest that ended early" in said
     assert not (job / FIRST / "rank=7").exists()
     assert (job / ".pieces" / "alive" / "x.parquet").exists()
     assert "2 files removed" in traceq_command("dataset", "compact", job, "--all").stdout
-    assert sorted(path.name for path in job.iterdir()) == ["dataset.json", "notes.txt", "run=small"]
+    assert sorted(path.name for path in job.iterdir()) == [
+        "dataset.json",
+        "notes.txt",
+        "notes.txt.12.part",
+        "run=small",
+    ]
     assert faults(job) == []
 
 
@@ -135,6 +168,9 @@ def test_all_of_a_run_can_be_dropped(traceq_command, job):
     assert traceq_command("dataset", "drop", job, "--run", "small").exit_code == 0
     assert [path.name for path in job.rglob("*") if path.is_file()] == ["dataset.json"]
     assert rows(job) == ([], [])
+    told = traceq_command("report", job)
+    said = f"traceq: error: {job}: holds no traces; ingest some: traceq ingest SOURCE -o {job}\n"
+    assert (told.exit_code, told.stderr) == (1, said)
 
 
 def test_who_reads_what_is_dropped_is_told_to_open_it_again(traceq_command, job):
@@ -208,7 +244,7 @@ def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     found = traceq_command("dataset", "verify", job)
     assert found.exit_code == 3
     lines = found.stdout.splitlines()
-    assert lines[0].startswith(f"{FIRST}/rank=0/piece.json: is missing; traceq ingest --force TRACE --run small -o ")
+    assert lines[0].startswith(f"{FIRST}/rank=0/piece.json: is missing; traceq ingest --force TRACE -o ")
     assert lines[1].startswith(f"{FIRST}/rank=1: is missing; ")
     assert lines[1].endswith(f"traceq dataset drop {job} --run small --window 0 --rank 1")
     assert lines[2].startswith(f"{SECOND}/rank=3/piece.json: says another digest than ")

@@ -6,12 +6,17 @@ import json
 import os
 import socket
 import threading
+import time
+from datetime import timedelta
 
 import pytest
+from made_pieces import until
 
 from traceq.dataset import lock
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
+
+read = Place.read
 
 
 @pytest.fixture(params=["folder", "memory"])
@@ -21,8 +26,17 @@ def place(request, tmp_path):
 
 def leave(place, **changed):
     """Put a lock there as another writer would have left it."""
-    writer = {"token": "other", "host": socket.gethostname(), "pid": os.getpid(), "since": "09:00", "beat": 0.0}
+    writer = {"token": "other", "host": socket.gethostname(), "pid": os.getpid(), "since": "09:00"}
     place.write(json.dumps(writer | changed).encode(), lock.NAME)
+
+
+def grow_old(place, seconds):
+    """Let the lock be so old."""
+    path = place.path(lock.NAME)
+    if place.is_local:
+        os.utime(path, (time.time() - seconds,) * 2)
+    else:
+        place.fs.store[path].modified -= timedelta(seconds=seconds)
 
 
 def test_a_second_writer_is_told_of_the_first(place):
@@ -40,10 +54,61 @@ def test_a_dead_process_of_this_machine_is_taken_over_from(place):
         check()
 
 
-def test_a_writer_elsewhere_is_dead_when_it_has_been_silent(place):
-    leave(place, host="elsewhere", beat=0.0)
+@pytest.mark.parametrize("beat", [0.0, 1e99])
+def test_a_writer_elsewhere_is_dead_when_it_has_been_silent_whatever_its_clock_says(place, beat):
+    leave(place, host="elsewhere", beat=beat)
+    with pytest.raises(StoreError, match=r"is being written by .* on elsewhere"), lock.writing(place):
+        pass
+    assert place.names() == [lock.NAME]
+    grow_old(place, 1000)
     with lock.writing(place) as check:
         check()
+    assert place.names() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff"])
+def test_a_lock_that_is_damaged_is_told_and_passed_over_when_it_is_old(place, monkeypatch, content):
+    monkeypatch.setattr(lock, "_LOOK", 0.01)
+    place.write(content, lock.NAME)
+    with (
+        pytest.raises(StoreError, match=r"is empty or damaged.*remove writer\.json in it if nobody"),
+        lock.writing(place),
+    ):
+        pass
+    grow_old(place, 1000)
+    with lock.writing(place) as check:
+        check()
+
+
+def test_a_writer_says_that_it_is_there_also_after_the_store_failed(place, monkeypatch):
+    monkeypatch.setattr(lock, "_BEAT", 0.01)
+    written, failed = [], []
+
+    def write(_self, _content, *parts, **_options):
+        (written if failed else failed).append(parts)
+        if len(failed) > len(written):
+            raise StoreError("does not answer")
+
+    with lock.writing(place):
+        monkeypatch.setattr(Place, "write", write)
+        until(lambda: written)
+    assert written[0] == (lock.NAME,)
+
+
+def test_what_cannot_be_a_lock_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "_LOOK", 0.01)
+    (tmp_path / "a" / lock.NAME).mkdir(parents=True)
+    (tmp_path / "b").write_text("a file")
+    (tmp_path / "c").mkdir()
+    monkeypatch.setattr(Place, "read", lambda self, *parts: None if self.name.endswith("c") else read(self, *parts))
+    (tmp_path / "c" / lock.NAME).write_text("")
+    for name, message in (
+        ("a", "writer.json: cannot be read: Is a dir"),
+        ("b", "is a file"),
+        ("c", "neither made nor"),
+    ):
+        with pytest.raises(StoreError, match=message), lock.writing(Place(str(tmp_path / name))):
+            pass
 
 
 def test_a_writer_that_was_taken_over_from_is_told_before_it_writes(place):

@@ -68,6 +68,31 @@ def test_a_rank_is_reported_from_its_own_piece(small, without):
     assert alone.content == whole.content
 
 
+RULE = """-- title: All ranks are there
+-- fix: x
+select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id
+from busy_piece
+where
+    trace_id = $trace_id
+    and device = $device
+    and (select count(distinct trace_id) from step) = 6
+    and (select count(distinct trace_id) from gpu_slice) = 6
+    and exists (from collective_match)
+    and (select count(distinct trace_id) from collective_member) = 6
+"""
+
+
+@pytest.mark.slow
+def test_rules_of_users_see_all_ranks(many, tmp_path):
+    rule = tmp_path / "all_ranks.sql"
+    rule.write_text(RULE)
+    database, dataset = (traceq.report(each, rules=[rule]) for each in many)
+    asked = [each for each in database.content.traces if each.rules_asked]
+    assert "Below 1 % of the step each: all-ranks" in database.to_text(detail="full")
+    assert list(dataset.content.traces) == asked
+    assert traceq.report(many[1], rank=1, rules=[rule]).content == traceq.report(many[0], rank=1, rules=[rule]).content
+
+
 @pytest.mark.slow
 def test_of_many_ranks_the_late_and_a_usual_one_are_looked_at(many, without):
     database, dataset = map(traceq.report, many)

@@ -38,7 +38,20 @@ def test_what_is_written_is_read(place):
     place.write(b"22", "a.json")
     assert place.read("a.json") == b"22"
     assert place.names() == ["a.json"]
-    assert place.read() is None
+
+
+def test_a_folder_is_not_read_as_a_file_that_is_not_there(tmp_path):
+    (tmp_path / "x.json").mkdir()
+    (tmp_path / "file").write_text("")
+    for name, part in ((tmp_path, "x.json"), (tmp_path / "file", "dataset.json")):
+        with pytest.raises(StoreError, match=rf"{name}/{part}: cannot be read: "):
+            Place(f"{name}/").read(part)
+
+
+def test_a_folder_is_not_made_in_the_place_of_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot be written: .* is a file"):
+        Place(f"file://{tmp_path}/file").write(b"", "writer.json", is_new=True)
 
 
 def test_only_one_writes_a_new_file(place):

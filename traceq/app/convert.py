@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from traceq.database.connect import FAILURES, connect, is_database, one_line
 from traceq.database.publish import fingerprint, replace, scratch_beside
 from traceq.database.user_sql import interruptible
 from traceq.dataset.convert import to_database, to_dataset
-from traceq.dataset.manifest import is_dataset
+from traceq.dataset.manifest import existing, is_dataset
 from traceq.dataset.place import Place, is_address
 from traceq.errors import StoreError, WrongUse
 
@@ -26,24 +27,25 @@ class Converted(NamedTuple):
     not_judged: str | None
 
 
-def convert(source: str | Path, target: str | Path, *, memory_limit: int | None = None) -> Converted:
+def convert(source: str | Path, target: str | Path, *, memory_limit: int | None = None, wait: float = 0) -> Converted:
     """Make a dataset `target` of the trace database `source`, or a trace database of a dataset, as an ingest would have made it.
 
-    trace_ids stay what they are. Traces without a run are listed under the name of their folder. DuckDB holds at most
-    `memory_limit` bytes, by default a quarter of the memory at hand. Raises WrongUse when the target is there already or
-    is not of the other kind.
+    trace_ids stay what they are. Traces without a run are listed under the name of the folder that holds them. DuckDB holds at
+    most `memory_limit` bytes, by default a quarter of the memory at hand. Raises WrongUse when the target is there already or is
+    not of the other kind. `wait` is for how many seconds another one may write the dataset before.
     """
     if is_dataset(source):
         _check_new(target)
         if str(target).endswith("/") or is_address(target):
             raise WrongUse(f"{source} is a dataset and becomes a database: name a file, such as job.duckdb.")
+        existing(source)
         work = _to_database
     elif not is_address(source) and is_database(Path(source)):
         if is_database(Path(target)) or Path(target).suffix == ".duckdb":
             raise WrongUse(f"{source} is a database and becomes a dataset: name a folder, such as job/.")
         if not is_dataset(target):
             _check_new(target)
-        work = _to_dataset
+        work = partial(_to_dataset, wait=wait)
     else:
         if not is_address(source) and not Path(source).exists():
             raise StoreError(f"{source}: no such database or dataset; make one with: traceq ingest SOURCE -o {source}")
@@ -62,12 +64,12 @@ def _check_new(target: str | Path) -> None:
         raise WrongUse(f"{target} is there already: name a new file or folder.")
 
 
-def _to_dataset(source: str, target: str, memory_limit: int | None) -> Converted:
+def _to_dataset(source: str, target: str, memory_limit: int | None, wait: float) -> Converted:
     with (
         temporary_folder() as scratch,
         closing(connect(source, memory_limit=memory_limit, writes=scratch)) as connection,
     ):
-        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), memory_limit, scratch))
+        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), memory_limit, scratch, wait))
     return Converted(target, traces, None)
 
 

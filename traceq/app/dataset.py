@@ -8,10 +8,8 @@ from typing import NamedTuple
 from traceq.dataset import change, verify
 from traceq.dataset.change import Compacted
 from traceq.dataset.leftovers import leftovers, stale_windows
-from traceq.dataset.manifest import NAME, Manifest, Piece, is_dataset, read_manifest
-from traceq.dataset.place import Place
+from traceq.dataset.manifest import Manifest, Piece, existing
 from traceq.dataset.verify import Fault
-from traceq.errors import StoreError
 
 
 class WindowListed(NamedTuple):
@@ -40,8 +38,7 @@ class Listed(NamedTuple):
 
 def list_dataset(name: str) -> Listed:
     """What is in the dataset. Raises StoreError when it is none, SchemaMismatch when another version of traceq made it."""
-    place = _place(name)
-    manifest = read_manifest(place)
+    place, manifest = existing(name)
     sizes = place.sizes()
     left = leftovers(place, manifest, sizes)
     unused, waiting = sum(left.useless.values()), sum(left.waiting.values())
@@ -70,29 +67,33 @@ def _windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[Window
 
 
 def drop_from_dataset(
-    name: str, run: str, *, window: int | None = None, rank: int | None = None, memory_limit: int | None = None
+    name: str,
+    run: str,
+    *,
+    window: int | None = None,
+    rank: int | None = None,
+    memory_limit: int | None = None,
+    wait: float = 0,
 ) -> tuple[Piece, ...]:
-    """Take a run, a window of it, or a rank, out of the dataset; what was taken. Raises WrongUse when that is not there."""
-    return change.drop(_place(name), run, window, rank, memory_limit)
+    """Take a run, a window of it, or a rank, out of the dataset; what was taken. Raises WrongUse when that is not there.
+
+    `wait` is for how many seconds another writer may have its turn.
+    """
+    return change.drop(existing(name)[0], run, window, rank, memory_limit, wait)
 
 
-def compact_dataset(name: str, *, everything: bool = False, memory_limit: int | None = None) -> Compacted:
+def compact_dataset(
+    name: str, *, everything: bool = False, memory_limit: int | None = None, wait: float = 0
+) -> Compacted:
     """Remove files that the dataset does not need any more, and judge windows anew whose job is stale or damaged.
 
-    What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for.
+    What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for. `wait` is
+    for how many seconds another writer may have its turn.
     """
-    return change.compact(_place(name), memory_limit, everything=everything)
+    return change.compact(existing(name)[0], memory_limit, wait, everything=everything)
 
 
 def verify_dataset(name: str, *, memory_limit: int | None = None) -> tuple[int, list[Fault]]:
     """How many pieces the dataset lists, and all that is wrong with it; every row is read."""
-    place = _place(name)
-    return len(read_manifest(place).pieces), list(verify.faults(place, memory_limit))
-
-
-def _place(name: str) -> Place:
-    if not is_dataset(name):
-        raise StoreError(
-            f"{name}: no dataset, which is a folder with {NAME} in it; make one: traceq ingest SOURCE -o {name}/"
-        )
-    return Place(name)
+    place, manifest = existing(name)
+    return len(manifest.pieces), list(verify.faults(place, memory_limit))

@@ -15,6 +15,7 @@ from traceq.dataset.ingest import Asked, ingest_dataset
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.place import Place, is_address
 from traceq.dataset.runner import Here, Processes, Workers
+from traceq.dataset.runs import check_run
 from traceq.errors import WrongUse
 from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
 from traceq.loading.ingest import ingest as load
@@ -111,6 +112,13 @@ def _is_of_dataset(target: str | Path) -> bool:
 
 
 def _into_dataset(sources: Paths, target: str, asked: Asked, jobs: int, cluster: str | None) -> IngestResult:
+    if not is_address(target) and Path(target).is_file():
+        file = target.rstrip("/")
+        raise WrongUse(
+            f"{file} is a file, and a dataset is a folder: name another, or leave out the slash for a database."
+        )
+    if asked.run is not None:
+        check_run(asked.run)
     check_step_range(asked.choice.step_range)
     found = find_sources(_absolute(sources))
     check_offset(asked.beside, found)

@@ -25,7 +25,7 @@ from traceq.diagnosis.cache import cached_or_judged, save
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged, not_asked
-from traceq.diagnosis.rules.registry import Rule
+from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
@@ -186,7 +186,9 @@ def report(
             f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
         )
     chosen = user_rules.rules([Path(each) for each in rules])
-    with looked_at(source, traces, rank, **reading) as (connection, looked):
+    # what rules of users read is not known: of other ranks they shall not find less than there is
+    is_whole = len(chosen) > len(built_in())
+    with looked_at(source, traces, rank, whole=is_whole, **reading) as (connection, looked):
         wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
         content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
     if store:
@@ -211,8 +213,8 @@ def report_of(
 ) -> tuple[Report, list[Judged]]:
     """The report on these traces of an open database, on all without, and the judgements that it shows.
 
-    Of a job of many ranks only those that stand for the others are judged, unless they are named; of a dataset, of which the
-    database holds what was `looked` at, only they are reported.
+    Of a job of many ranks only those that stand for the others are judged, unless they are named; of a dataset, of which
+    `looked` says what is looked at, only they are reported.
     """
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")

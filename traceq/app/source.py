@@ -26,8 +26,8 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.look import Look, create_copy, look
-from traceq.dataset.manifest import is_dataset, read_manifest
-from traceq.dataset.place import Place, is_address
+from traceq.dataset.manifest import existing, is_dataset
+from traceq.dataset.place import is_address
 from traceq.errors import StoreError, WrongUse
 from traceq.loading.progress import Progress
 from traceq.loading.sources import Paths, capture_sources, paths_of
@@ -102,20 +102,21 @@ def opened(
 
 @contextmanager
 def looked_at(
-    source: Source, traces: Sequence[int], rank: int | None, **reading: Unpack[Reading]
+    source: Source, traces: Sequence[int], rank: int | None, *, whole: bool, **reading: Unpack[Reading]
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Look | None]]:
-    """The database `source` to report on, as `opened` gives it; of a dataset, where that is enough, only what is looked at.
+    """The database `source` to report on, as `opened` gives it, and what is looked at of a dataset; None where all of it is.
 
-    None where all of the source is there.
+    Only what is looked at is in the database then, unless the `whole` is wanted.
     """
     found = None
     if is_dataset(source):
-        place = Place(str(source))
-        manifest = read_manifest(place)
+        place, manifest = existing(source)
+        if not manifest.pieces:
+            raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
         found = look(place, manifest, traces, rank, reading.get("memory_limit"))
-    if found is None:
+    if found is None or whole:
         with opened(source, "reported", **reading) as connection:
-            yield connection, None
+            yield connection, found
         return
     _refuse_options(reading)
     with temporary_folder() as folder:
@@ -143,10 +144,7 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
         _refuse_options(reading)
         if is_stored:
             with temporary_folder() as folder:
-                place = Place(str(source))
-                manifest = read_manifest(place)
-                if not manifest.generation:
-                    raise StoreError(f"{source}: no dataset there; make one with: traceq ingest SOURCE -o {source}")
+                place, manifest = existing(source)
                 catalogue = folder / "catalogue.duckdb"
                 create_catalogue(catalogue, place, manifest, manifest.pieces)
                 if complete is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import click
 
 from traceq.common.text import printable
-from traceq.common.units import parsed_share, parsed_size
+from traceq.common.units import parsed_duration, parsed_share, parsed_size
 from traceq.reports import SUFFIXES
 
 if TYPE_CHECKING:
@@ -140,6 +140,13 @@ memory_option = click.option(
     "--memory-limit",
     type=Parsed("size", parsed_size),
     help="Most memory for DuckDB, e.g. 2GiB. [default: a quarter of the memory at hand, at least 1GiB]",
+)
+wait_option = click.option(
+    "--wait",
+    type=Parsed("time", parsed_duration),
+    metavar="TIME",
+    default=0,
+    help="Wait so long, e.g. 10min, for another one that writes the dataset. [default: not at all]",
 )
 rules_option = click.option(
     "--rules",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from traceq.cli._options import memory_option, note
+from traceq.cli._options import memory_option, note, wait_option
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -12,12 +12,13 @@ from traceq.common.units import some
 @click.command(short_help="Make a dataset of a database, or a database of a dataset.")
 @click.argument("source", metavar="DB_OR_DATASET")
 @click.argument("target", metavar="TARGET")
+@wait_option
 @memory_option
-def convert(*, source: str, target: str, memory_limit: int | None) -> None:
+def convert(*, source: str, target: str, wait: int, memory_limit: int | None) -> None:
     """Make a dataset of a trace database, or a trace database of a dataset, without the traces.
 
     TARGET is new: a folder or an address (s3://bucket/job) for a database, a file for a dataset. Rows, trace_ids and reports stay
-    the same. Traces that were ingested without --run are listed under the name of their folder.
+    the same. Traces that were ingested without --run are listed under the name of the folder that holds them.
 
     \b
     Examples:
@@ -26,7 +27,7 @@ def convert(*, source: str, target: str, memory_limit: int | None) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.convert import convert as make
 
-    done = make(source, target, memory_limit=memory_limit)
+    done = make(source, target, memory_limit=memory_limit, wait=wait / 1e9)
     if done.not_judged is not None:
         note(f"every report will run the rules again: {done.not_judged}")
     click.echo(printable(f"{done.target}: {some(done.traces, 'trace')}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from traceq.cli._group import LazyGroup
-from traceq.cli._options import memory_option
+from traceq.cli._options import memory_option, wait_option
 from traceq.common.text import printable, quiet_json
 from traceq.common.units import size, some
 
@@ -109,8 +109,9 @@ def _write_list(found: Listed) -> None:
 @click.option("--run", required=True, metavar="NAME", help="Of this run; all of it without --window and --rank.")
 @click.option("--window", type=click.IntRange(min=0), metavar="N", help="Only this window.")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank.")
+@wait_option
 @memory_option
-def drop(*, name: str, run: str, window: int | None, rank: int | None, memory_limit: int | None) -> None:
+def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int, memory_limit: int | None) -> None:
     """Take a run, a window of it or a rank out of a dataset, with its files.
 
     What the ranks of a window make each other wait is worked out anew for the windows that lose some, and for no other. Who has
@@ -124,7 +125,7 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, memory_li
     from traceq.app.dataset import drop_from_dataset
     from traceq.common.ranks import numbers
 
-    gone = drop_from_dataset(name, run, window=window, rank=rank, memory_limit=memory_limit)
+    gone = drop_from_dataset(name, run, window=window, rank=rank, memory_limit=memory_limit, wait=wait / 1e9)
     for each in sorted({piece.window for piece in gone}):
         ranks = [piece.rank for piece in gone if piece.window == each]
         click.echo(printable(f"{name}: run {run}, window {each}: {numbers(ranks)} dropped"))
@@ -134,8 +135,9 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, memory_li
 @click.command(short_help="Remove what a dataset does not need any more.")
 @click.argument("name", metavar="DATASET")
 @click.option("--all", "everything", is_flag=True, help="Also what an ingest that ended early has left to go on with.")
+@wait_option
 @memory_option
-def compact(*, name: str, everything: bool, memory_limit: int | None) -> None:
+def compact(*, name: str, everything: bool, wait: int, memory_limit: int | None) -> None:
     """Remove what a dataset does not need any more, and judge windows anew whose job tables are stale or damaged.
 
     What goes: traces that --force replaced, job tables that were replaced, unfinished files of ingests that were ended. Files of
@@ -148,7 +150,7 @@ def compact(*, name: str, everything: bool, memory_limit: int | None) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.dataset import compact_dataset
 
-    done = compact_dataset(name, everything=everything, memory_limit=memory_limit)
+    done = compact_dataset(name, everything=everything, memory_limit=memory_limit, wait=wait / 1e9)
     for run, window in done.judged:
         click.echo(printable(f"{name}: run {run}, window {window}: judged anew"))
     click.echo(printable(f"{name}: {some(done.files, 'file')} removed, {size(done.size)}"))

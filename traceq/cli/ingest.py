@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import Parsed, bar, capture_option, inductor_option, memory_option, note, step_options
+from traceq.cli._options import bar, capture_option, inductor_option, memory_option, note, step_options, wait_option
 from traceq.common.text import printable
-from traceq.common.units import parsed_duration, some
+from traceq.common.units import some
 
 if TYPE_CHECKING:
     from traceq.loading.ingest import Failure, IngestResult
@@ -47,13 +47,7 @@ if TYPE_CHECKING:
     metavar="ADDRESS",
     help="Let workers of this scheduler of dask.distributed read: tcp://host:8786, or a scheduler file; for datasets only.",
 )
-@click.option(
-    "--wait",
-    type=Parsed("time", parsed_duration),
-    metavar="TIME",
-    default=0,
-    help="Wait so long, e.g. 10min, for another one that writes the dataset. [default: not at all]",
-)
+@wait_option
 @step_options
 @capture_option
 @inductor_option
@@ -111,6 +105,8 @@ def summary(result: IngestResult) -> str:
         ]
     if result.resumed:
         parts.append(f"{result.resumed:,} of them read by an earlier ingest")
+    if result.moved:
+        parts.append(f"{len(result.moved):,} moved from run {', '.join(sorted(set(result.moved)))}")
     if skipped:
         parts.append(f"{skipped:,} already there")
     if result.failures:

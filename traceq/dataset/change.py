@@ -25,9 +25,11 @@ class Compacted(NamedTuple):
     waiting_size: int
 
 
-def drop(place: Place, run: str, window: int | None, rank: int | None, memory_limit: int | None) -> tuple[Piece, ...]:
+def drop(
+    place: Place, run: str, window: int | None, rank: int | None, memory_limit: int | None, wait: float
+) -> tuple[Piece, ...]:
     """Take pieces out of the dataset and judge their windows anew; the pieces. Raises WrongUse when there are none."""
-    with writing(place) as check:
+    with writing(place, wait) as check:
         known = read_manifest(place)
         gone = [each for each in known.pieces if _is_meant(each, run, window, rank)]
         if not gone:
@@ -43,9 +45,9 @@ def drop(place: Place, run: str, window: int | None, rank: int | None, memory_li
     return tuple(gone)
 
 
-def compact(place: Place, memory_limit: int | None, *, everything: bool = False) -> Compacted:
+def compact(place: Place, memory_limit: int | None, wait: float, *, everything: bool = False) -> Compacted:
     """Remove what nobody needs, with `everything` also what an ingest could go on with; judge anew what is stale."""
-    with writing(place) as check:
+    with writing(place, wait) as check:
         known = read_manifest(place)
         sizes = place.sizes()
         stale = stale_windows(known, sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,6 @@ from traceq.database.connect import memory_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.query import ask
 from traceq.database.remote import read_through
-from traceq.database.sql import statement
 from traceq.database.tables import columns_of, stored, tables_of_traces
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.ingest import STAGING, piece_of, refill, replace_pieces
@@ -23,6 +22,7 @@ from traceq.dataset.lock import writing
 from traceq.dataset.manifest import commit, read_manifest
 from traceq.dataset.piece import NAME, OF_JOBS, Made, written
 from traceq.dataset.place import Place
+from traceq.dataset.runs import check_run
 from traceq.dataset.windows import placed
 from traceq.errors import StoreError
 
@@ -30,23 +30,27 @@ from traceq.errors import StoreError
 _THREADS = 2
 
 
-def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None, scratch: Path) -> int:
+def to_dataset(
+    connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None, scratch: Path, wait: float
+) -> int:
     """Write the traces of a trace database as a new dataset, and judge their windows; how many there are.
 
-    `scratch` is a folder that the connection may write.
+    `scratch` is a folder that the connection may write; `wait` is for how many seconds another writer may have its turn.
 
     Raises StoreError where there is a dataset with traces already.
     """
-    with writing(place) as check:
+    with writing(place, wait) as check:
         known = read_manifest(place)
         if known.pieces:
             raise StoreError(f"{place.name}: holds {len(known.pieces):,} traces already; name a new dataset")
-        traces = ask(connection, statement("dataset/convert_runs.sql"))
-        made = [_put(connection, place, trace, run, scratch) for trace, run in zip(traces, _runs(traces), strict=True)]
+        traces = ask(connection, "select trace_id, run, path as source, sha256 from trace order by trace_id")
+        for run in {trace["run"] for trace in traces} - {None}:
+            check_run(run)
+        made = [_put(connection, place, trace, scratch) for trace in traces]
         shapes: list[tuple[str, ...]] = []
         pieces = []
-        for each, (window, rank) in zip(made, placed([], made), strict=True):
-            piece = piece_of(each, window, rank, shapes)
+        for each, where in zip(made, placed([], made, {}), strict=True):
+            piece = piece_of(each, where, shapes)
             place.remove(piece.folder)
             place.move(_staged(each.trace_id), piece.folder)
             pieces.append(piece)
@@ -57,28 +61,11 @@ def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, memory_limit
     return len(pieces)
 
 
-def _runs(traces: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A name for the run of each trace: where it has none that of the folder, one for each job."""
-    taken = {trace["run"] for trace in traces}
-    names: dict[tuple[int | None, str], str] = {}
-    found = []
-    for trace in traces:
-        key = trace["job"], "" if trace["job"] is not None else trace["folder"]
-        if trace["run"] is None and key not in names:
-            free = (f"{trace['folder']}{f'-{again}' if again else ''}" for again in range(len(traces) + 1))
-            names[key] = next(name for name in free if name not in taken)
-            taken.add(names[key])
-        found.append(names[key] if trace["run"] is None else trace["run"])
-    return found
-
-
 def _staged(trace_id: int) -> str:
     return f"{STAGING}/convert-{trace_id}"
 
 
-def _put(
-    connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], run: str, scratch: Path
-) -> Made:
+def _put(connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], scratch: Path) -> Made:
     """Write the piece of a trace to where it waits for its window."""
     (database,) = connection.execute("select current_database()").fetchall()[0]
     trace_id = trace["trace_id"]
@@ -89,9 +76,7 @@ def _put(
         )
     with TemporaryDirectory(dir=scratch) as name:
         facts = written(connection, Path(name))
-        made = Made(
-            trace_id=trace_id, run=run, source=trace["source"], sha256=trace["sha256"], asked="", cost={}, **facts
-        )
+        made = Made(**trace, asked="", cost={}, **facts)
         place.remove(_staged(trace_id))
         place.put(Path(name), _staged(trace_id))
     place.write(msgspec.json.format(msgspec.json.encode(made)), _staged(trace_id), NAME)

@@ -20,7 +20,7 @@ from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manife
 from traceq.dataset.piece import Made, PieceTask, made_before
 from traceq.dataset.place import Place, folder_of
 from traceq.dataset.runner import Workers, run_all
-from traceq.dataset.windows import placed
+from traceq.dataset.windows import Placed, placed
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.ingest import Failure, IngestedTrace, IngestResult
@@ -61,7 +61,7 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, worker
     """
     with writing(place, asked.wait) as check:
         known = read_manifest(place)
-        new, skipped, replaced = _split(sources, known, force=asked.force)
+        new, skipped = _split(sources, known, force=asked.force)
         tasks = _tasks(new, known, place, asked, workers)
         before = place.at_once(made_before, tasks)
         done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}
@@ -74,12 +74,12 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, worker
         finished = [task for task in tasks if task.folder in done]
         if not finished:
             return IngestResult(place.name, (), tuple(skipped), failures=tuple(failures))
-        _add(place, known, finished, done, replaced, asked.memory_limit, check)
+        moved = _add(place, known, finished, done, asked, check)
         if not place.names(STAGING):
             place.remove(STAGING)
     ingested = tuple(_told(task, done[task.folder]) for task in finished)
     resumed = len(tasks) - len(missing)
-    return IngestResult(place.name, ingested, tuple(skipped), failures=tuple(failures), resumed=resumed)
+    return IngestResult(place.name, ingested, tuple(skipped), failures=tuple(failures), resumed=resumed, moved=moved)
 
 
 def _make(tasks: Sequence[PieceTask], done: dict[str, Made], asked: Asked, workers: Workers) -> list[Failure]:
@@ -110,11 +110,9 @@ def _told(task: PieceTask, made: Made) -> IngestedTrace:
     return IngestedTrace(task.build.source.shown, made.trace_id, *counts)
 
 
-def _split(
-    sources: Sequence[Source], known: Manifest, *, force: bool
-) -> tuple[dict[str, Source], list[Path], set[int]]:
-    """Sources to add by their hashes, paths to skip, and trace_ids of pieces that are replaced."""
-    there = {piece.sha256: piece.trace_id for piece in known.pieces}
+def _split(sources: Sequence[Source], known: Manifest, *, force: bool) -> tuple[dict[str, Source], list[Path]]:
+    """Sources to add by their hashes, and paths to skip."""
+    there = {piece.sha256 for piece in known.pieces}
     new: dict[str, Source] = {}
     skipped = []
     with ThreadPoolExecutor(usable_cpus()) as threads:
@@ -124,26 +122,27 @@ def _split(
             skipped.append(source.path)
         else:
             new[sha256] = hashed
-    return new, skipped, {there[each] for each in new if each in there}
+    return new, skipped
 
 
 def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, workers: Workers) -> list[PieceTask]:
-    there = {piece.sha256: piece.trace_id for piece in known.pieces}
-    next_id = max(there.values(), default=0) + 1
+    there = {piece.sha256: piece for piece in known.pieces}
+    next_id = max((piece.trace_id for piece in known.pieces), default=0) + 1
     threads, memory = workers.share(len(new), asked.memory_limit)
     key = _key(asked)
     where = Place(place.path()) if place.is_local else place  # workers may be in another folder
     tasks = []
     for sha256, source in new.items():
-        trace_id = there.get(sha256)
-        if trace_id is None:
+        if sha256 in there:
+            trace_id = there[sha256].trace_id
+        else:
             trace_id, next_id = next_id, next_id + 1
         built = Task(
             source=source,
             database=Path(),
             scratch=Path(),
             trace_id=trace_id,
-            run=asked.run or source.shown.resolve().parent.name or "traces",
+            run=_run(asked, there.get(sha256)),
             sha256=sha256,
             choice=asked.choice,
             jobs=1,
@@ -156,6 +155,11 @@ def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, 
         )
         tasks.append(PieceTask(built, where, f"{STAGING}/{sha256[:32]}", key))
     return tasks
+
+
+def _run(asked: Asked, before: Piece | None) -> str | None:
+    """The run that is named for a trace, else that of the piece which it replaces where one was named for that."""
+    return before.run if asked.run is None and before is not None and before.job_key is None else asked.run
 
 
 def _key(asked: Asked) -> str:
@@ -179,45 +183,52 @@ def _add(
     known: Manifest,
     tasks: Sequence[PieceTask],
     done: dict[str, Made],
-    replaced: set[int],
-    memory_limit: int | None,
+    asked: Asked,
     check: Callable[[], None],
-) -> None:
-    """Put the pieces that were made where they belong, fill the windows they are in, and make the dataset hold both."""
-    kept = [piece for piece in known.pieces if piece.trace_id not in replaced]
+) -> tuple[str, ...]:
+    """Put the pieces that were made where they belong, fill the windows they are in, and make the dataset hold both.
+
+    Returns the runs that traces are in no more, one for each trace that was moved.
+    """
     made = [done[task.folder] for task in tasks]
+    new = {one.trace_id for one in made}
+    replaced = {piece.trace_id: piece for piece in known.pieces if piece.trace_id in new}
+    moved = {trace_id: piece for trace_id, piece in replaced.items() if asked.run not in (None, piece.run)}
+    stays = {trace_id: piece for trace_id, piece in replaced.items() if trace_id not in moved}
+    kept = [piece for piece in known.pieces if piece.trace_id not in replaced]
     shapes = list(known.shapes)
     added = []
     there = {(piece.run, piece.window, piece.rank) for piece in known.pieces}
     check()
-    for one, (window, rank) in zip(made, placed(kept, made), strict=True):
+    for one, where in zip(made, placed(kept, made, stays), strict=True):
         # what is replaced stays where it is, for those who read it and until the dataset says otherwise
-        again = known.generation + 1 if (one.run, window, rank) in there else 0
-        added.append(piece_of(one, window, rank, shapes, again))
+        again = known.generation + 1 if (where.run.name, where.window, where.rank) in there else 0
+        added.append(piece_of(one, where, shapes, again))
 
     def put(pair: tuple[PieceTask, Piece]) -> None:
         place.remove(pair[1].folder)
         place.move(pair[0].folder, pair[1].folder)
 
     place.at_once(put, zip(tasks, added, strict=True))
-    gone = {(piece.run, piece.window) for piece in known.pieces if piece.trace_id in replaced}
+    gone = {(piece.run, piece.window) for piece in replaced.values()}
     touched = {(piece.run, piece.window) for piece in added} | gone
     pieces = [*kept, *added]
-    windows = refill(place, replace_pieces(known, pieces, shapes), touched, memory_limit)
+    windows = refill(place, replace_pieces(known, pieces, shapes), touched, asked.memory_limit)
     check()
     commit(place, known, pieces, windows, shapes)
+    return tuple(piece.run for piece in moved.values())
 
 
-def piece_of(made: Made, window: int, rank: int, shapes: list[tuple[str, ...]], again: int = 0) -> Piece:
+def piece_of(made: Made, where: Placed, shapes: list[tuple[str, ...]], again: int = 0) -> Piece:
     """The piece as the manifest lists it; its set of tables is added to `shapes` where it is new there."""
     tables = tuple(sorted(made.tables))
     if tables not in shapes:
         shapes.append(tables)
     return Piece(
         trace_id=made.trace_id,
-        run=made.run,
-        window=window,
-        rank=rank,
+        run=where.run.name,
+        window=where.window,
+        rank=where.rank,
         sha256=made.sha256,
         digest=made.digest,
         shape=shapes.index(tables),
@@ -225,6 +236,7 @@ def piece_of(made: Made, window: int, rank: int, shapes: list[tuple[str, ...]], 
         begin=made.begin,
         end=made.end,
         again=again,
+        job_key=where.run.key,
     )
 
 
@@ -240,7 +252,9 @@ def refill(
     touched = set(touched)
     windows = [each for each in manifest.windows if (each.run, each.window) not in touched]
     jobs = {each.run: each.job for each in manifest.windows}
-    for run, window in sorted(touched):
+    # jobs are numbered as in a database, which sorts them by what their traces have in common
+    keys = {each.run: each.job_key or f"run {each.run}" for each in manifest.pieces}
+    for run, window in sorted(touched, key=lambda each: (keys.get(each[0], ""), each[1])):
         pieces = manifest.of_window(run, window)
         if not pieces:
             continue

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
+import duckdb
 import msgspec
 
 from traceq.analysis.job.job import fill_jobs
@@ -54,7 +55,8 @@ def _filled(
             of_damage(place),
             closing(connect(catalogue, read_only=False, memory_limit=memory_limit, writes=files)) as connection,
         ):
-            fill_jobs(connection)
+            with _of_one_run(connection, window.run):
+                fill_jobs(connection)
             tables = []
             for table in JOB_TABLES:
                 # a table of millions of rows is not written again for the numbers that it has
@@ -72,3 +74,19 @@ def _filled(
         place.put(files, window.folder)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return msgspec.structs.replace(window, tables=tuple(tables), made_of=digest_of(pieces), made_at=now)
+
+
+@contextmanager
+def _of_one_run(connection: duckdb.DuckDBPyConnection, run: str) -> Iterator[None]:
+    """Lets traces that were added to a run which --run had not named, and those before, be of one job."""
+    (is_mixed,) = connection.execute("select count(run) between 1 and count(*) - 1 from trace").fetchall()[0]
+    if not is_mixed:
+        yield
+        return
+    (database,) = connection.execute("select current_database()").fetchall()[0]
+    named = "'" + run.replace("'", "''") + "'"
+    connection.execute(
+        f'create temp view trace as select * replace (coalesce(run, {named}) as run) from "{database}".main.trace'
+    )
+    yield
+    connection.execute("drop view temp.trace")

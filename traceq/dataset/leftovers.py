@@ -6,18 +6,18 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from traceq.dataset import lock, told
 from traceq.dataset import manifest as manifests
 from traceq.dataset import piece as pieces
-from traceq.dataset import told
 from traceq.dataset.ingest import STAGING
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of
-from traceq.dataset.place import Place
+from traceq.dataset.place import PART, Place
 from traceq.errors import StoreError
 
 # Nothing else is touched: it is not traceq's.
 _OURS = re.compile(
     rf"(?:run=[^/]+/window=\d+/(?:rank=\d+(?:/\d+)?|job/\d+)|{re.escape(STAGING)}/[^/]+)/[^/]+"
-    rf"|{re.escape(manifests.NAME)}\.\d+\.part"
+    rf"|(?:{re.escape(manifests.NAME)}|{re.escape(lock.NAME)}|{lock.CLOCKS}){PART}|{lock.CLOCKS}"
 )
 
 

@@ -9,17 +9,20 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 
 import msgspec
 
 from traceq.common import ending
 from traceq.common.process import is_running
-from traceq.dataset.place import Place, read_json
+from traceq.dataset.place import Place
 from traceq.errors import StoreError
 
 NAME = "writer.json"
+
+# Files that who wants to write asks for the time, and leaves if it is killed.
+CLOCKS = r"writer-[0-9a-f]{16}\.json"
 
 # Seconds: how often a writer says that it is there, and after how long of silence one of another machine is taken for dead.
 _BEAT, _SILENCE = 60.0, 900.0
@@ -27,13 +30,19 @@ _BEAT, _SILENCE = 60.0, 900.0
 # Seconds between looks of who waits for its turn.
 _LOOK = 1.0
 
+# So many times one may come and go between two looks before it is told as what cannot be.
+_MOST_GONE = 60
+
 
 class _Writer(msgspec.Struct):
     token: str
     host: str
     pid: int
     since: str
-    beat: float
+
+
+# Of a file that is empty or damaged.
+_NOBODY = _Writer("", "", 0, "")
 
 
 @contextmanager
@@ -41,10 +50,10 @@ def writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
     """Be the one who writes the dataset; gives what raises StoreError when somebody else has taken over.
 
     Raises StoreError when another one writes, and still does after `wait` seconds. One that is dead is taken over from: of
-    this machine at once, of another one that has been silent for a quarter of an hour.
+    this machine at once, of another one that has been silent for a quarter of an hour. So is a lock that is empty or damaged.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    mine = _Writer(secrets.token_hex(8), socket.gethostname(), os.getpid(), now, time.time())
+    mine = _Writer(secrets.token_hex(8), socket.gethostname(), os.getpid(), now)
     _take(place, mine, time.monotonic() + wait)
     over = threading.Event()
     beats = threading.Thread(target=_beat, args=(place, mine, over), daemon=True)
@@ -67,20 +76,29 @@ def token(place: Place) -> str | None:
 
 
 def _take(place: Place, mine: _Writer, until: float) -> None:
+    gone = 0
     while not _is_taken(place, mine):
         found = _found(place)
-        if found is None:
-            continue
-        if _is_dead(found):
+        if found is None and gone < _MOST_GONE:
+            gone += 1
+            time.sleep(_LOOK / 20)
+        elif found is not None and _is_dead(place, found, mine):
             place.remove(NAME)
         elif time.monotonic() < until:
             time.sleep(random.uniform(0.5, 1.5) * _LOOK)  # noqa: S311 - so that those who wait do not look all at once
         else:
-            who = f"process {found.pid} on {found.host}, since {found.since}"
-            raise StoreError(
-                f"{place.name}: is being written by {who}; let this one wait for it with --wait 10min, or remove {NAME} in it if"
-                " that process is gone"
-            )
+            raise StoreError(f"{place.name}: {_who(found)}; or remove {NAME} in it if nobody writes")
+
+
+def _who(found: _Writer | None) -> str:
+    if found is None:
+        return f"{NAME} in it can be neither made nor read; try again"
+    if found == _NOBODY:
+        return (
+            f"{NAME} in it is empty or damaged, and is passed over when it is a quarter of an hour old: try again then"
+        )
+    writer = f"process {found.pid} on {found.host}, since {found.since}"
+    return f"is being written by {writer}; let this one wait for it with --wait 10min"
 
 
 def _is_taken(place: Place, mine: _Writer) -> bool:
@@ -93,19 +111,27 @@ def _is_taken(place: Place, mine: _Writer) -> bool:
 
 
 def _found(place: Place) -> _Writer | None:
-    if place.read(NAME) == b"":
-        time.sleep(_LOOK)  # it was made just now, and is not written yet
-    content = read_json(place, NAME)
+    found = _read(place)
+    if found == _NOBODY:
+        time.sleep(_LOOK)  # it may have been made just now, and is not written yet
+        found = _read(place)
+    return found
+
+
+def _read(place: Place) -> _Writer | None:
+    content = place.read(NAME)
     try:
-        return None if content is None else msgspec.convert(content, _Writer)
-    except msgspec.ValidationError as error:
-        raise StoreError(f"{place.name}: {NAME} is damaged: {error}; remove it if nobody writes") from error
+        return None if content is None else msgspec.json.decode(content, type=_Writer)
+    except msgspec.MsgspecError:
+        return _NOBODY
 
 
-def _is_dead(writer: _Writer) -> bool:
+def _is_dead(place: Place, writer: _Writer, mine: _Writer) -> bool:
+    """Whether the writer is gone: no clock of another machine is compared with that of this one."""
     if writer.host == socket.gethostname():
         return not is_running(writer.pid)
-    return time.time() - writer.beat > _SILENCE
+    silent = place.seconds_since(NAME, f"writer-{mine.token}.json")
+    return silent is not None and silent > _SILENCE
 
 
 def _check(place: Place, mine: _Writer) -> None:
@@ -115,10 +141,11 @@ def _check(place: Place, mine: _Writer) -> None:
 
 
 def _beat(place: Place, mine: _Writer, over: threading.Event) -> None:
+    """Write the file again and again, for the time that it then has."""
     while not over.wait(_BEAT):
-        try:
-            _check(place, mine)
-            mine.beat = time.time()
+        # what does not answer now may answer next time
+        with suppress(StoreError, OSError):
+            found = _found(place)
+            if found is None or found.token != mine.token:
+                return  # what commits looks again, and says it
             place.write(msgspec.json.encode(mine), NAME)
-        except (StoreError, OSError):
-            return  # what commits looks again, and says it

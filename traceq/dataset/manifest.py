@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from traceq.common.version import __version__
-from traceq.database.connect import SCHEMA_VERSION
+from traceq.database.connect import SCHEMA_VERSION, is_database
 from traceq.dataset.place import Place, folder_of, is_address
 from traceq.errors import SchemaMismatch, StoreError
 
@@ -21,6 +21,7 @@ class Piece(msgspec.Struct, frozen=True):
     """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970.
 
     `again` is the generation in which it took the place of another one, whose files stay for those who read them; else 0.
+    `job_key` is what the traces of its run have in common, None where --run named it.
     """
 
     trace_id: int
@@ -34,6 +35,7 @@ class Piece(msgspec.Struct, frozen=True):
     begin: int | None = None
     end: int | None = None
     again: int = 0
+    job_key: str | None = None
 
     @property
     def folder(self) -> str:
@@ -83,6 +85,17 @@ def is_dataset(source: str | Path) -> bool:
     if is_address(source):
         return bool(Place(str(source)))
     return (Path(source) / NAME).is_file()
+
+
+def existing(name: str | Path) -> tuple[Place, Manifest]:
+    """The dataset of this name and what it holds. Raises StoreError where none was made, before anything is written there."""
+    place = Place(str(name))
+    if is_dataset(name) and (manifest := read_manifest(place)).generation:
+        return place, manifest
+    if not is_address(name) and is_database(Path(name)):
+        raise StoreError(f"{name}: a trace database, no dataset; make one of it: traceq convert {Path(name)} job/")
+    new = name if is_address(name) else f"{Path(name)}/"
+    raise StoreError(f"{name}: no dataset there; make one with: traceq ingest SOURCE -o {new}")
 
 
 def read_manifest(place: Place) -> Manifest:

@@ -54,13 +54,14 @@ class PieceTask:
 class Made(msgspec.Struct, frozen=True):
     """What is known of a piece: all that comes back from a worker, and what piece.json holds.
 
-    `rank` is what the trace says, `file_rank` what its file is called. `begin` and `end` are ns since 1970, None without such
-    a clock. `tables` has the rows of each table. `digest` is that of the content, the same wherever it was made. `cost` is in
+    `run` is what --run said. `rank` is what the trace says, `file_rank` what its file is called. `job_key` is what it has in
+    common with the others of its job where no run is named. `begin` and `end` are ns since 1970, None without such a clock.
+    `tables` has the rows of each table. `digest` is that of the content, the same wherever it was made. `cost` is in
     seconds and bytes.
     """
 
     trace_id: int
-    run: str
+    run: str | None
     rank: int | None
     file_rank: int | None
     source: str
@@ -72,6 +73,7 @@ class Made(msgspec.Struct, frozen=True):
     tables: dict[str, int]
     size: int
     cost: dict[str, float]
+    job_key: str = ""
     traceq_piece: int = VERSION
     traceq: str = __version__
     schema: int = SCHEMA_VERSION
@@ -93,7 +95,7 @@ def make_piece(task: PieceTask) -> Made:
             raise StoreError(f"{built.source.path}: {one_line(error)}") from error
         made = Made(
             trace_id=built.trace_id,
-            run=str(built.run),
+            run=built.run,
             source=str(built.source.shown),
             sha256=built.sha256,
             asked=task.asked,

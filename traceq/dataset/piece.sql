@@ -1,4 +1,5 @@
--- What a trace says of itself: its rank, that in the name of its file, and when it was recorded, ns since 1970.
+-- What a trace says of itself: its rank, that in the name of its file, when it was recorded, ns since 1970, and what it has in
+-- common with the others of its job where no run is named (analysis/job/job_rank.sql).
 select
     rank,
     coalesce(
@@ -7,5 +8,6 @@ select
         nullif(regexp_extract(parse_filename(path), '(?:^|[_.-])r(\d+)(?:[_.-]|$)', 1), '')
     )::integer as file_rank,
     utc_origin_ns + ts as "begin",
-    utc_origin_ns + ts + dur as "end"
+    utc_origin_ns + ts + dur as "end",
+    coalesce('world ' || world_size, 'folder ' || regexp_replace(path, '[^/\\]*$', '')) as job_key
 from trace

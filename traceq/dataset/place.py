@@ -44,6 +44,9 @@ _AT_ONCE = 16
 # Written last and removed first: with it a piece is whole.
 _SEAL = "piece.json"
 
+# At the end of the names that `part_of` makes.
+PART = r"\.\d+\.[0-9a-f]{8}\.part"
+
 
 def is_address(source: str | Path) -> bool:
     """Whether it names a place of fsspec rather than a path."""
@@ -127,13 +130,16 @@ class Place:
         return self.path(*parts) if self.is_local else address_of(*parts)
 
     def read(self, *parts: str) -> bytes | None:
-        """The content of a file, None where there is none."""
+        """The content of a file, None where there is none. Raises StoreError where a folder is in its place."""
         with self._said():
             try:
                 # with a beginning object stores need not be asked for the size first
                 return bytes(self.fs.cat_file(self.path(*parts), start=0))
-            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            except FileNotFoundError:
                 return None
+            except (NotADirectoryError, IsADirectoryError) as error:
+                what = "/".join((self.name.rstrip("/"), *parts))
+                raise StoreError(f"{what}: cannot be read: {error.strerror or type(error).__name__}") from error
 
     def write(self, content: bytes, *parts: str, is_new: bool = False) -> None:
         """Write a file so that readers see the old one or the new one; with `is_new` raise FileExistsError if there is one."""
@@ -234,6 +240,22 @@ class Place:
             found = self.fs.find(self.path(*parts), detail=True)
             return {path.removeprefix(root): int(info["size"]) for path, info in sorted(found.items())}
 
+    def seconds_since(self, written: str, clock: str) -> float | None:
+        """How long ago a file was written, by the clock of the file system: a new file `clock` is written to ask it.
+
+        None where there is no such file any more, or the file system keeps no times.
+        """
+        self.write(b"{}", clock)
+        with self._said():
+            try:
+                self.fs.invalidate_cache()
+                now, then = (self.fs.modified(self.path(each)) for each in (clock, written))
+            except (FileNotFoundError, NotImplementedError):
+                return None
+            finally:
+                self.remove(clock)
+        return float((now - then).total_seconds())
+
     def at_once(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
         """What `work` returns for each item: where each waits for a server, many at once."""
         if self.is_local:
@@ -256,7 +278,10 @@ class Place:
 
     def _make_folder(self, path: str) -> None:
         if self.protocol not in _WITHOUT_FOLDERS:
-            self.fs.makedirs(path, exist_ok=True)
+            try:
+                self.fs.makedirs(path, exist_ok=True)
+            except (FileExistsError, NotADirectoryError) as error:
+                raise StoreError(f"{self.name}: cannot be written: {path} or what it is in is a file") from error
 
     @contextmanager
     def _said(self) -> Iterator[None]:
@@ -271,27 +296,32 @@ class Place:
             raise StoreError(f"{self.name}: {masked(' '.join(reason.split()))}") from error
 
 
+def part_of(path: Path) -> Path:
+    """What a file is called until it is whole; PART tells such names."""
+    return path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+
+
 def _write_local(path: Path, content: bytes, *, is_new: bool) -> None:
     """Write the file as a whole, and with `is_new` only if there is none."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    part = part_of(path)
     part.write_bytes(content)
     try:
         if is_new:
-            _link(part, path)
+            _link(part, path, content)
         else:
             part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _link(part: Path, path: Path) -> None:
+def _link(part: Path, path: Path, content: bytes) -> None:
     try:
         path.hardlink_to(part)
     except FileExistsError:
         raise
     except OSError:  # a file system without links
         with path.open("xb") as file:
-            file.write(part.read_bytes())
+            file.write(content)
 
 
 def read_json(place: Place, *parts: str) -> Any:

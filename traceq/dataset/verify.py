@@ -87,7 +87,7 @@ def _of_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[str
 def _differs(manifest: Manifest, piece: Piece, made: Made) -> list[str]:
     said = {
         "trace_id": (made.trace_id, piece.trace_id),
-        "run": (made.run, piece.run),
+        "run": (made.run or piece.run, piece.run),
         "sha256": (made.sha256, piece.sha256),
         "digest": (made.digest, piece.digest),
         "tables": (sorted(made.tables), sorted(manifest.tables(piece))),
@@ -178,6 +178,6 @@ def _ingest_again(place: Place, piece: Piece, made: Made | None = None) -> str:
     name = quote(place.name)
     source = "TRACE" if made is None else quote(made.source)
     return (
-        f"traceq ingest --force {source} --run {quote(piece.run)} -o {name}, or without the trace"
+        f"traceq ingest --force {source} -o {name}, or without the trace"
         f" traceq dataset drop {name} --run {quote(piece.run)} --window {piece.window} --rank {piece.rank}"
     )

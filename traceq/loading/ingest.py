@@ -68,7 +68,8 @@ class IngestResult:
     """What an ingest did: the database or dataset, the traces added, the files whose content was there already.
 
     `not_judged` says why the rules could not run. A dataset takes what can be read: `failures` are the others, and `resumed` of
-    the traces added were read by an earlier ingest that did not come to its end.
+    the traces added were read by an earlier ingest that did not come to its end. `moved` has the run that each trace was in
+    which is in another one now.
     """
 
     database: Path | str
@@ -77,6 +78,7 @@ class IngestResult:
     not_judged: str | None = None
     failures: tuple[Failure, ...] = ()
     resumed: int = 0
+    moved: tuple[str, ...] = ()
 
 
 def ingest(
