@@ -248,6 +248,14 @@ def test_it_reads_its_database_and_nothing_else(write, connection, tmp_path):
     assert "disabled by configuration" in result.output
 
 
+def test_its_texts_reach_no_connection(write, connection, tmp_path):
+    evil = "subject.connection.execute('select 80::utinyint as a').fetchnumpy()['a'].tofile"
+    text = claiming().replace("-- fix: x", f"-- fix: A{{{{ {evil}('{tmp_path}/written') }}}}")
+    (failed,) = only(write(text), connection).failed
+    assert "'dict object' has no attribute 'connection'" in failed.error
+    assert not (tmp_path / "written").exists()
+
+
 def test_it_writes_nothing(write, tmp_path):
     path = write(f"-- fix: nothing\ncopy (select 1) to '{tmp_path}/evil.csv'")
     with pytest.raises(traceq.UnusableRule, match="is no query: a rule reads the database, and writes nothing"):

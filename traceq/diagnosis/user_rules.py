@@ -31,8 +31,9 @@ from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import declared_manual, manual
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.query import Query, read
-from traceq.diagnosis.rules.declared import declared, is_template, template_error
+from traceq.diagnosis.rules.declared import declared
 from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.templates import is_template, template_error
 from traceq.errors import QueryError, UnusableRule
 
 if TYPE_CHECKING:
