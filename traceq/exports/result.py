@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
-from traceq.database.user_sql import interruptible, query_error
+from traceq.database.user_sql import MORE_TIME, interruptible, query_error
 
 if TYPE_CHECKING:
     import duckdb
+
+T = TypeVar("T")
 
 _ROWS_PER_BATCH = 20_000
 
@@ -51,9 +54,15 @@ class Result:
 
 
 def result_of(
-    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, width: int | None = None
+    connection: duckdb.DuckDBPyConnection,
+    relation: duckdb.DuckDBPyRelation,
+    width: int | None = None,
+    seconds: float | None = None,
 ) -> Result:
-    """Start reading `relation`; the batches must be read before the connection does anything else."""
+    """Start reading `relation`; the batches must be read before the connection does anything else.
+
+    Raises QueryError where DuckDB takes longer than `seconds` for all of it; how long its reader takes does not count.
+    """
     as_text = [str(kind) in _AS_TEXT for kind in relation.types]
     if any(as_text):
         relation = relation.project(
@@ -62,9 +71,10 @@ def result_of(
                 for i, (name, text) in enumerate(zip(relation.columns, as_text, strict=True), 1)
             )
         )
-    reader = interruptible(connection, lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
+    left = _Left(connection, seconds)
+    reader = left.spent_on(lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
     schema = _with_unique_names(reader.schema)
-    return Result(schema, _batches(connection, reader, schema), width)
+    return Result(schema, _batches(left, reader, schema), width)
 
 
 def write_json(result: Result, file: BinaryIO) -> None:
@@ -127,10 +137,25 @@ WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {
 }
 
 
-def _batches(
-    connection: duckdb.DuckDBPyConnection, reader: pa.RecordBatchReader, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    while (batch := interruptible(connection, partial(_next, reader))) is not None:
+@dataclass
+class _Left:
+    """The time that is left for a query, None for no limit."""
+
+    connection: duckdb.DuckDBPyConnection
+    seconds: float | None
+
+    def spent_on(self, work: Callable[[], T]) -> T:
+        """What `work` returns, and less time left."""
+        began = time.monotonic()
+        try:
+            return interruptible(self.connection, work, self.seconds, MORE_TIME)
+        finally:
+            if self.seconds is not None:
+                self.seconds -= time.monotonic() - began
+
+
+def _batches(left: _Left, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    while (batch := left.spent_on(partial(_next, reader))) is not None:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
