@@ -9,10 +9,11 @@ from contextlib import closing
 
 import duckdb
 import pytest
+from builder import TraceBuilder
 
 from traceq.app.open import locked
-from traceq.database import made_by_others
-from traceq.database.connect import FAILURES, connect, create_schema, one_line
+from traceq.database import made_by_others, times
+from traceq.database.connect import FAILURES, SCHEMA, connect, create_schema, one_line
 from traceq.database.empty import create_database
 from traceq.database.sql import package, statement
 from traceq.errors import StoreError
@@ -225,3 +226,48 @@ def test_another_printing_of_views_is_no_other_view(made, monkeypatch):
     monkeypatch.setattr(made_by_others, "AS_MADE", "database/other.json")
     monkeypatch.setattr(made_by_others, "statement", lambda _: '{"view kernel": []}')
     connect(path).close()
+
+
+MOST, LEAST = 2**63 - 1, -(2**63)
+
+
+@pytest.mark.parametrize(
+    ("insert", "what"),
+    [
+        (f"update step set dur = {LEAST}", f"step.dur holds '{LEAST}'"),
+        ("update step set dur = -1", "step.dur holds '-1'"),
+        (f"update gpu_slice set dur = {MOST}", f"gpu_slice.dur holds '{MOST}'"),
+        (f"update gpu_slice set ts = {LEAST}", f"gpu_slice.ts holds '{LEAST}'"),
+        (f"update trace set utc_origin_ns = {MOST}", f"trace.utc_origin_ns holds '{MOST}'"),
+        (f"update trace set ts = {LEAST}", f"trace.ts holds '{LEAST}'"),
+        ("""update trace set args = '{"a":'""", """trace.args holds '{"a":'"""),
+    ],
+)
+def test_times_that_no_trace_has_are_named(small, tmp_path, insert, what):
+    path = shutil.copyfile(small, tmp_path / "t.duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(insert)
+    with pytest.raises(
+        StoreError, match=f"not as traceq makes it, {re.escape(what)}, which no trace has; ask who made it"
+    ):
+        connect(path)
+
+
+def test_each_table_with_times_is_looked_at():
+    with closing(duckdb.connect()) as connection:
+        create_schema(connection)
+        found = connection.execute(
+            "select table_name, column_name from duckdb_columns() join duckdb_tables() using (table_name)"
+            " where data_type = 'BIGINT' and column_name in ('ts', 'dur', 'gpu_ts', 'gpu_dur', 'utc_origin_ns')"
+        ).fetchall()
+    assert sorted(times._columns(SCHEMA)) == sorted(found)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100)
+    trace.kernel("gemm", 5, 95, launched=(4, 1))
+    trace.build(folder)._connection.close()
+    return folder / "trace.duckdb"

@@ -16,6 +16,7 @@ from traceq.common.owner import owner
 from traceq.common.process import usable_cpus, usable_memory
 from traceq.database import made_by_others, sql
 from traceq.database.planning import MOST_ROWS, plan_plainly, slices
+from traceq.database.times import check_times
 from traceq.errors import SchemaMismatch, StoreError
 
 SCHEMA_VERSION = 5
@@ -169,14 +170,18 @@ def connect(
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
         # first, for a macro could take the place of what the next lines call
-        if _key(path) not in _trusted and not made_by_others.is_sound(path, seen):
+        is_new = _key(path) not in _trusted and not made_by_others.is_sound(path, seen)
+        if is_new:
             _check_objects(connection, path)
-            made_by_others.remember(path, seen)
         _limit(connection, path, memory_for(memory_limit))
         _close_off(connection, path, writes)
         check_schema(connection, path, older=older)
         if not older:
             _check_complete(connection, path)
+        if is_new:
+            if not older:
+                _check_values(connection, path)
+            made_by_others.remember(path, seen)
         # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
         if not _places(path):
             _plan(connection, path)
@@ -292,6 +297,14 @@ def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     )
     if missing := set(_table_names()) - there:
         raise StoreError(f"{path}: lacks tables ({', '.join(sorted(missing)[:3])}); ingest the traces again")
+
+
+def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise for values that no trace has."""
+    try:
+        check_times(connection, path, SCHEMA)
+    except (duckdb.BinderException, duckdb.ConversionException, *FAILURES) as error:
+        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def _names(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> set[str]:
