@@ -263,6 +263,15 @@ def test_each_table_with_times_is_looked_at():
     assert sorted(times._columns(SCHEMA)) == sorted(found)
 
 
+def test_a_look_for_an_upgrade_is_not_the_whole_look(small, tmp_path):
+    path = shutil.copyfile(small, tmp_path / "t.duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update step set dur = -1")
+    connect(path, older=True).close()
+    with pytest.raises(StoreError, match="step.dur holds"):
+        connect(path)
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("small")

@@ -178,9 +178,8 @@ def connect(
         check_schema(connection, path, older=older)
         if not older:
             _check_complete(connection, path)
-        if is_new:
-            if not older:
-                _check_values(connection, path)
+        if is_new and not older:
+            _check_values(connection, path)
             made_by_others.remember(path, seen)
         # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
         if not _places(path):
