@@ -268,7 +268,7 @@ def test_a_look_for_an_upgrade_is_not_the_whole_look(small, tmp_path):
     with duckdb.connect(str(path)) as connection:
         connection.execute("update step set dur = -1")
     connect(path, older=True).close()
-    with pytest.raises(StoreError, match="step.dur holds"):
+    with pytest.raises(StoreError, match=r"step\.dur holds"):
         connect(path)
 
 

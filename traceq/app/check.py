@@ -13,7 +13,7 @@ from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
 from traceq.app.view import View
 from traceq.common.process import TIMEOUT
-from traceq.database.user_sql import MORE_TIME, interruptible
+from traceq.database.user_sql import interruptible, too_long
 from traceq.errors import QueryError, UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
 from traceq.reports.comparison.job import moved_plainly
@@ -180,7 +180,7 @@ def _answer(
     connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str], timeout: float
 ) -> Fraction | str:
     try:
-        return interruptible(connection, asked, timeout, MORE_TIME)
+        return interruptible(connection, asked, timeout, too_long("the query", timeout))
     except QueryError as error:
         return str(error)
 

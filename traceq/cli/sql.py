@@ -73,7 +73,7 @@ def sql(
     from traceq.app.open import locked
     from traceq.cli._table import write_markdown_result, write_result
     from traceq.common.files import atomic_write
-    from traceq.database.user_sql import MORE_TIME, interruptible, one_line_errors, run
+    from traceq.database.user_sql import interruptible, one_line_errors, run, too_long
     from traceq.exports.result import WRITERS, result_of
 
     if vertical and format_ != "text":
@@ -82,7 +82,7 @@ def sql(
     writers = {"text": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
     write_rows = writers[format_]
     with locked(database, **options, **reading(output)) as connection:
-        relation = interruptible(connection, lambda: run(connection, text), timeout, MORE_TIME)
+        relation = interruptible(connection, lambda: run(connection, text), timeout, too_long("the query", timeout))
         with one_line_errors():
             if output is not None:
                 with atomic_write(output) as file:

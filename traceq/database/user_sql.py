@@ -26,8 +26,6 @@ ERRORS_FOR_PEOPLE = "set errors_as_json = false"
 
 _SIGNALS_SEEN_EVERY = 0.1  # seconds
 
-MORE_TIME = "ask for less at a time, or give it more with --timeout"
-
 _EMPTY = "the query is empty; write one, e.g.: select * from trace"
 
 # Statements that show something, also explained or (pivot) made of several; whatever else these two may hold is refused.
@@ -149,6 +147,11 @@ def query_error(error: Exception, text: str | None = None) -> QueryError:
     return QueryError(f"{where}{message}{way_out}")
 
 
+def too_long(what: str, seconds: float) -> str:
+    """What to say of what was stopped after `seconds`, which the user may change."""
+    return f"{what} was stopped after {seconds:g} s: ask for less at a time, or give it more with --timeout"
+
+
 @contextmanager
 def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float, what: str) -> Iterator[None]:
     """Stop the queries of a block that has taken `seconds`. Raises QueryError then, which says that `what` was stopped."""
@@ -168,7 +171,7 @@ def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float, what: str)
         yield
     except duckdb.InterruptException as error:
         if late.is_set():
-            raise QueryError(f"{what} was stopped after {seconds:g} s: {MORE_TIME}") from error
+            raise QueryError(too_long(what, seconds)) from error
         raise
     finally:
         done.set()
@@ -179,11 +182,11 @@ def interruptible(
     connection: duckdb.DuckDBPyConnection,
     work: Callable[[], T],
     seconds: float | None = None,
-    too_long: str = "query less at a time",
+    message: str | None = None,
 ) -> T:
     """Do `work` in a thread, so that Ctrl-C, TERM and HUP reach Python and stop the query that runs in it.
 
-    Raises QueryError where it takes longer than `seconds`, which says what to do when it is `too_long`.
+    Raises QueryError where it takes longer than `seconds`, with the `message`.
     """
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
@@ -194,7 +197,7 @@ def interruptible(
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
                 if seconds is not None and time.monotonic() - began > seconds:
                     _stop(connection, future)
-                    raise QueryError(f"the query was stopped after {seconds:.4g} s: {too_long}")
+                    raise QueryError(message or f"the query was stopped after {seconds:g} s: query less at a time")
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C; TERM and HUP, see cli/__init__.py
             _stop(connection, future)
             raise

@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
-from traceq.database.user_sql import MORE_TIME, interruptible, query_error
+from traceq.database.user_sql import interruptible, query_error, too_long
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,7 +71,7 @@ def result_of(
                 for i, (name, text) in enumerate(zip(relation.columns, as_text, strict=True), 1)
             )
         )
-    left = _Left(connection, seconds)
+    left = _Left(connection, seconds, too_long("the query", seconds or 0.0))
     reader = left.spent_on(lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
     schema = _with_unique_names(reader.schema)
     return Result(schema, _batches(left, reader, schema), width)
@@ -143,12 +143,13 @@ class _Left:
 
     connection: duckdb.DuckDBPyConnection
     seconds: float | None
+    message: str
 
     def spent_on(self, work: Callable[[], T]) -> T:
         """What `work` returns, and less time left."""
         began = time.monotonic()
         try:
-            return interruptible(self.connection, work, self.seconds, MORE_TIME)
+            return interruptible(self.connection, work, self.seconds, self.message)
         finally:
             if self.seconds is not None:
                 self.seconds -= time.monotonic() - began
