@@ -248,7 +248,9 @@ def _answers(subject: Subject) -> dict[str, Callable[..., Any]]:
     """What asks the trace. Functions, for of a method its object can be had."""
 
     def match(text: str, pattern: str) -> str:
-        found = ask(subject.connection, "select regexp_extract($text, $pattern)", text=text, pattern=pattern)
+        found = ask(
+            subject.connection, "select coalesce(regexp_extract($text, $pattern), '')", text=text, pattern=pattern
+        )
         return str(*found[0].values())
 
     return {
