@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -201,6 +202,13 @@ def test_what_was_looked_at_is_remembered_in_the_cache(made, monkeypatch, tmp_pa
     connect(path).close()
     made_by_others._sound.clear()
     assert made_by_others.is_sound(path, made_by_others.identity(path)) == wanted
+
+
+def test_who_has_no_home_can_open_a_database(made, monkeypatch):
+    monkeypatch.delenv("TRACEQ_NO_CACHE", raising=False)
+    monkeypatch.delenv("TRACEQ_CACHE", raising=False)
+    monkeypatch.setattr(made_by_others, "folder", lambda: Path("~nobody-of-this-name").expanduser())
+    connect(made()).close()
 
 
 def test_macros_that_are_not_in_the_file_yet_are_seen(made):

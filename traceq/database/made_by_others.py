@@ -19,7 +19,7 @@ import duckdb
 from traceq.common.cache_folder import folder, is_wanted, prepare
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import statement
-from traceq.errors import StoreError
+from traceq.errors import StoreError, WrongUse
 
 Create = Callable[[duckdb.DuckDBPyConnection], None]
 # Hashes of the texts of objects by name, without regard to case.
@@ -61,11 +61,12 @@ def identity(path: Path) -> str | None:
 
 def is_sound(path: Path, seen: str | None) -> bool:
     """Whether the file was looked at before, and still has the identity `seen`; what lies in the cache traceq made itself."""
-    if is_wanted() and path.parent == folder():
+    place = _cache()
+    if place is not None and path.parent == place:
         return True
     if seen is None or seen != identity(path):
         return False
-    return seen in _sound or (is_wanted() and (folder() / _LOOKED_AT / seen).exists())
+    return seen in _sound or (place is not None and (place / _LOOKED_AT / seen).exists())
 
 
 def remember(path: Path, seen: str | None) -> None:
@@ -73,9 +74,18 @@ def remember(path: Path, seen: str | None) -> None:
     if seen is None or seen != identity(path):
         return
     _sound.add(seen)
-    if is_wanted():
+    place = _cache()
+    if place is not None:
         with suppress(OSError):  # a cache that cannot be used is done without
-            _mark(folder() / _LOOKED_AT, seen)
+            _mark(place / _LOOKED_AT, seen)
+
+
+def _cache() -> Path | None:
+    """The cache of traceq, None where there is to be none or nobody has a home."""
+    try:
+        return folder() if is_wanted() else None
+    except (RuntimeError, WrongUse):
+        return None
 
 
 def _mark(place: Path, seen: str) -> None:
