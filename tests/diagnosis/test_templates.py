@@ -89,19 +89,27 @@ ENDLESS = [
     "{{ 'x' * 10 ** 12 }}",
     "{{ [0] * 10 ** 12 }}",
     "{{ '%999999999999d' % 1 }}",
+    "{{ '%999999999999d' | format(1) }}",
+    "{{ '{:>999999999999}'.format(1) }}",
+    "{{ '{:>{}}'['format'](1, 10 ** 12) }}",
+    "{% set a = text ~ text %}{% set a = a ~ a %}{% set a = a ~ a %}{{ a }}",
+    "{% set a = text + text %}{% set a = a + a %}{% set a = a + a %}{{ a }}",
+    "{{ text | replace('x', text) }}",
+    "{{ range(9999) | join(text) }}",
 ]
 
 
 @pytest.mark.parametrize("text", ENDLESS)
 def test_no_text_goes_on_for_ever(text):
     with pytest.raises(ValueError, match=r"more than|too large"):
-        rendered(text, {})
+        rendered(text, {"text": "x" * 20_000})
 
 
 def test_what_texts_may_do():
     text = (
         "{% for each in rows if each.n %}{{ loop.index }}/{{ loop.length }} {{ each.name.removeprefix('a') }}"
         "{{ ', ' if not loop.last }}{% endfor %} {{ subject.present.gpus }} {{ subject.ledger.get('idle', 0) }}"
+        " {{ '%d of 1000 * 2' % 3 }} {{ 'a_b_c' | replace('_', ' ', 1) }} {{ [1, 2] | join(', ') ~ '.' }}"
         " {{ '%.1f' % (2 * 1.5) }} {{ '{:,}'.format(2 ** 20) }} {{ program.is_amd }} {{ 'x' in program.workloads }}"
     )
     known = {
@@ -109,7 +117,7 @@ def test_what_texts_may_do():
         "subject": {"present": {"gpus": 8}, "ledger": {}},
         "program": Program(workloads=frozenset("x")),
     }
-    assert rendered(text, known) == "1/2 b, 2/2 d 8 0 3.0 1,048,576 False True"
+    assert rendered(text, known) == "1/2 b, 2/2 d 8 0 3 of 1000 * 2 a b_c 1, 2. 3.0 1,048,576 False True"
 
 
 def test_a_pattern_that_python_would_search_for_ever():

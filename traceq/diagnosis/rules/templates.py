@@ -38,9 +38,10 @@ _OF_LOOPS = (
 # Turns of loops and calls of a text: ours take some dozens.
 _MOST_STEPS = 100_000
 _LONGEST_RANGE = 10_000
-# Whole numbers and texts made by *, ** and %: more is no sentence.
+# Whole numbers, texts and lists that are put together: more is no sentence.
 _MOST_BITS = 1024
-_WIDE = re.compile(r"\*|\d{4}")
+_LONGEST = 100_000
+_WIDE = re.compile(r"%[^a-zA-Z%]*(\*|\d{4})|:[^}]*(\{|\d{4})")
 
 _steps: ContextVar[Iterator[int]] = ContextVar("steps")
 
@@ -81,11 +82,12 @@ def environment() -> Environment:
     from jinja2 import StrictUndefined, nodes, pass_context
     from jinja2.runtime import LoopContext
     from jinja2.sandbox import SandboxedEnvironment
+    from jinja2.visitor import NodeTransformer
 
     allowed = {str: _OF_TEXT, dict: _OF_DICTIONARIES, LoopContext: _OF_LOOPS}
 
     class Closed(SandboxedEnvironment):
-        intercepted_binops = frozenset(("*", "**", "%"))
+        intercepted_binops = frozenset(("+", "*", "**", "%"))
 
         def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
             """Only what is listed: a connection is two attributes away from much that has public ones."""
@@ -104,17 +106,39 @@ def environment() -> Environment:
             _check_size(operator, left, right)
             return super().call_binop(context, operator, left, right)
 
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            """The attribute, of texts only with a format that is not wide."""
+            return super().getattr(_narrow(obj) if isinstance(obj, str) and attribute == "format" else obj, attribute)
+
+        def getitem(self, obj: Any, argument: Any) -> Any:
+            """The same by brackets."""
+            return super().getitem(_narrow(obj) if isinstance(obj, str) and argument == "format" else obj, argument)
+
         def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-            """Let loops count their turns."""
-            tree = super()._parse(source, name, filename)
+            """Let loops count their turns, and measure what ~ puts together."""
+            tree: nodes.Template = Measured().visit(super()._parse(source, name, filename))
             for loop in tree.find_all(nodes.For):
                 loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
             return tree
 
+    class Measured(NodeTransformer):
+        def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - the name of the node
+            """A join in the place of ~."""
+            parts = nodes.List([self.visit(each) for each in node.nodes], lineno=node.lineno)
+            return nodes.Filter(parts, "join", [], [], None, None, lineno=node.lineno)
+
     made = Closed(undefined=StrictUndefined, autoescape=False, optimized=False)
     made.globals = {"range": _range, "dict": dict}
-    made.filters |= {"counted": _counted, "cut": cut, "matched": pass_context(_matched)}
-    for name in ("center", "indent", "batch", "slice", "tojson"):  # as wide as they are asked to
+    own = {"counted": _counted, "cut": cut, "matched": pass_context(_matched), "join": _joined, "replace": _replaced}
+    made.filters |= own | {"format": lambda text, *values: _narrow(text) % values}
+    for name in (
+        "attr",
+        "center",
+        "indent",
+        "batch",
+        "slice",
+        "tojson",
+    ):  # as wide as they are asked to, but for the first
         del made.filters[name]
     return made
 
@@ -142,16 +166,42 @@ def _range(*bounds: int) -> range:
     return found
 
 
+def _joined(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
+    parts = [str(each if attribute is None else each[attribute]) for each in values]
+    _check_length("join", sum(map(len, parts)) + len(between) * len(parts))
+    return between.join(parts)
+
+
+def _replaced(text: str, old: str, new: str, count: int = -1) -> str:
+    _check_length("replace", len(text) * (len(new) + 1))
+    return str(text).replace(old, new, count)
+
+
+def _narrow(text: str) -> str:
+    """The text, in which values are put. Raises ValueError where they are made wide."""
+    if _WIDE.search(text):
+        raise ValueError(f"{text[:40]!r} makes a text too large for a sentence")
+    return text
+
+
+def _check_length(how: str, length: int) -> None:
+    if length > _LONGEST:
+        raise ValueError(f"{how} makes a text too large for a sentence")
+
+
 def _check_size(operator: str, left: Any, right: Any) -> None:
-    """Raise ValueError where a power, a product or a text would be larger than any sentence needs."""
-    if isinstance(left, str) and operator == "%":
-        is_huge = _WIDE.search(left) is not None
-    elif not isinstance(left, int | float) or not isinstance(right, int | float):
-        is_huge = operator != "%" and (isinstance(left, str | list | tuple) or isinstance(right, str | list | tuple))
-    elif not isinstance(left, int) or not isinstance(right, int):
-        is_huge = False
-    else:
-        times = abs(right) if operator == "**" else 1
-        is_huge = left.bit_length() * times + right.bit_length() > _MOST_BITS
-    if is_huge:
+    """Raise ValueError where an operator would make more than any sentence needs."""
+    lengths = [len(each) for each in (left, right) if isinstance(each, str | list | tuple)]
+    if operator == "%" and isinstance(left, str):
+        _narrow(left)
+    elif operator == "+":
+        _check_length(operator, sum(lengths))
+    elif operator in ("*", "**") and (lengths or _bits(operator, left, right) > _MOST_BITS):
         raise ValueError(f"{operator} makes a text or a number too large for a sentence")
+
+
+def _bits(operator: str, left: Any, right: Any) -> int:
+    """The most bits of a product or a power of whole numbers; fractions cannot be large."""
+    if not isinstance(left, int) or not isinstance(right, int):
+        return 0
+    return left.bit_length() * (abs(right) if operator == "**" else 1) + right.bit_length()
