@@ -136,6 +136,16 @@ def test_a_query_reaches_no_file_and_a_baseline_has_no_tables(traceq):
     assert {each["reason"] for each in budgets} == {"a baseline has no tables to query: give the trace or its database"}
 
 
+def test_a_query_that_takes_too_long_is_no_number_and_the_others_are_judged(traceq):
+    endless = "select count(*) from range(100000000) a, range(100000000)"
+    Path("traceq.toml").write_text(
+        f"[[sql]]\nname = 'endless'\nquery = '{endless}'\nmax = 1\n[[sql]]\nname = 'one'\nquery = 'select 1'\nmax = 1\n"
+    )
+    budgets = json.loads(traceq("check", "base.duckdb", "--timeout", "200ms", "--format", "json").stdout)["budgets"]
+    assert [each["state"] for each in budgets] == ["cannot judge", "pass"]
+    assert budgets[0]["reason"].startswith("the query was stopped after 0.2 s: ask for less at a time, or give it more")
+
+
 def test_the_file_says_what_to_compare_with_and_the_command_line_says_otherwise(traceq):
     traceq("baseline", "save", "main", "base.duckdb")
     Path("traceq.toml").write_text('[compare]\nbaseline = "main"\nmax_regression = "80 %"\n')

@@ -414,3 +414,14 @@ def test_csv_is_inert_in_a_spreadsheet(traceq, database):
 def test_markdown_tells_nobody(traceq, database):
     printed = traceq("sql", database, "select '@everyone #1' as v", "--format", "md").stdout
     assert "@\u2060everyone #\u20601" in printed
+
+
+ENDLESS = "select count(*) from range(100000000) a, range(100000000)"
+
+
+def test_a_query_is_stopped_when_its_time_is_over(traceq, database, tmp_path):
+    for more in ((), ("-o", str(tmp_path / "new.csv"))):
+        result = traceq("sql", str(database), ENDLESS, "--timeout", "200ms", *more)
+        assert result.exit_code == 1
+        assert "stopped after 0.2 s: ask for less at a time, or give it more with --timeout" in result.output
+    assert not (tmp_path / "new.csv").exists()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
+from builder import TraceBuilder
 
 from traceq.app.open import locked
-from traceq.database.connect import FAILURES, connect, one_line
+from traceq.database import made_by_others, times
+from traceq.database.connect import FAILURES, SCHEMA, connect, create_schema, one_line
 from traceq.database.empty import create_database
+from traceq.database.sql import package, statement
 from traceq.database.user_sql import one_line_errors, query_error, run
 from traceq.errors import QueryError, StoreError
 
@@ -58,10 +64,10 @@ def test_a_view_in_the_place_of_a_table_is_refused(made, secret, table):
 def test_views_and_macros_read_no_file(made, secret, reader, read_only):
     path = made(
         f"create view more as from {reader}('{secret}')",
-        f"create macro lower(x) as (select string_agg(m::varchar, '') from {reader}('{secret}') m)",
+        f"create macro low(x) as (select string_agg(m::varchar, '') from {reader}('{secret}') m)",
     )
     with closing(connect(path, read_only=read_only)) as connection:
-        for query in ("from more", "select lower('A')", f"from {reader}('{secret}')", f"attach '{secret}' as other"):
+        for query in ("from more", "select low('A')", f"from {reader}('{secret}')", f"attach '{secret}' as other"):
             with pytest.raises(duckdb.Error) as caught:
                 connection.execute(query).fetchall()
             assert SECRET not in str(caught.value)
@@ -141,3 +147,167 @@ def test_text_that_is_too_long_for_arrow_is_told_without_settings():
         "Arrow Appender: ... regular string buffers is 2 but the offset of 3 exceeds this; "
         "take a part of each text, as substring(x, 1, 1000) does"
     )
+
+
+FOREVER = "(select count_star() from range(1000000000000))"
+
+
+@pytest.mark.parametrize(
+    "macro", ["count(x)", "SUM(x)", "round(x)", '"+"(a, b)', "current_setting(x)", "list_aggregate(x, y)"]
+)
+def test_a_macro_in_the_place_of_a_function_is_refused(made, macro):
+    name = macro.partition("(")[0].strip('"').lower()
+    path = made(f"create macro {macro} as {FOREVER}")
+    with pytest.raises(StoreError, match=rf"has a macro {re.escape(name)} in the place of DuckDB's function; ask who"):
+        connect(path)
+
+
+def test_macros_that_hide_what_there_is_are_seen(made):
+    path = made(
+        "create macro count(x) as 1",
+        "create macro duckdb_functions() as table select 1",
+        "create macro duckdb_views() as table select 1",
+    )
+    with pytest.raises(StoreError, match="has a macro count in the place"):
+        connect(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        (f"create or replace view kernel as select {FOREVER} as name", "view kernel"),
+        ("create or replace macro _is_line(kind, name) as kind = 'line'", "macro _is_line"),
+        ("create or replace macro _is_line(kind, name) as kind = 'line', (kind) as 1", "macro _is_line"),
+        (
+            f"create or replace macro interval_union(intervals) as table select {FOREVER} as ts, 1 as ts_end",
+            "macro interval_union",
+        ),
+    ],
+)
+def test_views_and_macros_of_traceq_that_are_others_are_refused(made, statement, what):
+    path = made(statement)
+    with pytest.raises(StoreError, match=f"not as traceq makes it, the {what} is another; ingest the traces again"):
+        connect(path)
+
+
+def test_two_versions_do_not_spare_a_database_the_look(made):
+    path = made("create or replace view kernel as select 1 as name", "insert into traceq_schema values (4)")
+    with pytest.raises(StoreError, match="the view kernel is another"):
+        connect(path)
+
+
+def test_views_tables_and_macros_of_the_user_may_be_there(made):
+    path = made(
+        "create view mine as select name from kernel", "create macro twice(x) as 2 * x", "create table own (a int)"
+    )
+    with closing(connect(path)) as connection:
+        assert connection.execute("select twice(count(*)) from mine").fetchall() == [(0,)]
+
+
+def test_a_file_is_looked_at_once_and_again_when_it_was_written(made, monkeypatch):
+    path = made()
+    connect(path).close()
+    monkeypatch.setattr(made_by_others, "check", None)
+    connect(path).close()
+    monkeypatch.undo()
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create macro count(x) as 1")
+    with pytest.raises(StoreError, match="has a macro count"):
+        connect(path)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_was_looked_at_is_remembered_in_the_cache(made, monkeypatch, tmp_path, wanted):
+    path = made()
+    monkeypatch.setenv("TRACEQ_CACHE", str(tmp_path / "cache"))
+    if wanted:
+        monkeypatch.delenv("TRACEQ_NO_CACHE", raising=False)
+    connect(path).close()
+    made_by_others._sound.clear()
+    assert made_by_others.is_sound(path, made_by_others.identity(path)) == wanted
+
+
+def test_who_has_no_home_can_open_a_database(made, monkeypatch):
+    monkeypatch.delenv("TRACEQ_NO_CACHE", raising=False)
+    monkeypatch.delenv("TRACEQ_CACHE", raising=False)
+    monkeypatch.setattr(made_by_others, "folder", lambda: Path("~nobody-of-this-name").expanduser())
+    connect(made()).close()
+
+
+def test_macros_that_are_not_in_the_file_yet_are_seen(made):
+    path = made()
+    connect(path).close()
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("pragma disable_checkpoint_on_shutdown")
+        connection.execute("create macro count(x) as 1")
+    with pytest.raises(StoreError, match="has a macro count"):
+        connect(path)
+
+
+def test_what_traceq_makes_is_recorded(request):
+    """For the DuckDB of constraints.txt; with another one a database of others takes half a second more."""
+    made = json.dumps(made_by_others.as_made(create_schema), indent=0) + "\n"
+    if request.config.getoption("--update-golden"):
+        package().joinpath(made_by_others.AS_MADE).write_text(made)
+    assert json.loads(statement(made_by_others.AS_MADE)) == json.loads(made)
+
+
+def test_another_printing_of_views_is_no_other_view(made, monkeypatch):
+    path = made()
+    monkeypatch.setattr(made_by_others, "AS_MADE", "database/other.json")
+    monkeypatch.setattr(made_by_others, "statement", lambda _: '{"view kernel": []}')
+    connect(path).close()
+
+
+MOST, LEAST = 2**63 - 1, -(2**63)
+
+
+@pytest.mark.parametrize(
+    ("insert", "what"),
+    [
+        (f"update step set dur = {LEAST}", f"step.dur holds '{LEAST}'"),
+        ("update step set dur = -1", "step.dur holds '-1'"),
+        (f"update gpu_slice set dur = {MOST}", f"gpu_slice.dur holds '{MOST}'"),
+        (f"update gpu_slice set ts = {LEAST}", f"gpu_slice.ts holds '{LEAST}'"),
+        (f"update trace set utc_origin_ns = {MOST}", f"trace.utc_origin_ns holds '{MOST}'"),
+        (f"update trace set ts = {LEAST}", f"trace.ts holds '{LEAST}'"),
+        ("""update trace set args = '{"a":'""", """trace.args holds '{"a":'"""),
+    ],
+)
+def test_times_that_no_trace_has_are_named(small, tmp_path, insert, what):
+    path = shutil.copyfile(small, tmp_path / "t.duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(insert)
+    with pytest.raises(
+        StoreError, match=f"not as traceq makes it, {re.escape(what)}, which no trace has; ask who made it"
+    ):
+        connect(path)
+
+
+def test_each_table_with_times_is_looked_at():
+    with closing(duckdb.connect()) as connection:
+        create_schema(connection)
+        found = connection.execute(
+            "select table_name, column_name from duckdb_columns() join duckdb_tables() using (table_name)"
+            " where data_type = 'BIGINT' and column_name in ('ts', 'dur', 'gpu_ts', 'gpu_dur', 'utc_origin_ns')"
+        ).fetchall()
+    assert sorted(times._columns(SCHEMA)) == sorted(found)
+
+
+def test_a_look_for_an_upgrade_is_not_the_whole_look(small, tmp_path):
+    path = shutil.copyfile(small, tmp_path / "t.duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update step set dur = -1")
+    connect(path, older=True).close()
+    with pytest.raises(StoreError, match=r"step\.dur holds"):
+        connect(path)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100)
+    trace.kernel("gemm", 5, 95, launched=(4, 1))
+    trace.build(folder)._connection.close()
+    return folder / "trace.duckdb"

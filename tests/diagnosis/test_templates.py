@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from unittest.mock import MagicMock
 
+import duckdb
+import jinja2
 import pytest
 from jinja2 import meta, nodes
 
 from traceq.database.sql import shelved
+from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.declared import _environment, _of_trace, is_template
+from traceq.diagnosis.rules.declared import _of_trace
+from traceq.diagnosis.rules.templates import environment, is_template, rendered
 
 OF_TRACE = set(_of_trace(MagicMock()))
 OF_CLAIM = {
@@ -33,7 +37,90 @@ def test_templates_name_what_they_are_given(name):
     columns = set() if each == "row" else set(re.findall(r"\w+", rule_query(each).text))
     for key, text in query.header.items():
         if is_template(text):
-            parsed = _environment().parse(text)
+            parsed = environment().parse(text)
             own = {each.name for each in parsed.find_all(nodes.Name) if each.ctx == "store"}
             told = OF_REMARK if "remark" in query.header else set() if key in WITHOUT_CLAIM else OF_CLAIM
             assert meta.find_undeclared_variables(parsed) - own <= of_trace | told | columns, key
+
+
+SUBJECT = _of_trace(MagicMock())
+REACHING = [
+    "subject.connection",
+    "subject['connection']",
+    "subject.workspace",
+    "(subject | attr('connection')).execute('select 1')",
+    "ask.__self__",
+    "ask.__closure__",
+    "ask['__closure__']",
+    "per_step.args[0]",
+    "late_device.func",
+    "(ask | attr('__closure__'))[0]",
+    "[ask] | map(attribute='__closure__') | first",
+    "remedy.__globals__",
+    "program.has.__func__",
+    "program.__class__",
+    "lacks('x', 'y').__traceback__",
+    "'{0.__closure__}'.format(ask)",
+    "'{a.__globals__}'.format_map({'a': ask})",
+    "''.__class__.__mro__",
+    "[].append.__self__",
+    "rows.append(1)",
+    "facts.update({'dur': 1})",
+    "cycler.__init__.__globals__",
+    "lipsum.__globals__",
+    "self._TemplateReference__context",
+    "array.tofile('x')",
+]
+
+
+@pytest.mark.parametrize("expression", REACHING)
+def test_nothing_beyond_what_is_told_can_be_reached(expression):
+    known = SUBJECT | {"rows": [], "facts": {}, "array": memoryview(b"")}
+    with pytest.raises((jinja2.TemplateError, AttributeError)):
+        rendered(f"{{{{ {expression} }}}}", known)
+
+
+ENDLESS = [
+    "{% for i in range(10000) %}{% for j in range(10000) %}{% endfor %}{% endfor %}",
+    "{% set r = range(9999) %}{% for i in r %}{% for j in r %}{{ loop.index }}{% endfor %}{% endfor %}",
+    "{% for i in range(100000000) %}{% endfor %}",
+    "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(50) }}",
+    "{{ 10 ** 10 ** 10 ** 10 }}",
+    "{{ 'x' * 10 ** 12 }}",
+    "{{ [0] * 10 ** 12 }}",
+    "{{ '%999999999999d' % 1 }}",
+    "{{ '%999999999999d' | format(1) }}",
+    "{{ '{:>999999999999}'.format(1) }}",
+    "{{ '{:>{}}'['format'](1, 10 ** 12) }}",
+    "{% set a = text ~ text %}{% set a = a ~ a %}{% set a = a ~ a %}{{ a }}",
+    "{% set a = text + text %}{% set a = a + a %}{% set a = a + a %}{{ a }}",
+    "{{ text | replace('x', text) }}",
+    "{{ range(9999) | join(text) }}",
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+def test_no_text_goes_on_for_ever(text):
+    with pytest.raises(ValueError, match=r"more than|too large"):
+        rendered(text, {"text": "x" * 20_000})
+
+
+def test_what_texts_may_do():
+    text = (
+        "{% for each in rows if each.n %}{{ loop.index }}/{{ loop.length }} {{ each.name.removeprefix('a') }}"
+        "{{ ', ' if not loop.last }}{% endfor %} {{ subject.present.gpus }} {{ subject.ledger.get('idle', 0) }}"
+        " {{ '%d of 1000 * 2' % 3 }} {{ 'a_b_c' | replace('_', ' ', 1) }} {{ [1, 2] | join(', ') ~ '.' }}"
+        " {{ '%.1f' % (2 * 1.5) }} {{ '{:,}'.format(2 ** 20) }} {{ program.is_amd }} {{ 'x' in program.workloads }}"
+    )
+    known = {
+        "rows": [{"name": "ab", "n": 1}, {"name": "c", "n": 0}, {"name": "ad", "n": 2}],
+        "subject": {"present": {"gpus": 8}, "ledger": {}},
+        "program": Program(workloads=frozenset("x")),
+    }
+    assert rendered(text, known) == "1/2 b, 2/2 d 8 0 3 of 1000 * 2 a b_c 1, 2. 3.0 1,048,576 False True"
+
+
+def test_a_pattern_that_python_would_search_for_ever():
+    known = _of_trace(MagicMock(connection=duckdb.connect()))
+    assert rendered("{{ text | matched('(a+)+$') }}.", known | {"text": "a" * 50 + "!"}) == "."
+    assert rendered("{{ match('say hello', 'h.l+') }}", known) == "hell"

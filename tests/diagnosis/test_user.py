@@ -18,6 +18,7 @@ from traceq.common import plugins
 from traceq.database.connect import connect
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
+from traceq.diagnosis.subject import Subject
 
 QUERY = """select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id
 from busy_piece where trace_id = $trace_id and device = $device;
@@ -248,6 +249,14 @@ def test_it_reads_its_database_and_nothing_else(write, connection, tmp_path):
     assert "disabled by configuration" in result.output
 
 
+def test_its_texts_reach_no_connection(write, connection, tmp_path):
+    evil = "subject.connection.execute('select 80::utinyint as a').fetchnumpy()['a'].tofile"
+    text = claiming().replace("-- fix: x", f"-- fix: A{{{{ {evil}('{tmp_path}/written') }}}}")
+    (failed,) = only(write(text), connection).failed
+    assert "'dict object' has no attribute 'connection'" in failed.error
+    assert not (tmp_path / "written").exists()
+
+
 def test_it_writes_nothing(write, tmp_path):
     path = write(f"-- fix: nothing\ncopy (select 1) to '{tmp_path}/evil.csv'")
     with pytest.raises(traceq.UnusableRule, match="is no query: a rule reads the database, and writes nothing"):
@@ -282,3 +291,64 @@ def test_an_entry_point_that_breaks_is_one_line(monkeypatch, error):
 
 def test_a_pattern_that_is_none_is_a_usage_error():
     assert CliRunner().invoke(main, ["rules", "test", "--only", "("]).exit_code == 2
+
+
+ENDLESS = "range(100000000) as a, range(100000000) as b"
+
+
+def test_a_rule_is_stopped_when_its_time_is_over_and_the_rest_stands(write, connection):
+    path = write(claiming() + f" and (select count(*) from {ENDLESS}) > 0")
+    (judged,) = judge(connection, rules=user_rules.rules([path], timeout=0.2))
+    (failed,) = judged.failed
+    assert (
+        failed.error
+        == "QueryError: the rule was stopped after 0.2 s: ask for less at a time, or give it more with --timeout"
+    )
+    assert judged.observations
+
+
+def test_the_command_gives_rules_their_time(write, connection, tmp_path):
+    path = write(claiming() + f" and (select count(*) from {ENDLESS}) > 0")
+    connection.close()
+    database = str(tmp_path / "trace.duckdb")
+    result = CliRunner().invoke(main, ["report", "--full", "--rules", str(path), "--timeout", "200ms", database])
+    assert "the rule was stopped after 0.2 s" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select 1) select * from found; set threads = 1; select * from (select 1",
+        "select 1 as step; select 2",
+    ],
+)
+def test_a_query_that_ends_the_one_around_it_fails(write, connection, query):
+    (failed,) = only(write(MINE + query), connection).failed
+    assert "syntax error" in failed.error or "not one query" in failed.error
+
+
+@pytest.mark.parametrize(
+    "holds", ["true), false) from step; set threads = 1; select (coalesce(bool_or(true", "true; select 1"]
+)
+def test_a_condition_that_is_more_is_refused(write, holds):
+    path = write(f"-- only-with: step: {holds}\n" + claiming())
+    with pytest.raises(traceq.UnusableRule, match="is no condition on the rows of step"):
+        user_rules.rules([path])
+
+
+def test_settings_are_locked_where_rules_are_of_others(write, connection, tmp_path, monkeypatch):
+    connection.close()
+    seen = []
+    monkeypatch.setattr(
+        Subject, "claim_of", lambda subject, _, **__: seen.append(subject.connection.execute(LOCKED).fetchall())
+    )
+    path = write(claiming())
+    CliRunner().invoke(main, ["report", "--rules", str(path), str(tmp_path / "trace.duckdb")])
+    with traceq.open(tmp_path / "trace.duckdb") as opened:
+        opened.report(rules=[path])
+        traceq.report(tmp_path / "trace.duckdb", rules=[path])
+        opened.sql("select 1")
+    assert seen == [[(True,)], [(False,)], [(False,)]]
+
+
+LOCKED = "select current_setting('lock_configuration')"

@@ -7,12 +7,14 @@ from collections import Counter
 from importlib.resources import as_file, files
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from made_up import MadeUp, complete, database, on_host_only, waiting
 
 from traceq.database.connect import connect
 from traceq.loading.ingest import ingest
 from traceq.reports.build_flame import flame, made, paths_of
+from traceq.reports.call_paths import summed
 from traceq.reports.document import Flame as Block
 from traceq.reports.document import Heading
 from traceq.reports.flame import Flame, Frame, hottest
@@ -263,3 +265,9 @@ def test_threads_read_one_by_one_are_as_read_at_once(monkeypatch):
     at_once = flame_of(trace)
     monkeypatch.setattr("traceq.reports.build_flame._CALLS", 1)
     assert flame_of(trace) == at_once
+
+
+def test_sums_of_long_times_are_exact():
+    long = (1 << 54) + 1
+    places, values = np.array([0, 1, 0, 0]), np.array([long, 7, long, 1])
+    assert summed(places, values, 3).tolist() == [2 * long + 1, 7, 0]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
 from traceq.app.view import View
-from traceq.database.user_sql import interruptible
-from traceq.errors import UnusableBaseline, WrongUse
+from traceq.common.process import TIMEOUT
+from traceq.database.user_sql import interruptible, too_long
+from traceq.errors import QueryError, UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
 from traceq.reports.comparison.job import moved_plainly
 from traceq.reports.comparison.named import told
@@ -34,6 +35,9 @@ from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
 from traceq.runs.run import Run
 from traceq.runs.sources import file_of
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 class CheckView(View[Check]):
@@ -73,6 +77,7 @@ def check(
     max_regression: float | None = None,
     noise: KnownNoiseOf | None = None,
     rank: int | None = None,
+    timeout: float = TIMEOUT,
     **reading: Unpack[Reading],
 ) -> CheckView:
     """Whether runs of a program keep their budgets, and whether the step is as fast as in a baseline.
@@ -80,13 +85,16 @@ def check(
     `sources` are trace databases, traces or baselines, judged together. `budgets` is their file, by default traceq.toml if
     it is there. `max_regression` is by how much the step may be slower, a share of it; None allows none that the
     steps show. `noise` is as in `compare`. `rank` is the rank to check, the lowest when it is None.
+    The query of a budget may take `timeout` seconds.
     Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
     """
     sources = several(sources)
     file, against = _asked(budgets, None if baseline is None else str(baseline), max_regression, noise)
     inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
     check_writes(reading.get("writes", ()), inputs)
-    measured = [each for source in sources for each in _measured(source, file.budgets if file else (), rank, reading)]
+    measured = [
+        each for source in sources for each in _measured(source, file.budgets if file else (), rank, timeout, reading)
+    ]
     if not measured:
         raise WrongUse(f"There is no trace in {', '.join(map(str, sources))}: nothing to check.")
     runs = [each.run for each in measured]
@@ -146,7 +154,9 @@ def _check_baseline(baseline: str) -> None:
         raise UnusableBaseline(baselines.missing(baseline))
 
 
-def _measured(source: Source, budgets: Sequence[Budget], rank: int | None, reading: Reading) -> list[Measured]:
+def _measured(
+    source: Source, budgets: Sequence[Budget], rank: int | None, timeout: float, reading: Reading
+) -> list[Measured]:
     """The runs of a source with what the queries of the budgets return."""
     with opened_runs(source, rank, **reading) as (connection, runs):
         if connection is None:
@@ -157,13 +167,22 @@ def _measured(source: Source, budgets: Sequence[Budget], rank: int | None, readi
                 run,
                 trace_id,
                 {
-                    budget.name: interruptible(connection, partial(ask, connection, budget.query, run, trace_id))
+                    budget.name: _answer(connection, partial(ask, connection, budget.query, run, trace_id), timeout)
                     for budget in budgets
                     if budget.query is not None
                 },
             )
             for trace_id, run in runs.items()
         ]
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str], timeout: float
+) -> Fraction | str:
+    try:
+        return interruptible(connection, asked, timeout, too_long("the query", timeout))
+    except QueryError as error:
+        return str(error)
 
 
 def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | None, reading: Reading) -> Comparison:

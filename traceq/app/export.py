@@ -20,7 +20,7 @@ from traceq.common.owner import PATTERN, owner
 from traceq.common.scratch import remove_gone
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
-from traceq.database.user_sql import interruptible
+from traceq.database.user_sql import interruptible, lock
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, fill
 from traceq.diagnosis.choose import choose
@@ -75,6 +75,8 @@ def export(
 
     reading["writes"] = [*reading.get("writes", ()), output]
     with opened(source, "exported", judge if name in _TABLE else None, **reading) as connection:
+        if rules:
+            lock(connection)
         chosen = chosen_traces(connection, traces, rank, ranks)
         if name in _TABLE:
             interruptible(connection, lambda: _write_tables(connection, name, output, tables, chosen))

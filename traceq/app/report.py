@@ -16,8 +16,9 @@ from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, is_trace, looked_at
 from traceq.app.view import View
 from traceq.common.files import atomic_write
+from traceq.common.process import TIMEOUT
 from traceq.database.connect import connect
-from traceq.database.user_sql import interruptible
+from traceq.database.user_sql import interruptible, lock
 from traceq.dataset.look import Look
 from traceq.dataset.manifest import is_dataset
 from traceq.diagnosis import user_rules
@@ -162,6 +163,7 @@ def report(
     *,
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
+    timeout: float = TIMEOUT,
     store: bool = False,
     drawn: bool = True,
     ticket: bool = False,
@@ -172,9 +174,9 @@ def report(
     """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
     `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
-    files or directories of rules of your own. `store` puts all findings into the table finding of the database. `drawn`:
-    with timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced. `traces` are
-    the trace_ids to report on, all when it is empty, `rank` the rank.
+    files or directories of rules of your own, each of which may take `timeout` seconds for a trace. `store` puts all findings
+    into the table finding of the database. `drawn`: with timelines, which only HTML shows. `ticket`: to be shown to others,
+    with hosts, users and paths replaced. `traces` are the trace_ids to report on, all when it is empty, `rank` the rank.
     Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged.
     """
     if store and (traces or rank is not None):
@@ -185,10 +187,12 @@ def report(
         raise WrongUse(
             f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
         )
-    chosen = user_rules.rules([Path(each) for each in rules])
+    chosen = user_rules.rules([Path(each) for each in rules], timeout)
     # what rules of users read is not known: of other ranks they shall not find less than there is
     is_whole = len(chosen) > len(built_in())
     with looked_at(source, traces, rank, whole=is_whole, **reading) as (connection, looked):
+        if rules:
+            lock(connection)
         wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
         content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
     if store:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
+from traceq.common.process import TIMEOUT
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_share, parsed_size
 from traceq.reports import SUFFIXES
@@ -102,6 +103,10 @@ def _window(text: str) -> str:
     return text
 
 
+def _seconds(text: str) -> float:
+    return max(parsed_duration(text), 1) / 1e9
+
+
 _step_options = (
     click.option("--step-range", type=REGEX, help="The annotations whose names match are the steps; for traces only."),
     click.option(
@@ -156,6 +161,18 @@ rules_option = click.option(
     metavar="FILE_OR_DIR",
     help="Rules of your own: an SQL file, or a directory of them; may be repeated.  [env: TRACEQ_RULES]",
 )
+
+
+def timeout_option(what: str) -> Callable[[F], F]:
+    """--timeout: how long `what` may take."""
+    return click.option(
+        "--timeout",
+        type=Parsed("duration", _seconds),
+        default=TIMEOUT,
+        help=f"How long {what} may take, e.g. 20min. [default: 5min]",
+    )
+
+
 output_option = click.option("-o", "--output", type=FILE, is_eager=True, metavar="FILE", help="Write to FILE.")
 
 

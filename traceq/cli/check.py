@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import FILE, SHARE, document_options, noise_option, rank_option, reading, reading_options
+from traceq.cli._options import (
+    FILE,
+    SHARE,
+    document_options,
+    noise_option,
+    rank_option,
+    reading,
+    reading_options,
+    timeout_option,
+)
 from traceq.cli._output import write, write_view
 from traceq.common.text import printable
 from traceq.reports import SUFFIXES
@@ -37,6 +46,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 @click.option("--code-quality", type=FILE, metavar="FILE", help="Write a Code Quality report for GitLab.")
 @document_options(_FORMATS)
 @rank_option("Check")
+@timeout_option("the query of a budget")
 @reading_options
 @click.pass_context
 def check(

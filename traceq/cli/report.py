@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import document_options, goal_option, reading, reading_options, rules_option, traces_options
+from traceq.cli._options import (
+    document_options,
+    goal_option,
+    reading,
+    reading_options,
+    rules_option,
+    timeout_option,
+    traces_options,
+)
 from traceq.cli._output import write, write_view
 from traceq.common.text import printable
 from traceq.reports import DRAWN, all_suffixes
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
 )
 @click.option("--charts", is_flag=True, help="With -o FILE.md: charts as PNG files beside it.")
 @rules_option
+@timeout_option("each rule of your own")
 @click.option("--save", "store", is_flag=True, help="Keep all findings in the table finding of the database.")
 def report(
     *,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from traceq.cli._options import format_option, output_option, reading, reading_options
+from traceq.cli._options import format_option, output_option, reading, reading_options, timeout_option
 from traceq.errors import QueryError
 
 if TYPE_CHECKING:
@@ -31,12 +31,14 @@ FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet"
 @format_option(FORMATS, "text")
 @output_option
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")
+@timeout_option("the query")
 @reading_options
 def sql(
     database: str,
     query: str | None,
     finding: str | None,
     vertical: bool,
+    timeout: float,
     format_: str,
     output: Path | None,
     **options: Any,
@@ -71,7 +73,7 @@ def sql(
     from traceq.app.open import locked
     from traceq.cli._table import write_markdown_result, write_result
     from traceq.common.files import atomic_write
-    from traceq.database.user_sql import interruptible, one_line_errors, run
+    from traceq.database.user_sql import interruptible, one_line_errors, run, too_long
     from traceq.exports.result import WRITERS, result_of
 
     if vertical and format_ != "text":
@@ -80,13 +82,14 @@ def sql(
     writers = {"text": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
     write_rows = writers[format_]
     with locked(database, **options, **reading(output)) as connection:
-        relation = interruptible(connection, lambda: run(connection, text))
+        relation = interruptible(connection, lambda: run(connection, text), timeout, too_long("the query", timeout))
         with one_line_errors():
             if output is not None:
                 with atomic_write(output) as file:
-                    write_rows(result_of(connection, relation, format_), file)
+                    write_rows(result_of(connection, relation, format_, seconds=timeout), file)
             else:
-                write_rows(result_of(connection, relation, format_, terminal_width()), sys.stdout.buffer)
+                result = result_of(connection, relation, format_, terminal_width(), timeout)
+                write_rows(result, sys.stdout.buffer)
 
 
 def terminal_width() -> int | None:

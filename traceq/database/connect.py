@@ -14,8 +14,9 @@ import duckdb
 from traceq.common import ending
 from traceq.common.owner import owner
 from traceq.common.process import usable_cpus, usable_memory
-from traceq.database import sql
+from traceq.database import made_by_others, sql
 from traceq.database.planning import MOST_ROWS, plan_plainly, slices
+from traceq.database.times import check_times
 from traceq.errors import SchemaMismatch, StoreError
 
 SCHEMA_VERSION = 5
@@ -52,6 +53,8 @@ _LEAST_OF_QUERIES = 768 << 20
 
 # DuckDB needs about so many bytes for each of its threads.
 _MEMORY_PER_THREAD = 128 << 20
+
+_VIEWS = "select view_name, internal from system.main.duckdb_views()"
 
 # In dependency order: a view over a missing table fails at once.
 SCHEMA = (
@@ -159,18 +162,25 @@ def connect(
     """
     path = Path(path)
     _check_file(path)
+    seen = made_by_others.identity(path)
     try:
         # Absolute, for DuckDB takes names like :memory: and md:x for something else than a file.
         connection = duckdb.connect(os.path.abspath(path), read_only=read_only)  # noqa: PTH100 - Path.absolute keeps ..
     except duckdb.Error as error:
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
+        # first, for a macro could take the place of what the next lines call
+        is_new = _key(path) not in _trusted and not made_by_others.is_sound(path, seen)
+        if is_new:
+            _check_objects(connection, path)
         _limit(connection, path, memory_for(memory_limit))
         _close_off(connection, path, writes)
-        _check_views(connection, path)
         check_schema(connection, path, older=older)
         if not older:
             _check_complete(connection, path)
+        if is_new and not older:
+            _check_values(connection, path)
+            made_by_others.remember(path, seen)
         # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
         if not _places(path):
             _plan(connection, path)
@@ -262,15 +272,21 @@ def _check_file(path: Path) -> None:
         raise StoreError(f"{path}: not a DuckDB database; name a trace database, or a new file to make one")
 
 
-def _check_views(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise where a view has the name of a table of traceq's: it may do anything when it is asked."""
-    if _key(path) in _trusted:
-        return
-    swapped = _names(connection, path, "select view_name from duckdb_views() where not internal") & set(_table_names())
-    if swapped:
-        raise StoreError(
-            f"{path}: not as traceq makes it, {min(swapped)} is a view there; ask who made it for the trace"
-        )
+def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise where what stands behind a name of traceq's or DuckDB's is another's: it may do anything when it is asked."""
+    try:
+        views = {name for name, is_internal in connection.execute(_VIEWS).fetchall() if not is_internal}
+        if swapped := views & set(_table_names()):
+            raise StoreError(
+                f"{path}: not as traceq makes it, {min(swapped)} is a view there; ask who made it for the trace"
+            )
+        versions = connection.execute("select version from traceq_schema").fetchall()
+    except duckdb.Error:
+        return  # which check_schema says in its words
+    try:
+        made_by_others.check(connection, path, create_schema, is_current=(SCHEMA_VERSION,) in versions)
+    except FAILURES as error:
+        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -280,6 +296,14 @@ def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     )
     if missing := set(_table_names()) - there:
         raise StoreError(f"{path}: lacks tables ({', '.join(sorted(missing)[:3])}); ingest the traces again")
+
+
+def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise for values that no trace has."""
+    try:
+        check_times(connection, path, SCHEMA)
+    except (duckdb.BinderException, duckdb.ConversionException, *FAILURES) as error:
+        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def _names(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> set[str]:

@@ -15,6 +15,7 @@ import duckdb
 from traceq.common import ending
 from traceq.common.owner import PATTERN, owner
 from traceq.common.scratch import remove_gone
+from traceq.database import made_by_others
 from traceq.database.connect import connect, memory_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.tables import columns_of, stored, tables_of_traces
@@ -105,6 +106,7 @@ def publish(
             shutil.copymode(database, finished)
         _merge(finished, parts, replaced, memory_for(memory_limit))
     if complete is not None:
+        made_by_others.remember(finished, made_by_others.identity(finished))
         complete(finished)
     replace(database, finished, before)
 
@@ -117,6 +119,7 @@ def replace(database: Path, finished: Path, before: Fingerprint) -> None:
     if fingerprint(database) != before:
         raise StoreError(f"{database}: was changed by someone else meanwhile; nothing was written, try again")
     finished.replace(database)
+    made_by_others.remember(database, made_by_others.identity(database))
 
 
 def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int], memory: int) -> None:

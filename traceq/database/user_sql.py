@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TypeVar
 
 import duckdb
@@ -88,6 +89,12 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
     return _relation(connection, last, params)
 
 
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let nobody's query change settings; where this process has other connections to the file, those need to."""
+    if connection.execute("from duckdb_connection_count()").fetchall() == [(1,)]:
+        connection.execute("set lock_configuration = true")
+
+
 def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
     """Raise QueryError for a statement that writes files: DuckDB lets those write a folder that may read it."""
     for each in parsed:
@@ -144,10 +151,46 @@ def query_error(error: Exception, text: str | None = None) -> QueryError:
     return QueryError(f"{where}{message}{way_out}")
 
 
-def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T], seconds: float | None = None) -> T:
+def too_long(what: str, seconds: float) -> str:
+    """What to say of what was stopped after `seconds`, which the user may change."""
+    return f"{what} was stopped after {seconds:g} s: ask for less at a time, or give it more with --timeout"
+
+
+@contextmanager
+def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float, what: str) -> Iterator[None]:
+    """Stop the queries of a block that has taken `seconds`. Raises QueryError then, which says that `what` was stopped."""
+    done, late = Event(), Event()
+
+    def watch() -> None:
+        if not done.wait(seconds):
+            late.set()
+            while not done.wait(
+                _SIGNALS_SEEN_EVERY
+            ):  # DuckDB forgets an interrupt that comes before the query has begun
+                connection.interrupt()
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        if late.is_set():
+            raise QueryError(too_long(what, seconds)) from error
+        raise
+    finally:
+        done.set()
+        watcher.join()
+
+
+def interruptible(
+    connection: duckdb.DuckDBPyConnection,
+    work: Callable[[], T],
+    seconds: float | None = None,
+    message: str | None = None,
+) -> T:
     """Do `work` in a thread, so that Ctrl-C, TERM and HUP reach Python and stop the query that runs in it.
 
-    Raises QueryError where it takes longer than `seconds`.
+    Raises QueryError where it takes longer than `seconds`, with the `message`.
     """
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
@@ -158,7 +201,7 @@ def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T], 
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
                 if seconds is not None and time.monotonic() - began > seconds:
                     _stop(connection, future)
-                    raise QueryError(f"the query was stopped after {seconds:g} s: query less at a time")
+                    raise QueryError(message or f"the query was stopped after {seconds:g} s: query less at a time")
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C; TERM and HUP, see cli/__init__.py
             _stop(connection, future)
             raise

@@ -24,21 +24,24 @@ from typing import TYPE_CHECKING, get_args
 import duckdb
 
 from traceq.common import plugins
+from traceq.common.process import TIMEOUT
 from traceq.database.query import without_end
 from traceq.database.sql import parsed
-from traceq.database.user_sql import check_reads
+from traceq.database.user_sql import check_reads, time_limit
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import declared_manual, manual
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.query import Query, read
-from traceq.diagnosis.rules.declared import declared, is_template, template_error
+from traceq.diagnosis.rules.declared import declared
 from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.templates import is_template, template_error
 from traceq.errors import QueryError, UnusableRule
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from traceq.database.query import Setting
+    from traceq.diagnosis.advice import Advice, Remark
     from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.rules.declared import Judgement
     from traceq.diagnosis.subject import Subject
@@ -47,12 +50,14 @@ _GROUP = "traceq.rules"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
+def rules(paths: Sequence[Path] = (), timeout: float = TIMEOUT) -> tuple[Rule, ...]:
     """The rules of files and directories `paths` and of entry points, and then those of traceq, which are served later.
+
+    A rule of a file fails where it takes longer than `timeout` seconds for a trace.
 
     Raises UnusableRule for a file that is none, and for a name that is taken.
     """
-    found = [rule for path in paths for rule in _from_path(path)]
+    found = [rule for path in paths for rule in _from_path(path, timeout)]
     found += [_from_entry_point(each) for each in plugins.declared(_GROUP)]
     taken = {rule.name for rule in built_in()}
     for rule in found:
@@ -62,18 +67,18 @@ def rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
     return (*found, *built_in())
 
 
-def _from_path(path: Path) -> Iterator[Rule]:
+def _from_path(path: Path, timeout: float) -> Iterator[Rule]:
     if path.is_dir():
         files = sorted(path.glob("*.sql"))
         if not files:
             raise UnusableRule(f"{path}: no rule in it; a rule is a file NAME.sql")
         for file in files:
-            yield _from_file(file)
+            yield _from_file(file, timeout)
     else:
-        yield _from_file(path)
+        yield _from_file(path, timeout)
 
 
-def _from_file(path: Path) -> Rule:
+def _from_file(path: Path, timeout: float) -> Rule:
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -88,19 +93,24 @@ def _from_file(path: Path) -> Rule:
     _check(path, query)
 
     def find(subject: Subject, **settings: Setting) -> Claim | None:
+        # what is none by itself could be two in the brackets of another
+        if len(parsed(query.text)) != 1:
+            raise ValueError("it is not one query")
         return subject.claim_of(query, **settings)
 
-    return Rule(name, declared_manual(name, query), declared(find, query))
+    judge = declared(find, query)
+
+    def limited(subject: Subject) -> Iterator[Advice | Remark]:
+        with time_limit(subject.connection, timeout, "the rule"):
+            yield from judge(subject)
+
+    return Rule(name, declared_manual(name, query), limited)
 
 
 def _check(path: Path, query: Query) -> None:
     """Raise UnusableRule for what is wrong with a header, and for a query that would write."""
+    _check_sql(path, query)
     header = query.header
-    try:
-        with suppress(duckdb.Error):  # SQL that is wrong says so when it runs
-            check_reads(parsed(query.text))
-    except QueryError as error:
-        raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing") from error
     if not header.get("fix"):
         raise UnusableRule(f"{path}: the header has no fix; add a line at the top: -- fix: what to change")
     if unknown := [each for need in query.listed("needs") for each in need.split("|") if each not in NEEDS]:
@@ -118,6 +128,25 @@ def _check(path: Path, query: Query) -> None:
     low, likely, high = query.shares.values()
     if not low <= likely <= high:
         raise UnusableRule(f"{path}: low, likely and high are {low:g}, {likely:g} and {high:g}; put them in this order")
+
+
+def _check_sql(path: Path, query: Query) -> None:
+    """Raise UnusableRule for a query that would write, and for a condition that is more than one."""
+    try:
+        with suppress(duckdb.Error):  # SQL that is wrong says so when it runs
+            check_reads(parsed(query.text))
+    except QueryError as error:
+        raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing") from error
+    for table, holds in query.only_with:
+        if not _is_query(f"select {holds} from {table}"):  # noqa: S608 - it is only parsed
+            raise UnusableRule(f"{path}: only-with {holds!r} is no condition on the rows of {table}")
+
+
+def _is_query(text: str) -> bool:
+    try:
+        return [each.type for each in parsed(without_end(text))] == [duckdb.StatementType.SELECT]
+    except duckdb.Error:
+        return False
 
 
 def _is_share(value: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -14,10 +15,12 @@ from duckdb.sqltypes import DuckDBPyType
 from pyarrow import compute, csv, parquet
 
 from traceq.common.text import CONTROLS, quiet_json, without_controls
-from traceq.database.user_sql import interruptible, query_error
+from traceq.database.user_sql import interruptible, query_error, too_long
 
 if TYPE_CHECKING:
     import duckdb
+
+T = TypeVar("T")
 
 _ROWS_PER_BATCH = 20_000
 
@@ -66,10 +69,12 @@ def result_of(
     relation: duckdb.DuckDBPyRelation,
     format_: str = "text",
     width: int | None = None,
+    seconds: float | None = None,
 ) -> Result:
     """Start reading `relation` for a format; the batches must be read before the connection does anything else.
 
-    What the format cannot hold as it is, nested or not, is DuckDB's text of it.
+    What the format cannot hold as it is, nested or not, is DuckDB's text of it. Raises QueryError where DuckDB takes longer than
+    `seconds` for all of it; how long its reader takes does not count.
     """
     columns = list(zip(relation.columns, relation.types, strict=True))
     if not all(_is_exact(kind, format_) for _, kind in columns):
@@ -78,9 +83,10 @@ def result_of(
                 f"{_read(f'#{i}', kind, format_)} as {_quoted(name)}" for i, (name, kind) in enumerate(columns, 1)
             )
         )
-    reader = interruptible(connection, lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
+    left = _Left(connection, seconds, too_long("the query", seconds or 0.0))
+    reader = left.spent_on(lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
     schema = _with_unique_names(reader.schema)
-    return Result(schema, _batches(connection, reader, schema), width)
+    return Result(schema, _batches(left, reader, schema), width)
 
 
 def write_json(result: Result, file: BinaryIO) -> None:
@@ -142,10 +148,26 @@ WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {
 }
 
 
-def _batches(
-    connection: duckdb.DuckDBPyConnection, reader: pa.RecordBatchReader, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    while (batch := interruptible(connection, partial(_next, reader))) is not None:
+@dataclass
+class _Left:
+    """The time that is left for a query, None for no limit."""
+
+    connection: duckdb.DuckDBPyConnection
+    seconds: float | None
+    message: str
+
+    def spent_on(self, work: Callable[[], T]) -> T:
+        """What `work` returns, and less time left."""
+        began = time.monotonic()
+        try:
+            return interruptible(self.connection, work, self.seconds, self.message)
+        finally:
+            if self.seconds is not None:
+                self.seconds -= time.monotonic() - began
+
+
+def _batches(left: _Left, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    while (batch := left.spent_on(partial(_next, reader))) is not None:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 

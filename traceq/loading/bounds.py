@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from traceq.database.times import LATEST, REACH
+
 if TYPE_CHECKING:
     import duckdb
 
-# How far from the middle of a trace its events may lie, ns: 417 days.
-_REACH = 1 << 55
-# Of all durations of a table together, ns.
-_MOST_IN_ALL = 1 << 62
 # More bytes no machine has: a petabyte.
 _MOST_BYTES = 1 << 50
 _MOST_DEVICES = 1 << 16
 _MOST_RANKS = 1 << 24
 # Larger readings cannot be squared and summed.
 _MOST_VALUE = "1e100"
-# Nanoseconds since 1970 that others can be added to: until 2116.
-_LATEST = 1 << 62
 
 _SLICES = ("gpu_slice", "cpu_slice")
 _TIMED = (
@@ -94,7 +90,7 @@ def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
     for table in _LASTING:
         _limit_durations(connection, table)
     # The latest event must have a time since 1970, too.
-    _limit(connection, "trace", "utc_origin_ns", 0, _LATEST - max(0, middle or 0))
+    _limit(connection, "trace", "utc_origin_ns", 0, LATEST - max(0, middle or 0))
     for table, columns in _RANGES.items():
         for column, least, most in columns:
             _limit(connection, table, column, least, most)
@@ -120,7 +116,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, table: str, column: str, least
 
 def _middle(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
     ((least, most),) = connection.execute(f"select min(ts), max(ts) from ({times})").fetchall()
-    if least is None or most - least <= _REACH:
+    if least is None or most - least <= REACH:
         return least  # type: ignore[no-any-return]
     ((middle,),) = connection.execute(f"select quantile_disc(ts, 0.5) from ({times})").fetchall()
     return middle  # type: ignore[no-any-return]
@@ -131,7 +127,7 @@ def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int 
         middle = _middle(connection, f"select ts from staging.{table}")
     if middle is None:
         return
-    where = f"ts not between {middle - _REACH} and {middle + _REACH}"
+    where = f"ts not between {middle - REACH} and {middle + REACH}"
     found = _count(connection, table, where)
     if found:
         connection.execute(f"delete from staging.{table} where {where}")
@@ -143,7 +139,7 @@ def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
     ((rows, longest, total),) = connection.execute(
         f"select count(*), coalesce(max(dur), 0), coalesce(sum(dur), 0) from staging.{table}"
     ).fetchall()
-    limit = _REACH if total <= _MOST_IN_ALL else min(_REACH, _MOST_IN_ALL // rows)
+    limit = REACH if total <= LATEST else min(REACH, LATEST // rows)
     if longest <= limit:
         return
     found = _count(connection, table, f"dur > {limit}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from traceq.database.query import ask
 from traceq.database.sql import run
-from traceq.reports.call_paths import Numbers, Paths, Slices, numbered, paths
+from traceq.reports.call_paths import Numbers, Paths, Slices, numbered, paths, summed
 from traceq.reports.flame import Flame, Frame
 from traceq.reports.queries import columns, rows
 
@@ -142,7 +142,7 @@ def _add_work(
     """Add GPU work to `levels`, below the call that launched it; what an unknown call launched stands beside the threads."""
     size = (len(by_number) + 1) * len(kinds_of_work)
     keys, places = numbered((launched_by + 1) * len(kinds_of_work) + work["label"], size)
-    durations = np.bincount(places, weights=work["dur"]).astype(np.int64)
+    durations = summed(places, work["dur"], len(keys))
     levels.append([])
     for key, count, dur in zip(keys.tolist(), np.bincount(places).tolist(), durations.tolist(), strict=True):
         by, label = divmod(key, len(kinds_of_work))

@@ -126,8 +126,8 @@ def _levels(
     while len(now):
         size = int(around.max()) + 1
         keys, places = numbered(around * labels + label[now], size * labels)
-        spent = np.bincount(places, weights=ts_end[now] - ts[now])
-        levels.append(Level(keys // labels, keys % labels, np.bincount(places), spent.astype(np.int64)))
+        spent = summed(places, ts_end[now] - ts[now], len(keys))
+        levels.append(Level(keys // labels, keys % labels, np.bincount(places), spent))
         path[now] = known + places
         before, known = known, known + len(keys)
         is_next = path[parent[waiting]] >= 0
@@ -145,3 +145,10 @@ def numbered(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
     is_there = np.zeros(size, bool)
     is_there[keys] = True
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[keys]
+
+
+def summed(places: Numbers, values: Numbers, size: int) -> Numbers:
+    """The sums of the whole numbers at each of `size` places: as fractions they would be rounded above 2^53."""
+    found = np.zeros(size, np.int64)
+    np.add.at(found, places, values)
+    return found

@@ -6,7 +6,7 @@ Its texts are templates of Jinja, in which stand
     worst, pieces           the worst piece with the columns of the query, and the list of the worst
     facts, rows             the first row, and all, of the query that the header names (`facts`), or that a remark is about
     given                   the parameters of the query, with the row of that which the header has for each claim (`each`)
-    steps, subject          the number of counted steps, and the trace; see traceq.diagnosis.subject
+    steps, subject          the number of counted steps, and numbers and words of the trace; see traceq.diagnosis.subject
     program, remedy         what program it is (traceq.diagnosis.program), and what to do in it (rules/shared/remedies.toml)
     the settings of the header, by name
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
@@ -14,20 +14,19 @@ Its texts are templates of Jinja, in which stand
     step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
     allocations, places, culprits, busiest, per_fetch, workers_needed
                             which put these into words; see traceq.diagnosis.rules.shared
-    | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression matches
+    | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression (of DuckDB) matches; also match(...)
 
 What is about the claim is not there in the texts that are asked before it is made: `unknown`, `absent` and `when`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 from traceq.common import units
+from traceq.database.query import ask
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.needs import CannotTell, NothingThere
@@ -44,10 +43,9 @@ from traceq.diagnosis.rules.shared import (
     wording,
 )
 from traceq.diagnosis.rules.shared.remedies import remedy
+from traceq.diagnosis.rules.templates import rendered
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
-
     from traceq.database.query import Setting
     from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.query import Query
@@ -117,7 +115,7 @@ def declared(find: Find, query: Query) -> Judgement:
         check_inputs(subject, query, "gpu, steps")
         known = subject.settings(query) | _of_trace(subject)
         _refuse(query, known, unknown="unknown", absent="absent")
-        if "when" in query.header and not _render(query.header["when"], known):
+        if "when" in query.header and not rendered(query.header["when"], known):
             return
         also = (_advised(subject, claimed_by(name), rule_query(name)) for name in query.listed("also"))
         found = [*chain.from_iterable(also), *_advised(subject, find, query)]
@@ -172,6 +170,12 @@ def remarked(name: str, query: Query) -> Judgement:
     return judge
 
 
+# What texts are told of the trace. Not its connection: who has one can do all that it can.
+_TOLD = (
+    *("trace_id", "rank", "world_size", "place", "format", "device", "device_name", "devices", "compute_capability"),
+    *("steps", "step_ns", "is_window", "judges_idle", "goal", "present", "ledger", "ledgers"),
+)
+
 # Texts of the header that a rule says of what it found.
 _SAID = ("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "remark")
 _DEFAULTS = {
@@ -192,29 +196,19 @@ def confidence(value: str) -> Confidence:
 def _refuse(query: Query, known: dict[str, Any], *, unknown: str, absent: str) -> None:
     """Raise CannotTell, or NothingThere, where the texts of these keys say why."""
     for key, error in ((unknown, CannotTell), (absent, NothingThere)):
-        if reason := _render(query.header.get(key, ""), known):
+        if reason := rendered(query.header.get(key, ""), known):
             raise error(reason)
 
 
 def _rendered(query: Query, known: dict[str, Any]) -> dict[str, str]:
-    return {key: _render(query.header[key], known) for key in _SAID if key in query.header}
-
-
-def _render(text: str, known: dict[str, Any]) -> str:
-    if not is_template(text):
-        return text
-    # of a part that is empty the spaces around it are left
-    return re.sub(" {2,}", " ", _template(text).render(known)).strip()
+    return {key: rendered(query.header[key], known) for key in _SAID if key in query.header}
 
 
 def _of_trace(subject: Subject) -> dict[str, Any]:
     return {
-        "subject": subject,
+        "subject": {name: getattr(subject, name) for name in _TOLD},
         "steps": subject.steps,
-        "ask": subject.ask,
-        "has": subject.has,
-        "way": subject.way,
-        "lacks": subject.lacks,
+        **_answers(subject),
         "time": units.duration,
         "percent": units.share,
         "bytes_in": units.bytes_in,
@@ -235,19 +229,42 @@ def _of_trace(subject: Subject) -> dict[str, Any]:
         "operators": kernels.names,
         "padding": kernels.padding,
         "program": subject.program,
-        "remedy": partial(remedy, subject.program),
-        "per_step": partial(wording.per_step, subject),
-        "of_step": partial(wording.of_step, subject),
-        "exposed": partial(exposed_copies.described, subject),
-        "allocations": partial(allocations.described, subject),
-        "places": partial(host_waits.described, subject),
-        "busiest": partial(inputs.busiest, subject),
+        "remedy": _of(remedy, subject.program),
+        "per_step": _of(wording.per_step, subject),
+        "of_step": _of(wording.of_step, subject),
+        "exposed": _of(exposed_copies.described, subject),
+        "allocations": _of(allocations.described, subject),
+        "places": _of(host_waits.described, subject),
+        "busiest": _of(inputs.busiest, subject),
         "per_fetch": inputs.per_fetch,
         "workers_needed": inputs.workers_needed,
         "described": collectives.described,
         "overlapped": collectives.overlapped,
-        "late_device": partial(collectives.late_device, subject),
+        "late_device": _of(collectives.late_device, subject),
     }
+
+
+def _answers(subject: Subject) -> dict[str, Callable[..., Any]]:
+    """What asks the trace. Functions, for of a method its object can be had."""
+
+    def match(text: str, pattern: str) -> str:
+        found = ask(
+            subject.connection, "select coalesce(regexp_extract($text, $pattern), '')", text=text, pattern=pattern
+        )
+        return str(*found[0].values())
+
+    return {
+        "match": match,
+        "ask": _of(subject.ask),
+        "has": _of(subject.has),
+        "way": _of(subject.way),
+        "lacks": lambda *words: str(subject.lacks(*words)),
+    }
+
+
+def _of(function: Callable[..., Any], *given: Any) -> Callable[..., Any]:
+    """The function of what is given, which cannot be had of it, as it could of a partial."""
+    return lambda *values, **named: function(*given, *values, **named)
 
 
 def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
@@ -258,9 +275,9 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
         "given": claim.values,
         "worst": pieces[0],
         "pieces": pieces,
-        "copies": partial(copies.described, subject, claim),
-        "collectives": partial(collectives.of_claim, subject, claim),
-        "culprits": partial(late_host.described, subject, claim),
+        "copies": _of(copies.described, subject, claim),
+        "collectives": _of(collectives.of_claim, subject, claim),
+        "culprits": _of(late_host.described, subject, claim),
         **(_facts(_asked(subject, query, claim)) if "facts" in query.header else {}),
     }
 
@@ -275,34 +292,3 @@ def _asked(subject: Subject, query: Query, claim: Claim) -> list[dict[str, Any]]
 
 def _facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"rows": rows, **({"facts": rows[0]} if rows else {})}
-
-
-def is_template(text: str) -> bool:
-    """Whether the text of a header depends on the trace."""
-    return "{{" in text or "{%" in text
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import SandboxedEnvironment
-
-    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, optimized=False)
-    environment.filters |= {"cut": wording.cut, "matched": wording.matched}
-    return environment
-
-
-@cache
-def _template(text: str) -> Template:
-    return _environment().from_string(text)
-
-
-def template_error(text: str) -> str | None:
-    """What is wrong with a template, None for nothing."""
-    from jinja2 import TemplateSyntaxError
-
-    try:
-        _environment().parse(text)
-    except TemplateSyntaxError as error:
-        return f"{error.message} in {text!r}"
-    return None

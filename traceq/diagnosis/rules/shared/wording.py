@@ -51,12 +51,6 @@ def shares(rows: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-def matched(text: str, pattern: str) -> str:
-    """The first part of the text that the regular expression matches; empty for none."""
-    match = re.search(pattern, text)
-    return match[0] if match else ""
-
-
 def unit(row: Mapping[str, Any]) -> str:
     """A rank with its GPU, or a GPU of a capture that has no ranks."""
     return f"device {row['device']}" if row["rank"] is None else f"rank {row['rank']} (device {row['device']})"

@@ -1,0 +1,155 @@
+"""Databases of others: traceq's views and macros must be as it makes them, and no macro may take a built-in function's place.
+
+A query runs whatever stands behind the names in it. To list all functions takes DuckDB 20 ms, so it is remembered which
+files were looked at, by what changes when a file is written: in this process, and in traceq's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from traceq.common.cache_folder import folder, is_wanted, prepare
+from traceq.common.scratch import temporary_folder
+from traceq.database.sql import statement
+from traceq.errors import StoreError, WrongUse
+
+Create = Callable[[duckdb.DuckDBPyConnection], None]
+# Hashes of the texts of objects by name, without regard to case.
+Objects = Mapping[str, str]
+
+# As DuckDB prints what create_schema makes; see tests/database/test_hostile.py. Another version may print it otherwise.
+AS_MADE = "database/as_made.json"
+
+# The names are those of DuckDB: a database may have functions and views of these names, and macros are no place to filter.
+_VIEWS = "select view_name, sql, internal from system.main.duckdb_views()"
+_FUNCTIONS = "select function_name, internal, parameters, macro_definition from system.main.duckdb_functions()"
+
+_LOOKED_AT = "looked-at"
+# More files are seldom used again.
+_MOST_MARKS = 1000
+
+_sound: set[str] = set()
+
+
+def identity(path: Path) -> str | None:
+    """What is another when the file was written, or put in its place; None where that cannot be told."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    if path.with_name(f"{path.name}.wal").exists():  # which holds what is not in the file
+        return None
+    parts = [
+        facts.st_dev,
+        facts.st_ino,
+        facts.st_size,
+        facts.st_mtime_ns,
+        facts.st_ctime_ns,
+        duckdb.__version__,
+        statement(AS_MADE),
+    ]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def is_sound(path: Path, seen: str | None) -> bool:
+    """Whether the file was looked at before, and still has the identity `seen`; what lies in the cache traceq made itself."""
+    place = _cache()
+    if place is not None and path.parent == place:
+        return True
+    if seen is None or seen != identity(path):
+        return False
+    return seen in _sound or (place is not None and (place / _LOOKED_AT / seen).exists())
+
+
+def remember(path: Path, seen: str | None) -> None:
+    """Remember that the file is sound, unless it is another than at `seen`."""
+    if seen is None or seen != identity(path):
+        return
+    _sound.add(seen)
+    place = _cache()
+    if place is not None:
+        with suppress(OSError):  # a cache that cannot be used is done without
+            _mark(place / _LOOKED_AT, seen)
+
+
+def _cache() -> Path | None:
+    """The cache of traceq, None where there is to be none or nobody has a home."""
+    try:
+        return folder() if is_wanted() else None
+    except (RuntimeError, WrongUse):
+        return None
+
+
+def _mark(place: Path, seen: str) -> None:
+    prepare(place.parent)
+    place.mkdir(exist_ok=True)
+    marks = list(place.iterdir())
+    for each in marks if len(marks) >= _MOST_MARKS else ():
+        each.unlink(missing_ok=True)
+    (place / seen).touch()
+
+
+def check(connection: duckdb.DuckDBPyConnection, path: Path, create: Create, *, is_current: bool) -> None:
+    """Raise StoreError where a macro has the name of a built-in function, or, of this schema, a view or macro is not as made.
+
+    `create` makes the schema in an empty database.
+    """
+    found, built_in = objects(connection)
+    if replaced := sorted(name for kind, name in map(_split, found) if kind == "macro" and name in built_in):
+        raise StoreError(
+            f"{path}: has a macro {replaced[0]} in the place of DuckDB's function; ask who made it for the trace"
+        )
+    if not is_current or not _differing(found, json.loads(statement(AS_MADE))):
+        return
+    if differing := _differing(found, as_made(create)):
+        kind, name = _split(differing[0])
+        raise StoreError(
+            f"{path}: not as traceq makes it, the {kind} {name} is another; ingest the traces again, or ask who made it for them"
+        )
+
+
+def _split(key: str) -> tuple[str, str]:
+    kind, _, name = key.partition(" ")
+    return kind, name
+
+
+def _differing(found: Objects, made: Mapping[str, Sequence[str]]) -> list[str]:
+    """What the database has with another text; it may have more."""
+    return sorted(key for key, texts in made.items() if key in found and found[key] not in texts)
+
+
+def objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[str]]:
+    """The views and macros of the database, as "view kernel", and the names of built-in functions, in lower case."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    for name, text, is_internal in connection.execute(_VIEWS).fetchall():
+        if not is_internal:
+            texts[f"view {name.lower()}"].append(str(text))
+    built_in = set()
+    for name, is_internal, *text in connection.execute(_FUNCTIONS).fetchall():
+        if is_internal:
+            built_in.add(name.lower())
+        else:
+            texts[f"macro {name.lower()}"].append(repr(text))
+    return {key: hashlib.sha256(repr(sorted(each)).encode()).hexdigest()[:32] for key, each in texts.items()}, built_in
+
+
+@cache
+def as_made(create: Create) -> dict[str, list[str]]:
+    """The hashes of what `create` makes: DuckDB prints some otherwise when it reads them from a file."""
+    with temporary_folder() as place:
+        path = str(place / "made.duckdb")
+        found = []
+        for each in (create, lambda _: None):
+            with closing(duckdb.connect(path)) as connection:
+                each(connection)
+                found.append(objects(connection)[0])
+    new, read = found
+    return {key: sorted({text, read[key]}) for key, text in sorted(new.items())}

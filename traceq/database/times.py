@@ -1,0 +1,66 @@
+"""Times that a trace can have: sums and differences of them fit 64 bits. Databases of others may hold any."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traceq.database.sql import statement
+from traceq.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+# How far from the middle of a trace its events may lie, and how long one may take, ns: 417 days.
+REACH = 1 << 55
+# Nanoseconds since 1970 that others can be added to: until 2116. Also of all durations of a table together.
+LATEST = 1 << 62
+
+_TABLE = re.compile(r"create table if not exists (\w+)\s*\((.*?)\);", re.DOTALL)
+_COLUMN = re.compile(r"^\s*(ts|dur|gpu_ts|gpu_dur|utc_origin_ns) bigint(?! generated)", re.MULTILINE)
+# A step may take less than nothing where the replay leaves more out than it holds.
+_SIGNED = {("replay_step", "dur")}
+
+
+def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Sequence[str]) -> None:
+    """Raise StoreError for a time that no trace can have in a database of the SQL files `schema`, or arguments that are no JSON.
+
+    DuckDB has the least and the most of a column at hand.
+    """
+    columns = _columns(tuple(schema))
+    found = connection.execute(" union all ".join(map(_ends, range(len(columns)), columns))).fetchall()
+    for number, *ends in sorted(found):
+        table, column = columns[number]
+        for value in ends:
+            if not _is_possible(columns[number], value):
+                raise _impossible(path, table, column, value)
+    if wrong := connection.execute("select args from trace where not json_valid(args)").fetchone():
+        raise _impossible(path, "trace", "args", *wrong)
+
+
+def _ends(number: int, place: tuple[str, str]) -> str:
+    table, column = place
+    return f"select {number}, min({column}), max({column}) from {table}"  # noqa: S608 - names of the schema
+
+
+def _is_possible(place: tuple[str, str], value: object) -> bool:
+    least = 0 if place[1].endswith("dur") and place not in _SIGNED else -LATEST
+    return value is None or (isinstance(value, int) and least <= value < LATEST)
+
+
+def _impossible(path: Path, table: str, column: str, value: object) -> StoreError:
+    return StoreError(
+        f"{path}: not as traceq makes it, {table}.{column} holds {str(value)[:30]!r}, which no trace has; ask who made it for the"
+        " trace"
+    )
+
+
+@cache
+def _columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Tables of the schema and their columns of times."""
+    tables = [each for name in schema for each in _TABLE.findall(statement(name))]
+    return [(table, column) for table, text in tables for column in _COLUMN.findall(text)]

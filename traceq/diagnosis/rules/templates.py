@@ -1,0 +1,207 @@
+"""The texts of rules as templates of Jinja: anybody's show what they are given, reach no further, and end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from traceq.diagnosis.program import Program
+from traceq.diagnosis.rules.shared.wording import cut
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+    from jinja2.runtime import Context
+
+# What may be had of values by a dot, by type; of all others only what stands in them, as of a dictionary.
+_OF_TEXT = (
+    *("lower", "upper", "capitalize", "title", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "format"),
+    *("startswith", "endswith", "split", "rsplit", "splitlines", "partition", "rpartition", "find", "count", "isdigit"),
+)
+_OF_DICTIONARIES = ("get", "items", "keys", "values")
+_OF_LOOPS = (
+    "first",
+    "last",
+    "index",
+    "index0",
+    "revindex",
+    "revindex0",
+    "length",
+    "previtem",
+    "nextitem",
+    "cycle",
+    "changed",
+)
+
+# Turns of loops and calls of a text: ours take some dozens.
+_MOST_STEPS = 100_000
+_LONGEST_RANGE = 10_000
+# Whole numbers, texts and lists that are put together: more is no sentence.
+_MOST_BITS = 1024
+_LONGEST = 100_000
+_WIDE = re.compile(r"%[^a-zA-Z%]*(\*|\d{4})|:[^}]*(\{|\d{4})")
+
+_steps: ContextVar[Iterator[int]] = ContextVar("steps")
+
+
+def rendered(text: str, known: dict[str, Any]) -> str:
+    """The text with what is `known` in it. Raises what Jinja does, and ValueError where it takes too many steps."""
+    if not is_template(text):
+        return text
+    _steps.set(iter(range(_MOST_STEPS)))
+    # of a part that is empty the spaces around it are left
+    return re.sub(" {2,}", " ", _template(text).render(known)).strip()
+
+
+def is_template(text: str) -> bool:
+    """Whether the text of a header depends on the trace."""
+    return "{{" in text or "{%" in text
+
+
+def template_error(text: str) -> str | None:
+    """What is wrong with a template, None for nothing."""
+    from jinja2 import TemplateSyntaxError
+
+    try:
+        environment().parse(text)
+    except TemplateSyntaxError as error:
+        return f"{error.message} in {text!r}"
+    return None
+
+
+@cache
+def _template(text: str) -> Template:
+    return environment().from_string(text)
+
+
+@cache
+def environment() -> Environment:
+    """What templates are made in."""
+    from jinja2 import StrictUndefined, nodes, pass_context
+    from jinja2.runtime import LoopContext
+    from jinja2.sandbox import SandboxedEnvironment
+    from jinja2.visitor import NodeTransformer
+
+    allowed = {str: _OF_TEXT, dict: _OF_DICTIONARIES, LoopContext: _OF_LOOPS}
+
+    class Closed(SandboxedEnvironment):
+        intercepted_binops = frozenset(("+", "*", "**", "%"))
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            """Only what is listed: a connection is two attributes away from much that has public ones."""
+            listed = isinstance(obj, Program) or any(
+                isinstance(obj, kind) and attr in allowed[kind] for kind in allowed
+            )
+            return listed and super().is_safe_attribute(obj, attr, value)
+
+        def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+            """Count the call: macros may call themselves."""
+            _step()
+            return super().call(context, obj, *args, **kwargs)
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            """Do it unless it makes something huge, which nothing could stop."""
+            _check_size(operator, left, right)
+            return super().call_binop(context, operator, left, right)
+
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            """The attribute, of texts only with a format that is not wide."""
+            return super().getattr(_narrow(obj) if isinstance(obj, str) and attribute == "format" else obj, attribute)
+
+        def getitem(self, obj: Any, argument: Any) -> Any:
+            """The same by brackets."""
+            return super().getitem(_narrow(obj) if isinstance(obj, str) and argument == "format" else obj, argument)
+
+        def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+            """Let loops count their turns, and measure what ~ puts together."""
+            tree: nodes.Template = Measured().visit(super()._parse(source, name, filename))
+            for loop in tree.find_all(nodes.For):
+                loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
+            return tree
+
+    class Measured(NodeTransformer):
+        def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - the name of the node
+            """A join in the place of ~."""
+            parts = nodes.List([self.visit(each) for each in node.nodes], lineno=node.lineno)
+            return nodes.Filter(parts, "join", [], [], None, None, lineno=node.lineno)
+
+    made = Closed(undefined=StrictUndefined, autoescape=False, optimized=False)
+    made.globals = {"range": _range, "dict": dict}
+    own = {"counted": _counted, "cut": cut, "matched": pass_context(_matched), "join": _joined, "replace": _replaced}
+    made.filters |= own | {"format": lambda text, *values: _narrow(text) % values}
+    for name in (
+        "attr",
+        "center",
+        "indent",
+        "batch",
+        "slice",
+        "tojson",
+    ):  # as wide as they are asked to, but for the first
+        del made.filters[name]
+    return made
+
+
+def _matched(context: Context, text: str, pattern: str) -> str:
+    """The first part of the text that matches, as the database finds it: Python would take for ever for some patterns."""
+    return str(context["match"](text, pattern))
+
+
+def _counted(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        _step()
+        yield value
+
+
+def _step() -> None:
+    if next(_steps.get(), None) is None:
+        raise ValueError(f"a text takes more than {_MOST_STEPS:,} steps: loop over less, or do it in the query")
+
+
+def _range(*bounds: int) -> range:
+    found = range(*bounds)
+    if len(found) > _LONGEST_RANGE:
+        raise ValueError(f"range of more than {_LONGEST_RANGE:,}: loop over less, or do it in the query")
+    return found
+
+
+def _joined(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
+    parts = [str(each if attribute is None else each[attribute]) for each in values]
+    _check_length("join", sum(map(len, parts)) + len(between) * len(parts))
+    return between.join(parts)
+
+
+def _replaced(text: str, old: str, new: str, count: int = -1) -> str:
+    _check_length("replace", len(text) * (len(new) + 1))
+    return str(text).replace(old, new, count)
+
+
+def _narrow(text: str) -> str:
+    """The text, in which values are put. Raises ValueError where they are made wide."""
+    if _WIDE.search(text):
+        raise ValueError(f"{text[:40]!r} makes a text too large for a sentence")
+    return text
+
+
+def _check_length(how: str, length: int) -> None:
+    if length > _LONGEST:
+        raise ValueError(f"{how} makes a text too large for a sentence")
+
+
+def _check_size(operator: str, left: Any, right: Any) -> None:
+    """Raise ValueError where an operator would make more than any sentence needs."""
+    lengths = [len(each) for each in (left, right) if isinstance(each, str | list | tuple)]
+    if operator == "%" and isinstance(left, str):
+        _narrow(left)
+    elif operator == "+":
+        _check_length(operator, sum(lengths))
+    elif operator in ("*", "**") and (lengths or _bits(operator, left, right) > _MOST_BITS):
+        raise ValueError(f"{operator} makes a text or a number too large for a sentence")
+
+
+def _bits(operator: str, left: Any, right: Any) -> int:
+    """The most bits of a product or a power of whole numbers; fractions cannot be large."""
+    if not isinstance(left, int) or not isinstance(right, int):
+        return 0
+    return left.bit_length() * (abs(right) if operator == "**" else 1) + right.bit_length()
