@@ -114,13 +114,14 @@ def looked_at(
         if not manifest.pieces:
             raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
         found = look(place, manifest, traces, rank, reading.get("memory_limit"))
-    if found is None or whole:
+    if found is None:
         with opened(source, "reported", **reading) as connection:
-            yield connection, found
+            yield connection, None
         return
     _refuse_options(reading)
     with temporary_folder() as folder:
-        create_copy(folder / "looked.duckdb", place, manifest, found.pieces)
+        pieces = manifest.pieces if whole else found.pieces
+        create_copy(folder / "looked.duckdb", place, manifest, pieces, reading.get("memory_limit"))
         with opened(folder / "looked.duckdb", "reported", **reading) as connection:
             yield connection, found
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import duckdb
 
+from traceq.common.process import usable_cpus
+from traceq.database.connect import memory_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored
-from traceq.dataset.catalogue import of_damage
+from traceq.dataset.catalogue import JOB_TABLES, of_damage
 from traceq.dataset.manifest import Manifest, Piece, Window
 from traceq.dataset.place import Place
 from traceq.dataset.told import read_told
@@ -74,25 +76,33 @@ def _numbered(jobs: Sequence[Job]) -> Iterable[Job]:
         yield replace(each, windows=sum(other.job == each.job for other in jobs))
 
 
-def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> None:
-    """Write the database `path` with what these pieces hold, and with the jobs and the row of trace of every rank."""
+def create_copy(
+    path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece], memory_limit: int | None = None
+) -> None:
+    """Write the database `path` with what these pieces hold, and with the jobs and the row of trace of every rank.
+
+    With all pieces nothing lacks that a database of the same traces has.
+    """
     create_database(path)
     files: dict[str, list[str]] = {}
     for piece in pieces:
         for table in manifest.tables(piece):
             files.setdefault(table, []).append(place.address(piece.folder, f"{table}.parquet"))
     files["trace"] = [place.address(each.folder, "trace.parquet") for each in manifest.windows]
-    for table in _SMALL:
+    is_whole = len(pieces) == len(manifest.pieces)
+    for table in JOB_TABLES if is_whole else _SMALL:
         files[table] = _of_windows(place, manifest.windows, table)
-    with of_damage(place), closing(duckdb.connect(str(path))) as connection:
+    config = writer_config(memory_for(memory_limit), path.parent, usable_cpus())
+    with of_damage(place), closing(duckdb.connect(str(path), config=config)) as connection:
         if not place.is_local:
             read_through(connection, place.name)
         connection.begin()
         for table, listed in files.items():
             _copy(connection, table, listed)
-        # what is said of collectives of all ranks is in the jobs
-        members = _of_windows(place, manifest.windows, "collective_member")
-        _copy(connection, "collective_member", members, [each.trace_id for each in pieces])
+        if not is_whole:
+            # what is said of collectives of all ranks is in the jobs
+            members = _of_windows(place, manifest.windows, "collective_member")
+            _copy(connection, "collective_member", members, [each.trace_id for each in pieces])
         connection.commit()
 
 
