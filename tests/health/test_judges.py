@@ -457,8 +457,8 @@ def test_a_capture_that_is_not_complete_is_quite_right_in_nothing(tmp_path):
     assert "ok" not in {each.state for each in health.metrics}
 
 
-@pytest.mark.parametrize("code", ["view_not_read", "wal_ignored"])
-def test_tables_that_were_not_read_are_missing_in_all(tmp_path, code):
+@pytest.mark.parametrize("code", ["view_not_read", "wal_ignored", "large_event"])
+def test_what_was_not_read_may_be_missing_in_all(tmp_path, code):
     trace = rich()
     trace.add("import_note", severity="data_loss", code=code, count=1, text="kernels")
     health, _ = diagnosed(trace, tmp_path)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 _OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})
 
 # Notes of severity data_loss that say that events are missing which any metric may stand on.
-_INCOMPLETE = frozenset({"truncated", "table_damaged", "malformed_event", "view_not_read", "wal_ignored"})
+_INCOMPLETE = frozenset(
+    {"truncated", "table_damaged", "malformed_event", "large_event", "view_not_read", "wal_ignored"}
+)
 
 
 @dataclass(frozen=True)
