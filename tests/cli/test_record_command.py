@@ -119,10 +119,14 @@ def test_a_program_that_a_signal_ended_has_the_code_of_a_shell(tmp_path):
 
 def test_what_a_killed_recording_left_goes_with_the_next(traceq, tmp_path):
     number, _, machine = owner().split("-")
-    left, other = tmp_path / f".a.{number}-1-{machine}.status", tmp_path / ".b.status"
-    for each in (left, other):
+    gone = f"{number}-1-{machine}"
+    left, other = (
+        [tmp_path / f".a.{gone}.status", tmp_path / f".a.duckdb.{gone}.0a1b2c3d.ingest"],
+        tmp_path / ".b.status",
+    )
+    for each in (*left, other):
         each.mkdir()
         (each / "1.jsonl").touch()
     assert traceq("record", "-o", tmp_path, "--", sys.executable, "-c", "").exit_code == 0
-    assert (left.exists(), other.exists()) == (False, True)
+    assert [each.exists() for each in (*left, other)] == [False, False, True]
     assert [path for path in tmp_path.iterdir() if path.suffix == ".status"] == [other]

@@ -25,8 +25,8 @@ from traceq.formats.made_with import SUFFIX
 
 INJECT = Path(__file__).parent / "inject"
 
-# What processes said to a `traceq record` that was killed.
-_LEFT = re.compile(rf"\..+\.({PATTERN})\.status")
+# Of a `traceq record` that was killed: what processes said to it, and what it was ingesting, which no other run has the name of.
+_LEFT = re.compile(rf"\..+\.({PATTERN})\.(?:status|[0-9a-f]{{8}}\.ingest)")
 
 # What a name may hold that becomes part of file names.
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
