@@ -219,7 +219,8 @@ def test_where_nothing_can_be_written_the_training_goes_on(tmp_path, train, caps
 
 def test_a_trace_that_cannot_be_finished_leaves_no_file(tmp_path):
     def export(path):
-        Path(path).write_text('{"traceEvents": [', encoding="utf-8")
+        for each in (path, f"{path}.tmp"):
+            Path(each).write_text('{"traceEvents": [', encoding="utf-8")
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):

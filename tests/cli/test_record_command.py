@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from traceq.capture import record
+from traceq.common.owner import owner
 
 EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.2.sqlite"
 
@@ -81,7 +82,7 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
         "skip": 5,
         "memory": False,
         "stacks": False,
-        "status": str(directory / ".it_s.status"),
+        "status": str(directory / f".it_s.{owner()}.status"),
     }
 
 
@@ -114,3 +115,18 @@ def test_a_program_that_a_signal_ended_has_the_code_of_a_shell(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (128 + 9, "out\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_what_a_killed_recording_left_goes_with_the_next(traceq, tmp_path):
+    number, _, machine = owner().split("-")
+    gone = f"{number}-1-{machine}"
+    left, other = (
+        [tmp_path / f".a.{gone}.status", tmp_path / f".a.duckdb.{gone}.0a1b2c3d.ingest"],
+        tmp_path / ".b.status",
+    )
+    for each in (*left, other):
+        each.mkdir()
+        (each / "1.jsonl").touch()
+    assert traceq("record", "-o", tmp_path, "--", sys.executable, "-c", "").exit_code == 0
+    assert [each.exists() for each in (*left, other)] == [False, False, True]
+    assert [path for path in tmp_path.iterdir() if path.suffix == ".status"] == [other]

@@ -80,8 +80,9 @@ def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
         part.replace(path)
         _written.add(path)
     finally:
-        raw.unlink(missing_ok=True)
-        part.unlink(missing_ok=True)
+        # The profiler gives its file its name when it is complete.
+        for each in (raw, raw.with_name(f"{raw.name}.tmp"), part):
+            each.unlink(missing_ok=True)
     return path
 
 

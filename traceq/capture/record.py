@@ -18,10 +18,15 @@ from traceq.capture.monitor import SUFFIX as LOG_SUFFIX
 from traceq.capture.monitor import monitored
 from traceq.capture.snapshot.write import write
 from traceq.common import ending
+from traceq.common.owner import PATTERN, owner
+from traceq.common.scratch import remove_gone
 from traceq.errors import MissingTool, StoreError, TraceqError
 from traceq.formats.made_with import SUFFIX
 
 INJECT = Path(__file__).parent / "inject"
+
+# Of a `traceq record` that was killed: what processes said to it, and what it was ingesting, which no other run has the name of.
+_LEFT = re.compile(rf"\..+\.({PATTERN})\.(?:status|[0-9a-f]{{8}}\.ingest)")
 
 # What a name may hold that becomes part of file names.
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
@@ -153,7 +158,7 @@ def _free_name(directory: Path, name: str) -> str:
             f"{name}.sqlite",
             f"{name}{LOG_SUFFIX}",
             f"{name}{SUFFIX}",
-            f".{name}.status",
+            f".{name}.",
         )
         return any(each.startswith(ours) for each in there)
 
@@ -162,7 +167,7 @@ def _free_name(directory: Path, name: str) -> str:
 
 def _status_of(directory: Path, name: str) -> Path:
     # Beside the traces: the directory for temporary files may be another one in a container that the program starts.
-    return directory / f".{name}.status"
+    return directory / f".{name}.{owner()}.status"
 
 
 def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
@@ -187,6 +192,7 @@ def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
 @contextmanager
 def _status_directory(launch: Launch) -> Iterator[Path]:
     directory = _status_of(launch.directory, launch.name)
+    remove_gone(launch.directory, _LEFT)
     try:
         directory.mkdir(parents=True)
     except OSError as error:
