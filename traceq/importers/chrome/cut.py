@@ -24,7 +24,7 @@ _WINDOW = 1 << 12
 _BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*[\"}])")
 _LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
 
-# MiB of an event that is read: one is held in several forms at once, and the largest of real traces are of some hundred kB.
+# MiB of an event that is read: one is held in several forms at once, and the largest of the traces at hand is below 7 kB.
 _LARGEST_EVENT, LIMIT = 4, "TRACEQ_EVENT_LIMIT"
 _LARGEST_HEADER = 512 << 20
 
