@@ -119,7 +119,7 @@ def test_it_is_dropped_from_cleared_and_verified(server, bucket, two_windows, jo
 def test_what_is_there_is_not_read_again(alone, traced, server):
     result = traceq.ingest(traced, alone, run="x")
     assert (len(result.ingested), len(result.skipped)) == (0, 1)
-    assert server.counted() == {"DELETE": 1, "GET": 3, "PUT": 1}
+    assert server.counted() == {"DELETE": 1, "GET": 2, "PUT": 1}
 
 
 def test_a_place_without_a_dataset_is_told(bucket):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 import pyarrow as pa
-from duckdb.sqltypes import DuckDBPyType
 from pyarrow import compute, csv, parquet
 
 from traceq.common.text import CONTROLS, quiet_json, without_controls
@@ -19,6 +18,7 @@ from traceq.database.user_sql import interruptible, query_error, too_long
 
 if TYPE_CHECKING:
     import duckdb
+    from duckdb.sqltypes import DuckDBPyType
 
 T = TypeVar("T")
 
@@ -202,7 +202,7 @@ def _is_exact(kind: DuckDBPyType, format_: str) -> bool:
     """Whether the format holds values of the type as they are."""
     if kind.id not in _NESTED:
         return kind.id in (_EXACT_IN_PARQUET if format_ == "parquet" else _EXACT)
-    parts = [part for _, part in kind.children if isinstance(part, DuckDBPyType)]
+    parts = [part for _, part in kind.children if isinstance(part, type(kind))]
     # Objects of JSON have keys, and structs of Parquet fields.
     is_held = bool(parts) if format_ == "parquet" else kind.id != "map" or parts[0].id in _KEYS
     return is_held and all(_is_exact(part, format_) for part in parts)
@@ -214,7 +214,7 @@ def _type_read(kind: DuckDBPyType, format_: str) -> str:
         return str(kind)
     if kind.id not in _NESTED or kind.id == "tuple" or not kind.children:
         return "varchar"
-    parts = {name: _type_read(part, format_) for name, part in kind.children if isinstance(part, DuckDBPyType)}
+    parts = {name: _type_read(part, format_) for name, part in kind.children if isinstance(part, type(kind))}
     if kind.id == "struct":
         return f"struct({', '.join(f'{_quoted(name)} {part}' for name, part in parts.items())})"
     if kind.id == "map":
