@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+# What these programs take depends on what else the machine does.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
 

@@ -316,6 +316,7 @@ def test_it_reports_on_a_database_and_keeps_a_baseline(runner, here):
     assert "steps.check.outputs.state" not in runner.outputs
 
 
+@pytest.mark.slow
 def test_it_checks_budgets_and_compares_with_the_baseline(runner, here):
     traceq.ingest(DEMO, here / "main.duckdb")
     (here / "traceq.toml").write_text('[step]\ntypical = "1 ns"\n')

@@ -147,6 +147,7 @@ def test_a_disk_that_only_the_log_shows_comes_out_first(kind, tmp_path):
     assert rules(tmp_path / "y.duckdb")[0] == "too-few-workers"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("name", "alone"), [("launch_bound", "tiny-kernels"), ("frozen_host", "host-preempted")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_host_without_cpus_that_only_logs_show_comes_out_first(name, alone, kind, tmp_path):

@@ -274,6 +274,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_knobs_change_the_program_and_say_where_they_cannot(found, name):
     assert found[name] == EXPECTED[name]

@@ -31,6 +31,7 @@ def run(made, traceq, monkeypatch):
     return traceq
 
 
+@pytest.mark.slow
 def test_compare_says_which_rank_moved_the_step(run):
     said = run("compare", "before.duckdb", "after.duckdb", "--format", "json")
     found = json.loads(said.output)

@@ -160,6 +160,7 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
     assert "train.py:9 main allocates 2 MiB a step that are never released" in " ".join(told.split())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "content",
     [

@@ -90,7 +90,7 @@ def run(traceq_command, monkeypatch, folder, arguments):
     return found.exit_code, found.stdout, found.stderr, files
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_says_of_a_dataset_what_it_says_of_a_database(traceq_command, monkeypatch, made, command):
     database, dataset = (run(traceq_command, monkeypatch, made / kind, shlex.split(command)) for kind in KINDS)

@@ -96,6 +96,7 @@ def test_a_trace_that_is_replaced_stays_for_those_who_read_it(traceq_command, jo
     assert not (job / SECOND / "rank=3" / "piece.json").exists()
 
 
+@pytest.mark.slow
 def test_a_trace_that_is_replaced_keeps_its_run_unless_another_is_named(traceq_command, tmp_path, one_rank, job_traces):
     job = shutil.copytree(one_rank, tmp_path / "job")
     again = ("ingest", job_traces / "window0" / "rank0.json", "--force", "--jobs", 1, "-o", job)

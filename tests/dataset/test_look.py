@@ -104,11 +104,13 @@ def test_of_many_ranks_the_late_and_a_usual_one_are_looked_at(many, without):
     assert alone.content == dataset.content
 
 
+@pytest.mark.slow
 def test_the_page_counts_the_ranks_that_were_not_asked(many):
     pages = [traceq.report(each).to_markdown() for each in many]
     assert all("4 more ranks were not asked one by one" in each for each in pages)
 
 
+@pytest.mark.slow
 def test_what_another_version_told_is_told_anew(many, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(many[1], copy)

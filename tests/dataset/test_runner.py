@@ -144,6 +144,7 @@ def test_a_second_writer_waits_for_its_turn(begun, traces, tmp_path):
     assert [(piece.window, piece.rank) for piece in pieces] == [(0, rank) for rank in range(6)]
 
 
+@pytest.mark.slow
 def test_one_who_is_taken_for_dead_may_come_back(traces, tmp_path):
     """Two make the same piece at once: one is kept as it is."""
     place = Place(str(tmp_path / "job"))

@@ -67,6 +67,7 @@ def objects(address):
     return {path: fs.cat_file(path) for path in fs.find(address)}
 
 
+@pytest.mark.slow
 def test_every_table_and_view_has_the_same_rows(written, two_windows):
     with traceq.open(written) as remote, traceq.open(two_windows) as local:
         listed = "select table_name from information_schema.tables where table_name not in ('finding') order by all"
@@ -75,6 +76,7 @@ def test_every_table_and_view_has_the_same_rows(written, two_windows):
             assert remote.sql(query).fetchall() == local.sql(query).fetchall(), name
 
 
+@pytest.mark.slow
 def test_commands_take_it_like_a_database(written, two_windows):
     assert command("sql", written, RANKS) == command("sql", two_windows, RANKS)
     report, status = command("report", written)
@@ -95,6 +97,7 @@ def test_it_is_written_and_appended_to(bucket, job_traces, two_windows):
     assert not any(".pieces" in path or path.endswith("writer.json") for path in objects(bucket))
 
 
+@pytest.mark.slow
 def test_it_is_dropped_from_cleared_and_verified(server, bucket, two_windows, job_traces, traceq_command):
     import s3fs
 
@@ -207,7 +210,7 @@ WRITES = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("query", WRITES)
 @pytest.mark.parametrize("where", ["store", "folder"])
 def test_a_query_writes_nothing(closed, two_windows, query, where):

@@ -139,6 +139,7 @@ def test_the_first_finding_is_the_same(name, pair, reports):
         assert other[0].saving_ns == pytest.approx(one[0].saving_ns, rel=WITHIN)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_each_format_serves_the_rules_that_it_can(name, reports):
     asked = {form: {each.rule for each in judged.not_applicable} for form, judged in reports(name).items()}

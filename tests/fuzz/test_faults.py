@@ -18,6 +18,7 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "seconds"),
     [

@@ -336,6 +336,7 @@ def test_numbers_are_read_as_they_are_written(tmp_path):
     assert struct.calcsize("<Q") == 8
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_history(tmp_path, monkeypatch):
     """Rows are given while the file is read, and nothing of an event stays but the number that its objects have."""
     monkeypatch.setattr(reading, "_ROWS", 1000)

@@ -300,6 +300,7 @@ def _rewritten_at_the_same_time(path, _other):
     path.write_text(path.read_text().replace("gemm_0", "gemm_9"))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("change", [_rewritten, _replaced, _linked, _cut, _grown])
 def test_source_that_changes_after_its_hash_was_taken(database, source, tmp_path, change, jobs):

@@ -110,6 +110,7 @@ def test_what_holds_nothing_of_inductor_is_refused(tmp_path):
         read(tmp_path, kernel_information__json="{")
 
 
+@pytest.mark.slow
 def test_what_this_pytorch_writes_is_read(tmp_path):
     """Inductor compiles for the CPU: the files are the same, the kernels are others."""
     pytest.importorskip("torch")

@@ -31,6 +31,7 @@ def slow(request, tmp_path_factory):
     return one, database
 
 
+@pytest.mark.sample(4)
 def test_the_finding_tells_what_the_fix_wins(slow):
     one, database = slow
     shares = won(load()["pairs"][one.name])
@@ -40,6 +41,7 @@ def test_the_finding_tells_what_the_fix_wins(slow):
     assert finding.saving_high_ns / step_ns >= shares[0] - NOISE
 
 
+@pytest.mark.sample(3)
 def test_the_flaw_is_what_the_report_says_first(slow):
     one, database = slow
     with traceq.open(database) as traces:

@@ -45,6 +45,7 @@ def test_there_are_forty_with_names_of_their_own_and_causes_of_the_vocabulary():
     assert {cause for case in CASES for cause in (*case.causes, *case.may_follow)} <= CAUSES.keys()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
 def test_the_cause_comes_first_and_no_other_is_new(name, tmp_path):
     case = there(name)

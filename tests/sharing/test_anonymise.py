@@ -113,6 +113,7 @@ def test_no_secret_stands_in_a_part_without_names(chrome, tmp_path):
     assert "trim" in json.loads((tmp_path / "shared.json").read_text())["traceq"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", RUNS)
 def test_the_report_is_the_same_but_for_names(path, database, tmp_path):
     target = tmp_path / ("shared.json.gz" if ".json" in path.name else "shared.sqlite")
@@ -120,6 +121,7 @@ def test_the_report_is_the_same_but_for_names(path, database, tmp_path):
     assert alike.differences(database(path), database(target)) == {}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", [KINETO, NSYS], ids=lambda path: path.name)
 def test_a_part_without_names_has_the_steps_of_the_part(path, database, tmp_path):
     suffix = ".json" if ".json" in path.name else ".sqlite"

@@ -66,6 +66,7 @@ def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases,
         assert counted(part)["host"] > 0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", [KINETO, NSYS], ids=lambda path: path.name)
 def test_a_window_says_what_the_whole_says_of_it(path, database, tmp_path):
     for window in ("0.1ms..0.4ms", "1ms.."):

@@ -52,6 +52,7 @@ def told(name, trace_format, runs, ingested):
 every_scene = pytest.mark.parametrize("trace_format", ["nsys", "kineto"])
 
 
+@pytest.mark.sample(4)
 @every_scene
 @pytest.mark.parametrize("name", NAMES)
 def test_what_ran_beside_copies(told):
@@ -64,6 +65,7 @@ def test_what_ran_beside_copies(told):
     assert db.sql(COPIES).fetchall() == expected
 
 
+@pytest.mark.sample(4)
 @every_scene
 @pytest.mark.parametrize("name", NAMES)
 def test_what_ran_beside_collectives_and_waited_for_them(told):

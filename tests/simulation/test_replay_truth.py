@@ -32,6 +32,7 @@ def replay(ingested):
     return of
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("trace_format", FORMATS)
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_cause_alone(cause, trace_format, replay):

@@ -17,6 +17,7 @@ LEDGER = """
 RECURRING = [kind for kind in KINDS if kind not in ("serving", "nothing recurs", "one step")]
 
 
+@pytest.mark.slow
 def test_a_capture_twice_as_long_has_the_same_unit(tmp_path):
     said = {}
     for number, kind in enumerate(RECURRING):

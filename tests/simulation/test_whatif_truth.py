@@ -54,6 +54,7 @@ GROUPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_savings_are_what_is_really_won(group, measured):
     found = measured(group)

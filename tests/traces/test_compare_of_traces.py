@@ -159,6 +159,7 @@ def longer(runs, factor):
     ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", LONG)
 def test_half_of_a_run_against_the_other_half_is_no_change(name, runs):
     path = TRACES.parent / name

@@ -43,6 +43,7 @@ def job(shared_file):
     return made
 
 
+@pytest.mark.slow
 @needs["megatron"]
 def test_megatron(job):
     with job("megatron", MEGATRON) as traces:
@@ -130,6 +131,7 @@ def test_collectives_of_which_nothing_is_recorded_are_matched_by_their_ends(job)
         assert traces.sql(found).fetchall() == [("all_reduce", 3, 8, "co_end"), ("all_to_all", 5, 8, "co_end")]
 
 
+@pytest.mark.slow
 @needs["hta"]
 def test_two_of_128_ranks_are_not_judged(job):
     with job("hta", HTA_PAIR) as traces:
@@ -158,6 +160,7 @@ def test_ddp_under_nsys(job):
 
 
 # Published: slowdown S within 0.5 %, share of the last stage M_S within 0.1, and what holds the job up.
+@pytest.mark.slow
 @needs["bytedance"]
 @pytest.mark.parametrize(
     ("name", "ranks", "slowdown", "stage", "share", "pattern"),

@@ -57,6 +57,7 @@ def test_processes_are_named_without_their_path(path, databases):
     assert databases(path).execute(query).fetchall() == []
 
 
+@pytest.mark.sample(4)
 @every_trace
 def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_user(path, rendered):
     from traceq.reports import RENDERERS
@@ -66,6 +67,7 @@ def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_use
         assert [(form, name) for name in {CANARY, *raw(path).machine} if name in text] == []
 
 
+@pytest.mark.slow
 def test_the_files_hold_what_must_not_be_found():
     paths = [path for path in (*NSYS, *TORCH) if path.exists()]
     if not paths:

@@ -45,7 +45,7 @@ def _accepted(label, key, found):
     return found in [NAMES.get(value, value) for value in values]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("label", "path"), list(_labelled()))
 def test_program_is_the_labelled_one(label, path, databases):
     rows = (

@@ -41,6 +41,7 @@ def test_the_noise_is_the_standard_deviation_of_what_runs_differ_by():
     assert [round(step / MS) for step in found.steps_ns] == [97, 103, 100, 98, 102, 100]
 
 
+@pytest.mark.slow
 def test_of_many_series_of_runs_95_in_100_intervals_hold_the_truth():
     random = np.random.default_rng(5)
     held = 0
