@@ -163,7 +163,8 @@ def test_an_ingest_that_is_interrupted_lets_workers_end_their_pieces(begun, trac
     process = begun("--cluster", by_hand[1])
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (143, "")
+    assert (process.returncode, said.count("\n")) == (143, 1)
+    assert said.endswith(" by SIGTERM\n")
     assert sorted(each.name for each in (tmp_path / "job").iterdir()) == [".pieces"]
     (traces / "go").touch()
     until(lambda: len(list((tmp_path / "job" / ".pieces").glob("*/piece.json"))) == 4)

@@ -55,6 +55,9 @@ class Block(NamedTuple):
 _BETWEEN = b" \t\r\n,"
 
 
+_MOST_DIGITS = 40
+
+
 def split(text: bytes) -> Block | None:
     """The events of a block of comma-separated events, or None when it is not exactly that."""
     inside = text.strip(_BETWEEN)
@@ -200,8 +203,13 @@ def _add_host(slices: pa.Table, rows: Rows) -> None:
 
 def _track(text: str) -> Track:
     """Process and thread of an event, from their JSON."""
-    pid, tid = (json.loads(each) for each in text.split("\n"))
+    pid, tid = (json.loads(each, parse_int=_whole) for each in text.split("\n"))
     return _plain(pid), _plain(tid)
+
+
+def _whole(digits: str) -> int | str:
+    """The number, its text where it has more digits than any id: Python refuses to read thousands of them."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else digits
 
 
 def _plain(value: Any) -> Any:
