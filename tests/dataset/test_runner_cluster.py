@@ -73,8 +73,6 @@ def test_a_rank_that_ends_every_worker_is_given_up_alone(traces, tmp_path, addre
     assert "(4 workers, one after the other)" in failure.reason
     assert sorted(content(tmp_path / "job")[0]) == [0, 1, 3]
     assert made_pieces.left(traces, 2) == 12
-    if (tmp_path / "job" / ".pieces").exists():
-        pytest.xfail("Dask makes a piece again whose worker dies after its result was fetched: docs/roadmap.md")
     assert sorted(each.name for each in (tmp_path / "job").iterdir()) == ["dataset.json", "run=traces"]
 
 

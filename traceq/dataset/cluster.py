@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import time
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
@@ -98,7 +99,9 @@ class Cluster:
         known: Future[Any] = Future()
         future = self._executor.submit(there, self._mine, function, *arguments)
         future.add_done_callback(lambda done: _pass_on(done, known, self._address))
-        known.add_done_callback(lambda given: future.cancel() if given.cancelled() else None)
+        # Dask makes a result again whose worker dies, as long as somebody holds its future: nobody does when it is passed on.
+        asked = weakref.ref(future)
+        known.add_done_callback(lambda given: _cancel(asked()) if given.cancelled() else None)
         return known
 
     def slots(self) -> int:
@@ -207,6 +210,11 @@ def _differences(mine: dict[str, str], found: dict[str, str]) -> str:
 def _some(workers: Sequence[str]) -> str:
     more = f" and {len(workers) - _NAMED:,} more" if len(workers) > _NAMED else ""
     return f"{some(len(workers), 'worker')}: {', '.join(workers[:_NAMED])}{more}"
+
+
+def _cancel(future: Future[Any] | None) -> None:
+    if future is not None:
+        future.cancel()
 
 
 def _pass_on(done: Future[Any], known: Future[Any], address: str) -> None:
