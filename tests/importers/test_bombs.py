@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from nsys_export import KERNEL, notes, read, write
@@ -109,6 +112,35 @@ def test_an_event_of_a_gigabyte_costs_itself(tmp_path):
         file.write(b'"},' + EVENT + b"{}]}")
     batches = [(table, batch) for table, batch in importers.find(path).read(path)]
     assert sum(batch.num_rows for table, batch in batches if table == "cpu_slice") >= 1
+
+
+# The command, which prints its largest memory at its end; getrusage counts that of the process that started it, too.
+WITH_PEAK = """
+import atexit, runpy
+atexit.register(lambda: print(*(line for line in open("/proc/self/status") if line.startswith("VmHWM"))))
+runpy.run_module("traceq", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the largest memory")
+@pytest.mark.parametrize(("events", "size"), [(240, 1_000_000), (6_000, 40_000)])
+def test_many_long_events_take_little_more_memory_than_asked_for(tmp_path, events, size):
+    path = tmp_path / "t.json"
+    with path.open("wb") as file:
+        file.write(b'{"traceEvents":[')
+        for number in range(events):
+            file.write(
+                b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%d,"dur":1,"args":{"x":"%s"}},'
+                % (number, b"a" * size)
+            )
+        file.write(b"{}]}")
+    command = [sys.executable, "-c", WITH_PEAK, "ingest", str(path), "-o", str(tmp_path / "t.duckdb")]
+    ended = subprocess.run(
+        [*command, "--memory-limit", "256MiB", "--jobs", "1"], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode in (0, 1), ended.stderr
+    assert int(ended.stdout.split()[-2]) < (256 + 300) << 10
 
 
 ENDLESS = 'with recursive n(x) as (select 1 union all select x + 1 from n) select x as start, x as "end" from n'

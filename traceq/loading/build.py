@@ -33,8 +33,11 @@ from traceq.loading.sources import Source
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
 _ROWS_PER_INSERT = 122_880
 
+# Rows with long args fill memory before they fill a row group.
+_BYTES_PER_INSERT = 32 << 20
+
 # Tables differ in what costs time, reading or inserting: a few inserts may queue, as much as memory allows.
-_INSERTS_AHEAD = 3
+_INSERTS_AHEAD, _BYTES_AHEAD = 3, 40 << 20
 
 # At most so many times the size of the file staged rows take in memory, and a gzip'd file when unpacked.
 _STAGED, _UNPACKED = 4, 32
@@ -177,7 +180,7 @@ class _Loader:
         self._connection = connection.cursor()
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._thread = ThreadPoolExecutor(1)
-        self._inserting: deque[Future[None]] = deque()
+        self._inserting: deque[tuple[int, Future[None]]] = deque()
 
     def add(self, table: str, batch: pa.RecordBatch) -> None:
         self.rows += batch.num_rows
@@ -188,25 +191,29 @@ class _Loader:
             self._submit(table, waiting)
             batch, missing, waiting = batch.slice(missing), _ROWS_PER_INSERT, []
         waiting.append(batch)
+        if sum(each.nbytes for each in waiting) >= _BYTES_PER_INSERT:
+            self._submit(table, waiting)
+            waiting = []
         self._waiting[table] = waiting
 
     def flush(self) -> None:
         for table, waiting in self._waiting.items():
             self._submit(table, waiting)
         self._waiting.clear()
-        self._wait(0)
+        self._wait(0, 0)
 
     def close(self) -> None:
         self._thread.shutdown()
 
     def _submit(self, table: str, batches: list[pa.RecordBatch]) -> None:
-        self._wait(_INSERTS_AHEAD)
-        self._inserting.append(self._thread.submit(self._insert, table, batches))
+        self._wait(_INSERTS_AHEAD, _BYTES_AHEAD)
+        size = sum(each.nbytes for each in batches)
+        self._inserting.append((size, self._thread.submit(self._insert, table, batches)))
 
-    def _wait(self, left: int) -> None:
-        """Until at most so many inserts are left to do."""
-        while len(self._inserting) > left:
-            self._inserting.popleft().result()
+    def _wait(self, inserts: int, size: int) -> None:
+        """Until at most so many inserts of at most so many bytes are left to do."""
+        while len(self._inserting) > inserts or sum(each for each, _ in self._inserting) > size:
+            self._inserting.popleft()[1].result()
 
     def _insert(self, table: str, batches: list[pa.RecordBatch]) -> None:
         # Batches of one table may lack a column or type it otherwise (a column of NULLs): insert like with like.

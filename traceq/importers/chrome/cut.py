@@ -25,7 +25,7 @@ _BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*[\"}])")
 _LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
 
 # MiB of an event that is read: one is held in several forms at once, and the largest of the traces at hand is below 7 kB.
-_LARGEST_EVENT, LIMIT = 4, "TRACEQ_EVENT_LIMIT"
+_LARGEST_EVENT, LIMIT = 1, "TRACEQ_EVENT_LIMIT"
 _LARGEST_HEADER = 512 << 20
 
 

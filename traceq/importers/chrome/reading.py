@@ -26,12 +26,14 @@ from traceq.importers.rows import batches_of
 # Trailers hold a few kB of metadata; what is longer is not kept.
 _LONGEST_TRAILER = 16 << 20
 
-# Blocks that are decoded in one go: enough for all threads, and little memory. Usual events are of 200 bytes and more.
-_GROUP_BYTES = 16 << 20
+# Blocks that are decoded in one go: enough for all threads, and little memory. Usual events are of 200 bytes and more; of long
+# ones DuckDB holds 2,048 in each of some twenty columns at a time, so that fewer bytes have to do.
+_GROUP_BYTES = 8 << 20
 _GROUP_EVENTS = 400_000
+_LONG_EVENT, _GROUP_BYTES_OF_LONG = 4 << 10, 1 << 20
 
 # Blocks, and bytes of them, that are read while others are decoded.
-_BLOCKS_AHEAD, _BYTES_AHEAD = 32, 16 << 20
+_BLOCKS_AHEAD, _BYTES_AHEAD = 32, 8 << 20
 
 _Batch = tuple[str, pa.RecordBatch]
 
@@ -140,7 +142,8 @@ class _Reader:
                     group.append(block)
                     size += len(block.text)
                     events += block.events
-                    if size < _GROUP_BYTES and events < _GROUP_EVENTS:
+                    most = _GROUP_BYTES if size < events * _LONG_EVENT else _GROUP_BYTES_OF_LONG
+                    if size < most and events < _GROUP_EVENTS:
                         continue
                 elif group:
                     queue.put_back(block)
