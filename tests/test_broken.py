@@ -42,6 +42,7 @@ def test_what_only_looks_broken_is_read_whole(name):
     assert set(notes.values()) <= {"info"}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("name", "outcome"), NOTED.items())
 def test_what_can_be_read_is_read_and_the_rest_is_noted(name, outcome):
     rows, found = read(name)
@@ -100,6 +101,7 @@ def is_told(error, path):
     return len(str(error).splitlines()) == 1 and str(path) in str(error)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("percents", [range(0, 100, 3), pytest.param(range(100), marks=pytest.mark.slow)], ids=len)
 @pytest.mark.parametrize("name", CUT)
 def test_a_file_cut_at_any_percent_ends_in_a_note_or_an_error(tmp_path, name, percents):
@@ -120,6 +122,7 @@ def test_a_file_cut_at_any_percent_ends_in_a_note_or_an_error(tmp_path, name, pe
     assert name.endswith(".sqlite") or len(refused) < len(percents) / 10
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CUT)
 def test_a_cut_file_is_stored_or_leaves_nothing(tmp_path, name):
     for percent in (1, 50, 99):

@@ -98,6 +98,7 @@ def expected(view, prefix):
     return {f"{prefix}/gpu{row.device}/{row.category}": row.step_share for row in view.ledger.itertuples()}
 
 
+@pytest.mark.slow
 def test_wandb_gets_verdict_shares_findings_and_the_page(ran, view):
     library = ran("wandb", "wandb")
     assert library.given("init.summary") == [("profile/verdict", view.verdict)]
@@ -154,6 +155,7 @@ def test_what_the_job_writes_is_what_gitlab_reads(here, traceq_command):
     assert (here / "junit.xml").read_text("utf-8").startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_the_commands_for_tickets_write_tickets(here, traceq_command):
     traceq.ingest(DEMO, here / "main.duckdb")
     for command in SNIPPETS["tickets"].replace("--against main", "--against main.duckdb").splitlines():

@@ -14,6 +14,7 @@ from traceq.diagnosis.job.judge import judge_job
 RULES = {"host": "slow-host", "stage": "stage-imbalance", "lengths": "wandering-straggler"}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_rules_find_what_is_wrong_and_nothing_in_balanced_jobs(kind):
     made = wrong(kind, 64, seed=5)
@@ -27,6 +28,7 @@ def test_rules_find_what_is_wrong_and_nothing_in_balanced_jobs(kind):
     assert {rank for each in found for rank in each.ranks} == (made.units or set())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_wrong_with_a_job_of_64_ranks_is_told(kind):
     said = verdict(wrong(kind, 64, seed=5))

@@ -112,6 +112,7 @@ def pick(path, start):
     return disk_log(path, start, util=2.0, queue=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_throttle_that_only_the_log_shows_comes_out_first(kind, tmp_path):
     source = trace(f"healthy {kind}", tmp_path)
@@ -127,6 +128,7 @@ def test_a_throttle_that_only_the_log_shows_comes_out_first(kind, tmp_path):
     assert f"UTC{zone:+}" in text
 
 
+@pytest.mark.slow
 def test_a_log_of_another_hour_by_the_clock_of_the_machine_is_of_another_run(tmp_path):
     source = trace("healthy nsys", tmp_path)
     log = gpu_log(tmp_path / "gpu.csv", began(source, tmp_path), zone=-3)
@@ -147,7 +149,7 @@ def test_a_disk_that_only_the_log_shows_comes_out_first(kind, tmp_path):
     assert rules(tmp_path / "y.duckdb")[0] == "too-few-workers"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "alone"), [("launch_bound", "tiny-kernels"), ("frozen_host", "host-preempted")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_host_without_cpus_that_only_logs_show_comes_out_first(name, alone, kind, tmp_path):
@@ -162,6 +164,7 @@ def test_a_host_without_cpus_that_only_logs_show_comes_out_first(name, alone, ki
     assert rules(tmp_path / "y.duckdb")[0] == alone
 
 
+@pytest.mark.slow
 def test_what_cannot_be_placed_is_left_out_and_told(tmp_path):
     source = trace("healthy nsys", tmp_path)
     start = began(source, tmp_path)

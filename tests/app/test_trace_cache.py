@@ -73,6 +73,7 @@ def test_it_says_what_a_temporary_database_says(trace):
     assert shown(trace) == shown(trace, cache=False)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [{"step_range": "^Profiler"}, {"window": "gpu"}])
 def test_what_is_said_about_steps_makes_another_entry(trace, options):
     shown(trace)

@@ -68,6 +68,7 @@ def findings(database):
         return connection.execute("select rule, saving from finding order by all").fetchall()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "ingest",
     [

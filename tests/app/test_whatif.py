@@ -91,6 +91,7 @@ def saved_us(view):
     return view.content.saved.likely_ns / 1_000
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("changes", "saved"),
     [

@@ -151,6 +151,7 @@ def test_what_fails_is_said_and_does_not_matter_to_the_program(monkeypatch, tmp_
     assert "sampled no longer: FileNotFoundError: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_samples_that_cost_much_are_further_apart(monkeypatch):
     monkeypatch.setattr(monitor, "_BEAT", 0.01)
     stopped, written = threading.Event(), []

@@ -137,6 +137,7 @@ def test_a_loop_that_ends_early_leaves_what_was_recorded(tmp_path, train, capsys
     assert told.endswith(f"traceq report {path}\n")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, SystemExit])
 def test_a_loop_that_fails_leaves_what_was_recorded(tmp_path, train, capsys, error):
     def fail():

@@ -146,6 +146,7 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
     assert crossing(result.traces[0]) == []
 
 
+@pytest.mark.slow
 def test_stacks_and_memory_are_recorded_where_they_are_wanted(recorded, program):
     job = program("train(6)\n")
     for options in ({}, {"stacks": True, "memory": True}):

@@ -77,6 +77,7 @@ def program():
         each.wait()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 @pytest.mark.parametrize("name", ["csv", "json", "text", "md", "parquet"])
 def test_a_reader_that_has_enough_is_no_error(program, database, name):

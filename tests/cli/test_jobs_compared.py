@@ -47,6 +47,7 @@ def test_compare_says_which_rank_moved_the_step(run):
     assert "Moved by rank 2" in run("compare", "before.duckdb", "after.duckdb").output.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_one_rank_is_compared_where_it_is_asked_for(run):
     for chosen in (("--rank", "1"), ("--trace", "2")):
         found = json.loads(run("compare", "before.duckdb", "after.duckdb", "--format", "json", *chosen).output)

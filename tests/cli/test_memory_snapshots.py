@@ -75,6 +75,7 @@ def test_every_section(tmp_path, cli):
         assert words not in text
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("format_", ["md", "html", "json", "llm"])
 def test_every_format(tmp_path, cli, format_):
     assert "model.py:7 forward" in cli("report", training(tmp_path, 32), "--format", format_)
@@ -182,6 +183,7 @@ def test_odd_snapshots_are_told_as_they_are(tmp_path, cli, content):
         assert "the same to the byte" in cli("compare", path, path)
 
 
+@pytest.mark.slow
 def test_several_snapshots_are_listed_by_their_peaks(pair, tmp_path, cli):
     text = cli("report", tmp_path)
     assert [line.split()[:6] for line in text.splitlines() if line[:2] in ("t1", "t2")] == [
@@ -206,6 +208,7 @@ def test_of_several_in_a_database_each_keeps_when_blocks_could_be_used_again(pai
     assert found[2] == tuple(map(sum, zip(found[0], found[1], strict=True)))
 
 
+@pytest.mark.slow
 def test_of_several_in_a_database_none_is_compared(pair, tmp_path, cli):
     ingest(pair, tmp_path / "both.duckdb")
     assert "traceq compare" not in cli("report", tmp_path / "both.duckdb")

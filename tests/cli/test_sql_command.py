@@ -137,6 +137,7 @@ def test_no_text_is_a_formula_of_a_spreadsheet(traceq, database, name):
     assert list(csv.reader(io.StringIO(stdout, newline=""))) == [[f"'{name}"]] * 2
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("value", "text", "in_json"),
     [

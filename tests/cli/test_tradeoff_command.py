@@ -62,6 +62,7 @@ def tradeoff(folder, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_values_come_from_marks(tradeoff):
     content = json.loads(tradeoff("b8.duckdb", "b32.duckdb", "b16.duckdb", "--format", "json").output)
     assert (content["knob"], content["work"], content["is_amount"]) == ("samples", "samples", True)
@@ -92,6 +93,7 @@ def test_traces_are_read_on_the_fly_and_a_budget_is_kept(tradeoff):
     )
 
 
+@pytest.mark.slow
 def test_steps_are_named(tradeoff):
     result = tradeoff("8=b8.json", "16=b16.json", "--step-range", "ProfilerStep#[0-3]", "--format", "json")
     assert [each["steps"] for each in json.loads(result.output)["values"]] == [4, 4]
@@ -113,6 +115,7 @@ def test_one_run_without_marks(tradeoff):
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "start", "picture", "magic"),
     [("r.md", "# traceq tradeoff", "p.png", b"\x89PNG"), ("r.html", "<!doctype html>", "p.svg", b"<?xml")],
@@ -125,6 +128,7 @@ def test_files(tradeoff, tmp_path, name, start, picture, magic):
     assert plot.read_bytes().startswith(magic)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

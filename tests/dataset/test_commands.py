@@ -90,7 +90,7 @@ def run(traceq_command, monkeypatch, folder, arguments):
     return found.exit_code, found.stdout, found.stderr, files
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_says_of_a_dataset_what_it_says_of_a_database(traceq_command, monkeypatch, made, command):
     database, dataset = (run(traceq_command, monkeypatch, made / kind, shlex.split(command)) for kind in KINDS)
@@ -142,6 +142,7 @@ def test_findings_that_nobody_looked_for_are_not_none(traceq_command, monkeypatc
         assert "a dataset keeps no findings: traceq report one tells them, traceq export" in found.stderr
 
 
+@pytest.mark.slow
 def test_agents_are_answered(made):
     said = {}
     for kind in KINDS:
@@ -224,6 +225,7 @@ def test_a_database_is_no_dataset(traceq_command, monkeypatch, made):
         assert traceq_command("dataset", "list", name).stderr == said
 
 
+@pytest.mark.slow
 def test_a_dataset_of_one_snapshot_is_compared_like_the_snapshot(tmp_path):
     from traceq.app.compare_memory import is_snapshot
 
@@ -231,6 +233,7 @@ def test_a_dataset_of_one_snapshot_is_compared_like_the_snapshot(tmp_path):
     assert not is_snapshot(tmp_path / "one")
 
 
+@pytest.mark.slow
 def test_the_program_itself_takes_a_dataset(made):
     command = [sys.executable, "-m", "traceq", "report", "one", "--format", "json"]
     said = [

@@ -44,6 +44,7 @@ def test_a_database_becomes_the_dataset_that_an_ingest_makes(converted, job_made
     assert [path.name for path in (converted / "job").iterdir() if path.is_file()] == ["dataset.json"]
 
 
+@pytest.mark.slow
 def test_a_dataset_becomes_the_database_that_an_ingest_makes(converted, job_made):
     assert tables(converted / "job.duckdb") == tables(job_made / "database" / "job")
     reports = [traceq.report(path) for path in (converted / "job.duckdb", job_made / "database" / "job")]
@@ -52,6 +53,7 @@ def test_a_dataset_becomes_the_database_that_an_ingest_makes(converted, job_made
         assert traces.sql("select count(*) from judgement").fetchall() == [(8,)]
 
 
+@pytest.mark.slow
 def test_traces_without_a_run_are_listed_under_a_folder_and_keep_that_they_have_none(tmp_path, job_traces):
     traceq.ingest(sorted((job_traces / "window0").glob("rank[01].json")), tmp_path / "two.duckdb")
     traceq.convert(tmp_path / "two.duckdb", tmp_path / "two")

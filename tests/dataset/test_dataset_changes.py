@@ -76,6 +76,7 @@ def test_a_late_rank_and_a_new_window_join_and_only_their_windows_are_judged_ane
     assert faults(job) == []
 
 
+@pytest.mark.slow
 def test_a_trace_that_is_replaced_stays_for_those_who_read_it(traceq_command, job, job_traces):
     trace = job_traces / "window1" / "rank3.json"
     with traceq.open(job) as reader:
@@ -108,6 +109,7 @@ def test_a_trace_that_is_replaced_keeps_its_run_unless_another_is_named(traceq_c
         assert traces.sql("select run from trace").fetchall() == [("y",)]
 
 
+@pytest.mark.slow
 def test_a_trace_that_cannot_be_replaced_stays(monkeypatch, job, job_traces):
     def failing(tasks, _workers):
         yield tasks[0], make_piece(tasks[0])
@@ -231,6 +233,7 @@ def test_damage_is_named_with_the_way_out(traceq_command, job, job_traces, fault
         assert "rank=1" in found.stderr or "dataset.json" in found.stderr or "version" in found.stderr
 
 
+@pytest.mark.slow
 def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     assert traceq_command("dataset", "verify", job).stdout == f"{job}: 8 traces, 0 faults\n"
     (job / FIRST / "rank=0" / "piece.json").unlink()
@@ -258,6 +261,7 @@ def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     assert [each["where"] for each in listed["faults"]] == [line.split(": ")[0] for line in lines[:6]]
 
 
+@pytest.mark.slow
 def test_damaged_jobs_are_worked_out_anew(traceq_command, job):
     before = rows(job)
     (job / SECOND / "job" / "1" / "job.parquet").write_bytes(b"PAR1")

@@ -15,9 +15,9 @@ from traceq.errors import StoreError, WrongUse
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory, job_traces):
+def small(job_made):
     """Two windows of four ranks as a database and as a dataset."""
-    return _both(tmp_path_factory.mktemp("small"), job_traces)
+    return job_made / "database" / "job", job_made / "dataset" / "job"
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,7 @@ def test_what_another_version_told_is_told_anew(many, tmp_path):
     assert traceq.report(copy).content == traceq.report(many[1]).content
 
 
+@pytest.mark.slow
 def test_traces_that_were_not_judged_together_are_all_read(tmp_path, many_traces):
     database, dataset = tmp_path / "one.duckdb", f"{tmp_path}/one/"
     for target in (database, dataset):

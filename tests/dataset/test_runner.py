@@ -49,6 +49,7 @@ def test_a_rank_is_made_again_when_its_worker_was_killed(traces, tmp_path, tempo
     assert sorted(each.name for each in (tmp_path / "killed").iterdir()) == ["dataset.json", "run=traces"]
 
 
+@pytest.mark.slow
 def test_a_rank_that_ends_every_worker_is_given_up_alone(traces, tmp_path, temporary, made_by, content):
     made_by(made_pieces.deadly)
     made_pieces.ends(traces, 2, times=9)

@@ -176,7 +176,7 @@ def closed(written, two_windows):
         yield {"store": store, "folder": folder}
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_query_reads_the_dataset_and_nothing_else(closed, local, name):
     import s3fs
@@ -210,7 +210,7 @@ WRITES = [
 ]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("query", WRITES)
 @pytest.mark.parametrize("where", ["store", "folder"])
 def test_a_query_writes_nothing(closed, two_windows, query, where):
@@ -269,6 +269,7 @@ def test_no_extension_is_loaded_even_where_it_is_installed(written, tmp_path):
 # ---- credentials
 
 
+@pytest.mark.slow
 def test_credentials_of_fsspec_are_used_and_stand_nowhere(bucket, traced, tmp_path, monkeypatch, server):
     settings = tmp_path / "fsspec"
     settings.mkdir()
@@ -439,7 +440,7 @@ def test_memory_is_refused_where_other_processes_would_write(job_traces):
 # ---- names
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", ["a b", "100%", "we[ird]*", "#1", "å-日本", "it's"])
 @pytest.mark.parametrize("where", ["store", "folder"])
 def test_places_have_names_of_all_kinds(request, tmp_path, one_rank, name, where):
@@ -455,6 +456,7 @@ def test_places_have_names_of_all_kinds(request, tmp_path, one_rank, name, where
         assert run(connection, RANKS).fetchall() == [(0, 48)]
 
 
+@pytest.mark.slow
 def test_a_run_has_any_name(bucket, traced):
     traceq.ingest(traced, f"{bucket}/we[ird]*/job", run="a/b?c=1#%å *")
     with traceq.open(f"{bucket}/we[ird]*/job") as traces:

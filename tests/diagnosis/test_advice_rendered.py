@@ -23,7 +23,7 @@ TRAINED = {
 }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("rule", RULES)
 def test_it_finds_its_case_and_fits_the_program(rule, tmp_path):
     with database(rule, first_found(rule), tmp_path) as (connection, only):

@@ -39,7 +39,7 @@ def named(case):
     return case.name.replace(" ", "-")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("case", ALONE, ids=named)
 def test_one_bottleneck_stands_first_and_its_range_holds_what_it_costs(case):
     measured = measure.one(case)

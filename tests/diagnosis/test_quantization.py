@@ -39,6 +39,7 @@ def test_arithmetic_of_a_gpu_without_fp8(tmp_path):
     assert (row["bound"], row["faster"], row["gpu_ns"], row["eight_ns"]) == ("compute", "int8", 700_000, 350_000)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PREFILL.exists(), reason="the folder shared is not beside the checkout")
 def test_a_prefill_in_16_bits(tmp_path):
     events = json.loads(gzip.decompress(PREFILL.read_bytes()))["traceEvents"]

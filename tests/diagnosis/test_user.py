@@ -190,6 +190,7 @@ def claiming(claimed="ledger_dur", cause="category", busy_id="slice_id", more=""
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("text", "says"),
     [

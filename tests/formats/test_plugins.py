@@ -65,6 +65,7 @@ def test_without_the_package_nothing_reads_the_file(tmp_path):
         find_sources([rocprof_traces.write(tmp_path)])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_its_traces_are_ingested(rocprof, tmp_path, jobs):
     rocprof_traces.write(rocprof.parent, "other", steps=2)
@@ -87,6 +88,7 @@ def test_every_file_of_a_trace_stands_for_the_same_trace(rocprof):
     assert sorted(source.files) == every
 
 
+@pytest.mark.slow
 def test_a_change_in_any_of_its_files_makes_it_another_trace(rocprof, tmp_path):
     database = tmp_path / "t.duckdb"
     traceq.ingest([rocprof], database)

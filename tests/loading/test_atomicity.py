@@ -125,6 +125,7 @@ def test_kill_at_any_moment(tmp_path, made_once, exists):
     assert has_traces(database, 1 + exists)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_kill_beside_the_one_step_that_counts(database, source, moment):
     before = database.read_bytes()
@@ -261,6 +262,7 @@ def nothing_changes_in(folder):
     assert names_in(folder) == sorted(path.name for path in before)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
 def test_one_bad_source_among_several(database, source, tmp_path, jobs, exists):
@@ -352,6 +354,7 @@ def test_source_that_vanishes_meanwhile(database, source):
         assert "No such file" in error_of(StoreError, [source], database, progress=Remover())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
 def test_another_ingest_that_was_faster(database, source, tmp_path, exists):
     if not exists:

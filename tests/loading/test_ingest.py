@@ -197,6 +197,7 @@ def test_default_database_gets_the_traces_of_the_same_name_too(tmp_path, monkeyp
     assert ask(tmp_path / "a.duckdb", "select count(*) from trace") == [(2,)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [":memory:", "md:x", 'it\'s "a"; b*[c].db'])
 def test_database_of_any_name_is_a_file_of_that_name(tmp_path, source, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
@@ -362,6 +363,7 @@ class Told:
         self._hear("finish")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_only_grows_and_is_told_in_the_calling_thread(tmp_path, jobs):
     told = Told()

@@ -63,6 +63,7 @@ def test_only_what_is_known_to_be_harmless_is_taken(trace):
     assert facts(trace) == [("environment", 0, "NCCL_ALGO", "Ring"), ("environment", 0, "OMP_NUM_THREADS", "set")]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("content", "why"),
     [

@@ -86,6 +86,7 @@ def nested(trace: Trace) -> int:
     return broken
 
 
+@pytest.mark.slow
 def test_an_inserted_item_reads_from_the_gpu_and_holds_the_host(tmp_path):
     case = there("item_ns")
     path, _ = case.make(tmp_path)

@@ -23,6 +23,7 @@ def text(report, **options):
     return text_of(brief(report, **options))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_at_most_60_lines_with_verdict_and_fix_within_15(case):
     report = made_up.report(case())
@@ -89,6 +90,7 @@ def test_the_rank_that_the_others_wait_for_is_the_one_to_look_at():
     assert "wait for rank 2" in reason
 
 
+@pytest.mark.slow
 def test_the_commands_it_prints_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made_up.database_file(waiting()).replace(tmp_path / "it's a trace.duckdb")

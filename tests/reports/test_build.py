@@ -189,6 +189,7 @@ def test_top_leaves_the_smallest_findings_out_and_counts_them():
     assert report.findings_left_out == len(everything) - 1
 
 
+@pytest.mark.slow
 def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
     rules = [each for each in built_in() if each.name == "idle-unattributed"]
 
@@ -207,6 +208,7 @@ def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
     ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("paths", "files"),
     [

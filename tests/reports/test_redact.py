@@ -366,6 +366,7 @@ def secrets():
     return build(database(canary(), on_host_only_canary(), hostile()), 20, drawn=True)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("format_", RENDERERS)
 def test_no_secret_is_in_any_format(secrets, format_):
     render = RENDERERS[format_]

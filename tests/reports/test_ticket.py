@@ -37,6 +37,7 @@ def compared(database):
     return {site: make_ticket(database, against=database, site=site) for site in SITES}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("site", SITES)
 def test_it_has_verdict_findings_comparison_capture_commands_and_hashes(site, compared, database):
     text = compared[site].text

@@ -121,7 +121,7 @@ def test_the_report_is_the_same_but_for_names(path, database, tmp_path):
     assert alike.differences(database(path), database(target)) == {}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [KINETO, NSYS], ids=lambda path: path.name)
 def test_a_part_without_names_has_the_steps_of_the_part(path, database, tmp_path):
     suffix = ".json" if ".json" in path.name else ".sqlite"

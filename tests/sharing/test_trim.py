@@ -48,7 +48,7 @@ def names(connection):
     return [name for (name,) in connection.execute("select name from step order by step").fetchall()]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RUNS)
 def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases, tmp_path):
     whole = databases(path)
@@ -75,12 +75,14 @@ def test_a_window_says_what_the_whole_says_of_it(path, database, tmp_path):
         assert differences(database(path, window=window), database(target)) == {}
 
 
+@pytest.mark.slow
 def test_one_step_alone_is_still_a_step_by_its_own_name(database, tmp_path):
     name = names(database(KINETO))[2]
     trim(KINETO, tmp_path / "one.json", steps=name.rpartition("#")[2])
     assert names(database(tmp_path / "one.json")) == [name]
 
 
+@pytest.mark.slow
 def test_a_part_of_a_part_is_a_part_of_the_whole(database, tmp_path):
     whole = database(KINETO)
     numbers = [name.rpartition("#")[2] for name in names(whole)]

@@ -54,6 +54,7 @@ def assert_invariant(importer, path, *, nests=True):
     return plain
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", WORLD_SEEDS)
 def test_made_up_traces(seed):
     worlds = Worlds(seed, WORLDS)
@@ -62,6 +63,7 @@ def test_made_up_traces(seed):
     assert (worlds.flavour == "no device") == (plain.execute("select 1 from idle_gap limit 1").fetchone() is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trace_format", WRITERS)
 @pytest.mark.parametrize("seed", LOOP_SEEDS)
 def test_simulated_loops(seed, trace_format, tmp_path):

@@ -32,7 +32,7 @@ def replay(ingested):
     return of
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("trace_format", FORMATS)
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_cause_alone(cause, trace_format, replay):
@@ -50,6 +50,7 @@ def test_a_cause_alone(cause, trace_format, replay):
         assert saved == pytest.approx(won, rel=rel, abs=1000)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("trace_format", FORMATS)
 @pytest.mark.parametrize("name", ["hidden_loader", "prefetched_copy", "long_collective", "pageable_copy", "idle_sync"])
 def test_work_that_stands_in_the_way(name, trace_format, replay):

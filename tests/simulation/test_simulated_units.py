@@ -60,6 +60,7 @@ def test_units_of_programs_of_all_kinds(is_marked, tmp_path):
     assert counted["right"] >= RIGHT * len(said)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", [kind for number, kind in enumerate(KINDS) if PROGRAMS > 2 or number % 4 == 0])
 def test_both_formats_say_the_same(kind, tmp_path):
     several = [made(kind, 1, trace_format, tmp_path) for trace_format in WRITERS]

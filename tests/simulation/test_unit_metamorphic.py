@@ -39,6 +39,7 @@ def test_a_capture_twice_as_long_has_the_same_unit(tmp_path):
         assert period_again == pytest.approx(period, rel=0.05), key
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", RECURRING[::3])
 def test_a_long_start_up_changes_no_share_of_the_window(kind, tmp_path):
     path = made(kind, 1, "kineto", tmp_path).path

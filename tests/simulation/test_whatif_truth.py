@@ -12,7 +12,7 @@ from whatif import ALONE, INJECTED, PAIRS, ROUNDED, TRIPLES, WRITERS, cases, sum
 MEDIAN, INSIDE = 0.02, 0.95
 # Not below this, where the aim is not reached yet (docs/roadmap.md). A fifth of what is missing alone is one scene, frozen_ranks:
 # the replay of one rank knows nothing of the others.
-REACHED = {"alone": 0.85, "pairs": 0.95, "all alone": 0.88, "all pairs": 0.9, "triples": 0.85}
+REACHED = {"some alone": 0.85, "alone": 0.85, "pairs": 0.95, "all alone": 0.88, "all pairs": 0.9, "triples": 0.85}
 
 
 def sampled(scenes, every=1):
@@ -24,10 +24,11 @@ def sampled(scenes, every=1):
 def measured(tmp_path_factory):
     """measured(group): the cases of its scenes, worked out once."""
     groups = {
+        "some alone": sampled((one for one in ALONE if one not in CAUSES), 4),
         "alone": sampled(one for one in ALONE if one not in CAUSES),
         "all alone": [(name, one) for name in ALONE for one in WRITERS],
         "pairs": sampled(PAIRS, 13),
-        "injected": sampled(INJECTED, 7),
+        "injected": sampled(INJECTED, 14),
         "all pairs": [(name, one) for name in PAIRS for one in WRITERS],
         "all injected": [(name, one) for name in INJECTED for one in WRITERS],
         "triples": [(name, one) for name in TRIPLES for one in WRITERS],
@@ -44,9 +45,10 @@ def measured(tmp_path_factory):
 
 
 GROUPS = [
-    "alone",
+    "some alone",
     "pairs",
     "injected",
+    pytest.param("alone", marks=pytest.mark.slow),
     pytest.param("all alone", marks=pytest.mark.slow),
     pytest.param("all pairs", marks=pytest.mark.slow),
     pytest.param("all injected", marks=pytest.mark.slow),
@@ -69,6 +71,7 @@ def test_what_is_really_won_is_inside_the_bounds(group, measured):
     assert summed(found).inside >= REACHED.get(group, INSIDE), [one for one in found if not one.is_inside]
 
 
+@pytest.mark.slow
 @pytest.mark.xfail(strict=True, reason="of long launches, waits for workers and other threads, and other ranks")
 @pytest.mark.parametrize("group", ["alone"])
 def test_it_is_as_often_as_it_should_be(group, measured):

@@ -85,6 +85,7 @@ def database(databases):
 MEGATRON = {0: 241_191_000, 1: 481_306_000, 2: 413_325_000, 3: 472_390_000}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("rank", MEGATRON)
 def test_tensor_parallel_all_reduces(rank, database):
     """81 of a sequence's activations in half precision, 3 of a loss per token; their size comes from recorded shapes."""
@@ -121,6 +122,7 @@ OVERLAP = """
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", HTA_AGREES)
 def test_overlap_is_that_of_hta(name, database):
     (found,) = database(f"torch/{name}.json.gz").execute(OVERLAP).fetchone()
@@ -137,6 +139,7 @@ def test_overlap_differs_from_that_of_hta_for_a_reason(name, database):
     assert found != pytest.approx(theirs, abs=0.0051), f"{name} is no exception any more"
 
 
+@pytest.mark.slow
 def test_old_kernels_are_what_they_were_launched_for_not_what_they_are_called(database):
     """All kernels of this trace are called ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t."""
     rows = database("torch/hta_neg_queue_rank0.json.gz").execute(
@@ -151,6 +154,7 @@ def test_old_kernels_are_what_they_were_launched_for_not_what_they_are_called(da
     ]
 
 
+@pytest.mark.slow
 def test_kineto_describes_its_collectives(database):
     rows = database("torch/hta_nccl_parser_config.json.gz").execute(
         "select op, group_name, group_size, sum(count), sum(bytes) from collective_cost group by all order by op"
@@ -158,6 +162,7 @@ def test_kineto_describes_its_collectives(database):
     assert rows.fetchall() == [("all_reduce", "0", 2, 15, 306684384), ("broadcast", "0", 2, 6, 638712)]
 
 
+@pytest.mark.slow
 def test_transfers_between_two_gpus(database):
     """66 kernels of NCCL on the same streams as compute, which waited for them; the export holds no blobs, so no sizes."""
     rows = database("nsys/nsysai_mfu_2gpu_before.sqlite").execute(

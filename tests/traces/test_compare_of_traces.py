@@ -51,6 +51,7 @@ def resnet(runs, workers, era):
     return runs(TORCH / f"kineto_resnet50_w{workers}.{era}.pt.trace.json.gz")
 
 
+@pytest.mark.sample(8)
 @real
 @pytest.mark.parametrize("era", ERAS)
 def test_workers_that_load_data_are_an_improvement(runs, era):
@@ -128,6 +129,7 @@ def test_one_run_seen_by_both_profilers(runs):
         assert not any(part.delta_ns for part in kernels)
 
 
+@pytest.mark.slow
 def test_a_clock_of_microseconds_is_as_near_as_it_can_be(runs):
     """Every slice of that era begins and ends on a whole microsecond: kernels of a step are off by one each at most."""
     found = compare(runs(FIXTURES / "nsys_2026.2.sqlite"), runs(FIXTURES / "kineto_2022_microseconds.json.gz"))

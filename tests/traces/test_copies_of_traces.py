@@ -221,6 +221,7 @@ def ask(databases):
     return rows
 
 
+@pytest.mark.slow
 def test_most_of_the_batches_of_the_control_run_are_copied_beside_compute(ask):
     query = "select sum(busy), sum(overlapped), sum(hidden), sum(exposed) from copy_total where category = 'copy_h2d'"
     # 51 ms, of which kernels, compute or communication, cover 35
@@ -258,6 +259,7 @@ def test_migrations_of_unified_memory_have_a_direction(ask):
     assert ask("nsys/ynan1_uvm_report2.sqlite", query) == [(834, 268_435_456, 44_336_674, None, None)]
 
 
+@pytest.mark.slow
 def test_a_solver_reads_its_error_back_every_time(ask):
     query = """
         select count(*), is_blocking, sum(bytes), max(batch) from copy_overlap where category = 'copy_d2h' group by all

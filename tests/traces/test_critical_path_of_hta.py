@@ -66,6 +66,7 @@ def beside(one, other):
     return found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "least"), [("simple_add_forward", 1.0), ("alexnet_forward", 1.0), ("simple_add", 0.9996)]
 )

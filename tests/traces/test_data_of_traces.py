@@ -81,6 +81,7 @@ def test_what_fetching_costs(databases, name, expected):
     assert [None if each is None else round(each, 6) for each in times] == list(expected[2:-1])
 
 
+@pytest.mark.slow
 def test_frames_tell_what_was_done_in_a_fetch_and_which_is_the_first(databases):
     query = "select is_first, iterator_dur, dur, transform, python, unexplained from data_fetch order by ts limit 2"
     assert answers(databases, "tracelens_h100_owlv2", query) == [

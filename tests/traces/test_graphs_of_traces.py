@@ -101,7 +101,7 @@ def test_layers_of_pieces_follow_from_their_order(tmp_path):
     assert rows == [(0, 1), *((number, 23) for number in range(1, 24)), (24, 1)]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("capture", ["vllm_decode_full_capture", "vllm_piecewise_capture", "sglang_prefilldecode"])
 def test_captures_of_other_programs_are_refused(capture, tmp_path):
     ingest(

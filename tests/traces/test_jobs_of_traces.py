@@ -149,6 +149,7 @@ def test_two_gpus_of_one_export(job):
         assert traces.sql("select count(*) from collective_match").fetchall() == [(33,)]
 
 
+@pytest.mark.slow
 @needs["ddp"]
 def test_ddp_under_nsys(job):
     with job("ddp", [DDP]) as traces:

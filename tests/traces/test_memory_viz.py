@@ -62,6 +62,7 @@ def is_own(frame):
     return re.match(r"[^:]*\.py:", frame) and not re.search(r"/site-packages/|/lib/python3", frame)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("side", ["base", "new"])
 def test_peak_and_owners(snapshots, compared, side):
     """Before, at and after the event that reaches the peak; and at every hundredth event: never more."""

@@ -18,6 +18,7 @@ STEPS = {
 COLUMNS = "dialect, kind, requests, prefill_requests, decode_requests, new_tokens, kv_tokens"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.skipif(not JUDGED.exists(), reason="the folder shared/judged is not beside the checkout")
 @pytest.mark.parametrize("name", STEPS)
 def test_the_step_of_a_server_and_what_it_waits_for(databases, name):

@@ -58,6 +58,7 @@ def test_names_of_files_users_and_paths_are_replaced():
     assert re.search(r"mostly name-\d+: 1.25x slower", text)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("facts", "several"),
     [({}, 1), ({}, 60), ({"lost": tuple(f"{number} events " + "y" * 5_000 for number in range(50))}, 1)],

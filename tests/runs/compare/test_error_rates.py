@@ -43,16 +43,19 @@ def test_a_change_of_3_percent_is_found_in_at_least_90_of_100():
     assert verdicts(0.03)["regression"] >= 90
 
 
+@pytest.mark.slow
 def test_runs_that_differ_by_what_is_assumed_are_called_different_in_at_most_5_of_100():
     """The steps alone would be sure of one in seven."""
     found = verdicts(0, noise=0.005, known=None)
     assert found["regression"] + found["improvement"] <= 5, found
 
 
+@pytest.mark.slow
 def test_a_change_of_5_percent_is_found_in_at_least_90_of_100_single_runs():
     assert verdicts(0.05, noise=0.005, known=None)["regression"] >= 90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "most"), [(2, 15), (3, 5)])
 def test_runs_that_differ_by_four_times_what_is_assumed_are_heard(runs, most):
     """Of two a side the assumption still counts, of three it does not."""

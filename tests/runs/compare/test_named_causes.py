@@ -149,6 +149,7 @@ def test_kernels_against_a_graph_of_them_are_one_part():
     assert line.endswith("mostly CUDA graph 4: now in CUDA graphs, -10.00 ms")
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_part_holds_its_true_change_as_often_as_it_says():
     """Of 200 pairs of runs whose kernels scatter by 2 %, at 95 %: a kernel that is 3 % slower."""
     random, held = np.random.default_rng(3), 0

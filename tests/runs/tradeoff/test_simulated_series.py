@@ -42,6 +42,7 @@ def found(tmp_path_factory):
     return trade_off(taken, Setting("batch_size", is_amount=True, work="batch_size"))
 
 
+@pytest.mark.slow
 def test_the_cost_curve_is_what_was_simulated(found):
     curve = found.fit.curve
     assert curve.shape == "affine"
