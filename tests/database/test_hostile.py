@@ -14,8 +14,9 @@ from builder import TraceBuilder
 
 from traceq.app.open import locked
 from traceq.database import made_by_others, times
-from traceq.database.connect import FAILURES, SCHEMA, connect, create_schema, one_line
+from traceq.database.connect import SCHEMA, connect, create_schema
 from traceq.database.empty import create_database
+from traceq.database.failures import FAILURES, one_line
 from traceq.database.sql import package, statement
 from traceq.database.user_sql import one_line_errors, query_error, run
 from traceq.errors import QueryError, StoreError

@@ -37,7 +37,7 @@ LONGEST = 4.0
 LONGEST_OF_PROGRAMS = 20.0
 
 # What DuckDB would have the user do to DuckDB.
-HINTS = re.compile(r"https?://|SET \w|PRAGMA|-readonly|duckdb --|preserve_insertion_order|LaunchCommand", re.IGNORECASE)
+HINTS = re.compile(r"https?://|\bSET \w|PRAGMA|-readonly|duckdb --|preserve_insertion_order|LaunchCommand", re.IGNORECASE)
 
 RIGHT = ("done", "ended", "one line")
 
@@ -274,7 +274,9 @@ def _ending(code: int, text: str, ending: tuple[int, ...], *, runs_program: bool
     if code in ending:
         is_told = lines and all(line.startswith("traceq: ") for line in lines)
         return "ended" if is_told and (len(lines) == 1 or runs_program) else "other words"
-    is_told = lines and lines[-1].startswith("traceq: error: ") and (len(lines) == 1 or runs_program)
+    # Of a dataset each trace that fails has a line; a recording says where the trace is that could not be ingested.
+    lines = [line for line in lines if not line.startswith(("traceq: failed: ", "traceq: trace: "))] or lines[:1]
+    is_told = lines and re.match(r"traceq: (error|failed): ", lines[-1]) and (len(lines) == 1 or runs_program)
     return "one line" if code == 1 and is_told else "other end"
 
 

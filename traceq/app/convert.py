@@ -10,7 +10,8 @@ from typing import NamedTuple
 from traceq.analysis.job.job import fill_jobs
 from traceq.app.judge import judge_traces
 from traceq.common.scratch import temporary_folder
-from traceq.database.connect import FAILURES, connect, is_database, one_line
+from traceq.database.connect import connect, is_database
+from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.database.publish import fingerprint, replace, scratch_beside
 from traceq.database.user_sql import interruptible
 from traceq.dataset.convert import to_database, to_dataset
@@ -53,7 +54,9 @@ def convert(source: str | Path, target: str | Path, *, memory_limit: int | None 
     try:
         return work(str(source), str(target), memory_limit)
     except FAILURES as error:
-        raise StoreError(f"{target}: cannot be written, {source} is as it was: {one_line(error)}") from error
+        raise StoreError(
+            f"{target}: cannot be written, {source} is as it was: {one_line(error)}{way_out(error)}"
+        ) from error
 
 
 def _check_new(target: str | Path) -> None:

@@ -16,7 +16,8 @@ from traceq.app.asked import Named, Numbered, changes
 from traceq.app.report import ReportView
 from traceq.app.source import Reading, database_of, is_trace
 from traceq.database import user_sql
-from traceq.database.connect import connect, one_line
+from traceq.database.connect import connect
+from traceq.database.failures import one_line
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.place import is_address
 from traceq.diagnosis import user_rules

@@ -20,7 +20,8 @@ from traceq.app.judge import judge_traces
 from traceq.common.cache_folder import is_wanted
 from traceq.common.process import usable_cpus
 from traceq.common.scratch import temporary_folder
-from traceq.database.connect import connect, is_database, one_line
+from traceq.database.connect import connect, is_database
+from traceq.database.failures import one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible

@@ -15,6 +15,7 @@ from traceq.common import ending
 from traceq.common.owner import owner
 from traceq.common.process import usable_cpus, usable_memory
 from traceq.database import made_by_others, sql
+from traceq.database.failures import FAILURES, one_line
 from traceq.database.planning import MOST_ROWS, plan_plainly, slices
 from traceq.database.times import check_times
 from traceq.errors import SchemaMismatch, StoreError
@@ -24,16 +25,6 @@ SCHEMA_VERSION = 5
 # Version of a schema -> the file that changes its tables into those of the next version, rows included. Tables, views
 # and macros that are new, views that changed and comments come from SCHEMA.
 MIGRATIONS = {4: "database/migrations/from_4.sql"}
-
-# What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
-FAILURES = (
-    duckdb.IOException,
-    duckdb.OutOfMemoryException,
-    duckdb.FatalException,
-    duckdb.TransactionException,
-    duckdb.SerializationException,
-    OSError,
-)
 
 # A share of nothing is not known: NULL, where floating point has NaN, which JSON has not, and where DuckDB would fail.
 SHARES_OF_NOTHING = "set ieee_floating_point_ops = false; set error_on_division_by_zero = false"
@@ -338,29 +329,3 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bo
     raise SchemaMismatch(
         f"{path}: has schema version {version}, this traceq understands version {SCHEMA_VERSION}; {way_out}"
     )
-
-
-# Where DuckDB begins to say what its own users can do: traceq has other ways, and says them itself.
-_HINT = re.compile(
-    r"[ (]*(?:Possible solutions:|See also http|For more info|Use \"?(?:SET|PRAGMA) |This error signals|You can set|Stack Trace:|"
-    r"\* (?:SET|PRAGMA|Enable) |Or set SET |or SET |To enable them|Please try installing|Consider (?:restarting|explicitly)|"
-    r"You can try \"INSTALL)"
-)
-
-
-def one_line(error: BaseException) -> str:
-    """The text of an error with every run of white space made one blank, without DuckDB's advice."""
-    return without_advice(str(error))
-
-
-def without_advice(text: str) -> str:
-    """What DuckDB says, in one line; where all of it is advice, all of it."""
-    line = " ".join(said(text).split())
-    return (_HINT.split(line)[0] or line).rstrip(" .!")
-
-
-def said(text: str) -> str:
-    """What DuckDB says; of an error within a file system of Python it shows how that came about."""
-    if not text.startswith("Traceback "):
-        return text
-    return re.sub(r"^[\w.]+: ", "", text.rstrip().rpartition("\n")[2])

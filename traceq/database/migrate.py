@@ -16,9 +16,9 @@ from traceq.database.connect import (
     connect,
     create_schema,
     memory_for,
-    one_line,
     writer_config,
 )
+from traceq.database.failures import one_line, way_out
 from traceq.database.publish import check_finished, fingerprint, replace, scratch_beside
 from traceq.errors import StoreError
 
@@ -53,7 +53,7 @@ def upgrade(database: Path, output: Path | None = None, memory_limit: int | None
                 connection.execute("checkpoint")
             replace(target, copy, before)
     except (duckdb.Error, OSError) as error:
-        raise StoreError(f"{target}: upgrade failed, nothing was written: {one_line(error)}") from error
+        raise StoreError(f"{target}: upgrade failed, nothing was written: {one_line(error)}{way_out(error)}") from error
     return version
 
 

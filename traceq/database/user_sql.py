@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import duckdb
 
-from traceq.database.connect import is_of_files, without_advice
+from traceq.database.connect import is_of_files
+from traceq.database.failures import without_advice
 from traceq.database.query import without_end
 from traceq.errors import QueryError
 

@@ -10,6 +10,7 @@ import duckdb
 
 from traceq.database.connect import trust
 from traceq.database.empty import create_database
+from traceq.database.failures import way_out
 from traceq.database.remote import read_through
 from traceq.database.tables import tables_of_traces
 from traceq.dataset.manifest import Manifest, Piece
@@ -44,7 +45,8 @@ def of_damage(place: Place) -> Iterator[None]:
     except duckdb.Error as error:
         # without the excerpt of a query that nobody typed
         reason = str(error).partition("\n")[0]
-        raise StoreError(f"{place.name}: {reason}; traceq dataset verify says what is damaged") from error
+        way = way_out(error) or "; traceq dataset verify says what is damaged"
+        raise StoreError(f"{place.name}: {reason}{way}") from error
 
 
 def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]) -> Mapping[str, list[str]]:

@@ -18,7 +18,8 @@ import duckdb
 import msgspec
 
 from traceq.common.version import __version__
-from traceq.database.connect import FAILURES, SCHEMA_VERSION, one_line
+from traceq.database.connect import SCHEMA_VERSION
+from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.tables import columns_of, stored, tables_of_traces
@@ -92,7 +93,7 @@ def make_piece(task: PieceTask) -> Made:
             with closing(duckdb.connect(str(built.database), config={"threads": built.threads})) as connection:
                 facts = written(connection, files)
         except FAILURES as error:
-            raise StoreError(f"{built.source.path}: {one_line(error)}") from error
+            raise StoreError(f"{built.source.path}: {one_line(error)}{way_out(error)}") from error
         made = Made(
             trace_id=built.trace_id,
             run=built.run,

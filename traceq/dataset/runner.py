@@ -17,6 +17,7 @@ from traceq.common import ending
 from traceq.common.child import Child
 from traceq.common.process import usable_cpus
 from traceq.database.connect import memory_for
+from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.dataset.piece import Made, PieceTask, make_piece
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.ingest import Failure
@@ -118,6 +119,8 @@ def _outcome(task: PieceTask, future: Future[Made], *, is_last: bool) -> Outcome
             f"{shown}: the process that read it ended, when it was read alone as well ({error}): out of memory?"
             " Try a smaller --memory-limit, or a machine with more memory",
         )
+    except FAILURES as error:
+        return Failure(shown, f"{shown}: {one_line(error)}{way_out(error)}")
     except Exception as error:  # noqa: BLE001 - a fault that one trace meets must not cost the others
         return Failure(shown, f"{shown}: traceq is at fault: {type(error).__name__}: {error}")
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import duckdb
 import msgspec
 
-from traceq.database.connect import connect, one_line
+from traceq.database.connect import connect
+from traceq.database.failures import one_line
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.leftovers import files_of_piece, files_of_window, stale_windows
 from traceq.dataset.manifest import Manifest, Piece, Window, read_manifest

@@ -13,7 +13,8 @@ import msgspec
 
 from traceq.common.code_hash import code_hash
 from traceq.common.version import __version__
-from traceq.database.connect import SCHEMA_VERSION, one_line
+from traceq.database.connect import SCHEMA_VERSION
+from traceq.database.failures import one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.judge import Judged, judge_subject, not_asked, subjects

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -15,7 +14,8 @@ import duckdb
 from traceq.analysis.job.job import fill_jobs
 from traceq.analysis.steps.choice import Choice, StepOptions, choice_of
 from traceq.common.process import usable_cpus
-from traceq.database.connect import FAILURES, check_name, connect, memory_for, one_line
+from traceq.database.connect import check_name, connect, memory_for
+from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
 from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError, WrongUse
@@ -145,7 +145,7 @@ def ingest(
 
             publish([task.database for task in tasks], target, scratch, before, replaced, memory_limit, finish)
     except FAILURES as error:
-        raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{_way_out(error)}") from error
+        raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{way_out(error)}") from error
     finally:
         teller.finish()
     return IngestResult(given, tuple(ingested), tuple(skipped))
@@ -160,14 +160,6 @@ def _complete(
         interruptible(jobs, lambda: fill_jobs(jobs))
     if complete is not None:
         complete(connection)
-
-
-def _way_out(error: BaseException) -> str:
-    """What to do about a failure of the system, where that is known."""
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return "; try again with --jobs 1, or with more memory: --memory-limit"
-    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left" in str(error)
-    return "; make room, or choose another place with -o" if full else ""
 
 
 def check_offset(beside: Beside, sources: Sequence[Source]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from traceq.common.child import answer, requests
-from traceq.database.connect import FAILURES, one_line
+from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.build import build
 from traceq.loading.progress import State
@@ -30,6 +30,6 @@ def main() -> int:
         answer(error)
         return 1
     except FAILURES as error:
-        answer(StoreError(f"{task.source.path}: {one_line(error)}"))
+        answer(StoreError(f"{task.source.path}: {one_line(error)}{way_out(error)}"))
         return 1
     return 0

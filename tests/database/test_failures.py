@@ -1,0 +1,47 @@
+"""What DuckDB and the system raise is told in one line, with what to do about it."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import duckdb
+import pytest
+
+from traceq.database.failures import one_line, way_out
+
+ROOM = "; make room, or choose another place with -o"
+
+
+@pytest.mark.parametrize(
+    ("error", "way"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a.duckdb"), ROOM),
+        (duckdb.IOException('IO Error: Could not write file "a.duckdb": No space left on device'), ROOM),
+        (
+            duckdb.FatalException('FATAL Error: Failed to create checkpoint: Could not write file "a": File too large'),
+            "; files may not grow further here: ulimit -f says how far",
+        ),
+        (
+            OSError(errno.EMFILE, os.strerror(errno.EMFILE), "a"),
+            "; raise the limit of open files: ulimit -n",
+        ),
+        (
+            duckdb.IOException('IO Error: Cannot open file "a": Too many open files'),
+            "; raise the limit of open files: ulimit -n",
+        ),
+        (
+            duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block"),
+            "; try again with --jobs 1, or with more memory: --memory-limit",
+        ),
+        (duckdb.IOException("IO Error: the file is damaged"), ""),
+        (OSError(errno.EACCES, os.strerror(errno.EACCES), "a"), ""),
+    ],
+)
+def test_the_way_out(error, way):
+    assert way_out(error) == way
+
+
+def test_advice_of_duckdb_is_left_out():
+    said = "Out of Memory Error: could not allocate\n\nPossible solutions:\n* Reducing the number of threads (SET threads=X)"
+    assert one_line(duckdb.OutOfMemoryException(said)) == "Out of Memory Error: could not allocate"

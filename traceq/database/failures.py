@@ -1,0 +1,60 @@
+"""What DuckDB and the system raise where files, memory or places fail: in words of traceq's."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+
+import duckdb
+
+# What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
+FAILURES = (
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.FatalException,
+    duckdb.TransactionException,
+    duckdb.SerializationException,
+    OSError,
+)
+
+# What to do, by what the system says: DuckDB passes its words on, and no number.
+_WAYS_OUT = {
+    errno.ENOSPC: "make room, or choose another place with -o",
+    errno.EDQUOT: "make room, or choose another place with -o",
+    errno.EFBIG: "files may not grow further here: ulimit -f says how far",
+    errno.EMFILE: "raise the limit of open files: ulimit -n",
+}
+
+# Where DuckDB begins to say what its own users can do: traceq has other ways, and says them itself.
+_HINT = re.compile(
+    r"[ (]*(?:Possible solutions:|See also http|For more info|Use \"?(?:SET|PRAGMA) |This error signals|You can set|Stack Trace:|"
+    r"\* (?:SET|PRAGMA|Enable) |Or set SET |or SET |To enable them|Please try installing|Consider (?:restarting|explicitly)|"
+    r"You can try \"INSTALL)"
+)
+
+
+def one_line(error: BaseException) -> str:
+    """The text of an error with every run of white space made one blank, without DuckDB's advice."""
+    return without_advice(str(error))
+
+
+def way_out(error: BaseException) -> str:
+    """What to do about a failure of the system, to go behind its text: "; ..." where that is known, else ""."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "; try again with --jobs 1, or with more memory: --memory-limit"
+    number, text = getattr(error, "errno", None), str(error)
+    return next((f"; {way}" for code, way in _WAYS_OUT.items() if code == number or os.strerror(code) in text), "")
+
+
+def without_advice(text: str) -> str:
+    """What DuckDB says, in one line; where all of it is advice, all of it."""
+    line = " ".join(said(text).split())
+    return (_HINT.split(line)[0] or line).rstrip(" .!")
+
+
+def said(text: str) -> str:
+    """What DuckDB says; of an error within a file system of Python it shows how that came about."""
+    if not text.startswith("Traceback "):
+        return text
+    return re.sub(r"^[\w.]+: ", "", text.rstrip().rpartition("\n")[2])
