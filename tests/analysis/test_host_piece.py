@@ -76,3 +76,17 @@ def test_any_size_of_blocks_and_parts_makes_the_same_pieces(rows, intervals, mon
         host_piece.cut_intervals(connection)
         found = connection.sql("select interval_id, ts, ts_end, thread_id, slice_id from _host_piece order by all")
         assert found.fetchall() == PIECES
+
+
+@pytest.mark.parametrize(("rows", "queries"), [(100, 2), (4, 4)])
+def test_threads_that_fit_into_a_block_are_asked_for_together(rows, queries, monkeypatch):
+    asked = []
+    relation = host_piece.relation
+    monkeypatch.setattr(
+        host_piece, "relation", lambda *given, **named: asked.append(given) or relation(*given, **named)
+    )
+    monkeypatch.setattr(host_piece, "_ROWS_PER_BLOCK", rows)
+    with closing(duckdb.connect()) as connection:
+        connection.execute(TABLES)
+        host_piece.cut_intervals(connection)
+    assert len(asked) == queries

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.replay import replayed
+from traceq.analysis.replay import recorded, replayed
 
 
 def steps(*counts):
@@ -34,6 +34,17 @@ def test_a_step_that_is_too_large_has_no_replay_and_a_note(monkeypatch):
     trace.fill_all()
     for table in ("replay", "replay_step", "critical_path", "dependency"):
         assert trace.rows(f"from {table}") == []
+    assert trace.rows("select severity, count from import_note where code = 'not_replayed'") == [("info", 3)]
+
+
+def test_threads_without_number_have_no_replay_and_a_note(monkeypatch):
+    monkeypatch.setattr(recorded, "_MOST_THREADS", 2)
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 1000)
+    for thread in (1, 2, 3):
+        trace.kernel("kernel", 200 * thread, 50, launched=(150 * thread, 10), thread=thread)
+    trace.fill_all()
+    assert trace.rows("from replay") == []
     assert trace.rows("select severity, count from import_note where code = 'not_replayed'") == [("info", 3)]
 
 

@@ -37,7 +37,9 @@ LONGEST = 4.0
 LONGEST_OF_PROGRAMS = 20.0
 
 # What DuckDB would have the user do to DuckDB.
-HINTS = re.compile(r"https?://|\bSET \w|PRAGMA|-readonly|duckdb --|preserve_insertion_order|LaunchCommand", re.IGNORECASE)
+HINTS = re.compile(
+    r"https?://|\bSET \w|PRAGMA|-readonly|duckdb --|preserve_insertion_order|LaunchCommand", re.IGNORECASE
+)
 
 RIGHT = ("done", "ended", "one line")
 
@@ -250,14 +252,15 @@ def outcome(
     alive, left, now = place.children(), place.left(), place.files()
     place.end()
     changed = [name for name, content in place.before.items() if content is not None and now.get(name) != content]
+    runs_program = child.args[3] in RUNNING  # type: ignore[index]
     wrong = {
-        "traceback": "Traceback" in text,
+        # Python's own, of a program that Ctrl-C ends, is the program's.
+        "traceback": "Traceback" in text and not (runs_program and "\nKeyboardInterrupt\n" in text),
         "children left": alive,
         "files left": left,
         "old files changed": kept and child.returncode and changed,
         "hint of DuckDB": HINTS.search(text),
     }
-    runs_program = child.args[3] in RUNNING  # type: ignore[index]
     told = f"exit {child.returncode}: {text[-600:]} {alive or ''} {left or ''}"
     return next(
         (name for name, found in wrong.items() if found),

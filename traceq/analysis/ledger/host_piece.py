@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,9 +11,10 @@ import pyarrow as pa
 from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import duckdb
+    import numpy.typing as npt
 
     from traceq.analysis.nesting.stack import Integers
 
@@ -22,6 +23,7 @@ _INTERVALS_AT_ONCE = 400_000
 
 # After every time there is.
 _FOREVER = np.iinfo(np.int64).max
+_ALWAYS = {"ts": -_FOREVER, "ts_end": _FOREVER, "parts": 1, "part": 0}
 
 
 class Pieces(NamedTuple):
@@ -33,30 +35,86 @@ class Pieces(NamedTuple):
     ts_end: Integers
 
 
+class _Thread(NamedTuple):
+    """The rows of a thread's timeline, from `first` to `last`, and how many intervals it has."""
+
+    thread_id: int
+    first: int
+    last: int
+    intervals: int
+
+
 def cut_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     """Add to _host_piece the pieces of each of _host_interval; they add up to it.
 
     The intervals of one lane and thread do not overlap.
     """
-    for thread, first, last, intervals in run(connection, "analysis/ledger/host_timeline_extent.sql").fetchall():
-        blocks = (last - first) // _ROWS_PER_BLOCK + 1
-        # Of a block and a part of it at a time: all of a large trace would take hundreds of megabytes.
-        parts = intervals // (blocks * _INTERVALS_AT_ONCE) + 1
-        for bounds, segments in _blocks(connection, first, last):
-            for part in range(parts):
-                window = {"ts": int(bounds[0]), "ts_end": int(bounds[-1]), "parts": parts, "part": part}
-                _cut_window(connection, thread, window, bounds, segments)
+    for threads in _together(run(connection, "analysis/ledger/host_timeline_extent.sql").fetchall()):
+        if len(threads) > 1:
+            _cut_threads(connection, threads)
+        else:
+            _cut_thread(connection, *threads)
 
 
-def _cut_window(
-    connection: duckdb.DuckDBPyConnection, thread: int, window: dict[str, int], bounds: Integers, segments: pa.Table
-) -> None:
-    chosen = {"thread_id": thread, **window}
-    intervals = relation(connection, statement("analysis/ledger/host_interval.sql"), **chosen).to_arrow_table()
-    ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
-    for lane in _lanes(intervals["lane"].to_numpy()):
-        pieces = cut(ts[lane], ts_end[lane], bounds)
-        _insert(connection, thread, ids[lane][pieces.interval], pieces, segments)
+def _together(threads: list[tuple[int, int, int, int]]) -> Iterator[list[_Thread]]:
+    """Neighbouring threads that fit into one block, or one that may not: a trace can have 100,000, and each query its cost."""
+    group: list[_Thread] = []
+    intervals = 0
+    for each in starmap(_Thread, threads):
+        intervals += each.intervals
+        if group and (each.last - group[0].first >= _ROWS_PER_BLOCK or intervals > _INTERVALS_AT_ONCE):
+            yield group
+            group, intervals = [], each.intervals
+        group.append(each)
+    if group:
+        yield group
+
+
+def _cut_thread(connection: duckdb.DuckDBPyConnection, thread: _Thread) -> None:
+    """Cut the intervals of a thread, block by block of its timeline."""
+    thread_id, first, last, intervals = thread
+    blocks = (last - first) // _ROWS_PER_BLOCK + 1
+    # Of a block and a part of it at a time: all of a large trace would take hundreds of megabytes.
+    parts = intervals // (blocks * _INTERVALS_AT_ONCE) + 1
+    for bounds, segments in _blocks(connection, first, last):
+        for part in range(parts):
+            window = {"ts": int(bounds[0]), "ts_end": int(bounds[-1]), "parts": parts, "part": part}
+            ids, _, lanes, ts, ts_end = _intervals(connection, thread_id, thread_id, window)
+            for lane in _lanes(lanes):
+                pieces = cut(ts[lane], ts_end[lane], bounds)
+                pieces = pieces._replace(interval=ids[lane][pieces.interval])
+                _insert(connection, np.full(len(pieces.interval), thread_id, np.int32), pieces, segments)
+
+
+def _cut_threads(connection: duckdb.DuckDBPyConnection, threads: Sequence[_Thread]) -> None:
+    """Cut the intervals of several threads, whose timelines are one block."""
+    row = threads[0].first
+    ((bounds, segments),) = _blocks(connection, row, threads[-1].last)
+    ids, owner, lanes, ts, ts_end = _intervals(connection, threads[0].thread_id, threads[-1].thread_id, _ALWAYS)
+    found, found_thread = [], []
+    for each in threads:
+        own = np.append(bounds[each.first - row : each.last - row + 1], _FOREVER)
+        begin, end = np.searchsorted(owner, [each.thread_id, each.thread_id + 1]).tolist()
+        for lane in _lanes(lanes[begin:end]):
+            here = slice(begin + lane.start, begin + lane.stop)
+            pieces = cut(ts[here], ts_end[here], own)
+            found.append(
+                pieces._replace(interval=ids[here][pieces.interval], segment=pieces.segment + (each.first - row))
+            )
+            found_thread.append(np.full(len(pieces.interval), each.thread_id, np.int32))
+    if found:
+        _insert(
+            connection, np.concatenate(found_thread), Pieces(*map(np.concatenate, zip(*found, strict=True))), segments
+        )
+
+
+def _intervals(
+    connection: duckdb.DuckDBPyConnection, first_thread: int, last_thread: int, window: dict[str, int]
+) -> list[Integers]:
+    """Columns of host_interval.sql."""
+    asked = {"first_thread": first_thread, "last_thread": last_thread, **window}
+    found = relation(connection, statement("analysis/ledger/host_interval.sql"), **asked).to_arrow_table()
+    return [column.to_numpy() for column in found.columns]
 
 
 def _lanes(lanes: Integers) -> Iterator[slice]:
@@ -77,15 +135,17 @@ def _blocks(connection: duckdb.DuckDBPyConnection, first: int, last: int) -> Ite
 
 
 def _insert(
-    connection: duckdb.DuckDBPyConnection, thread: int, intervals: Integers, pieces: Pieces, segments: pa.Table
+    connection: duckdb.DuckDBPyConnection, threads: npt.NDArray[np.int32], pieces: Pieces, segments: pa.Table
 ) -> None:
-    if not len(intervals):
+    """Add pieces to _host_piece; their intervals are ids here."""
+    if not len(threads):
         return
     # DuckDB finds the variable by its name. A registered table would be kept until the transaction ends, every block of it.
     found_piece = segments.take(pa.array(pieces.segment))
-    for name, column in (("interval_id", intervals), ("ts", pieces.ts), ("ts_end", pieces.ts_end)):
+    columns = {"interval_id": pieces.interval, "thread_id": threads, "ts": pieces.ts, "ts_end": pieces.ts_end}
+    for name, column in columns.items():
         found_piece = found_piece.append_column(name, pa.array(column))
-    connection.execute(statement("analysis/ledger/host_piece.sql"), {"thread_id": thread})
+    connection.execute(statement("analysis/ledger/host_piece.sql"))
 
 
 def cut(ts: Integers, ts_end: Integers, bounds: Integers) -> Pieces:

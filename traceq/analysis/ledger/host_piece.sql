@@ -1,5 +1,4 @@
 -- Pieces of _host_interval (interval_id, lane, thread_id, ts, ts_end), cut at the boundaries of their thread's timeline; found_piece is
 -- the Arrow table that host_piece.py makes of them.
 insert into _host_piece by name
-select *, $thread_id as thread_id
 from found_piece;

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traceq.analysis.categories import BUSY
+from traceq.analysis.replay.too_large import too_many_threads
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ WAITED = ("event", "stream", "context")
 
 # Threads of a process are driven one by another (autograd), unless more of their calls than this run at the same time.
 _MOST_OVERLAPPING = 0.02
+
+# Threads are compared two by two, and programs that train or serve have tens.
+_MOST_THREADS = 1_000
 
 
 class Step(NamedTuple):
@@ -246,17 +250,21 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
 def _lanes(
     pid: Integers, thread: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, mark: Integers
 ) -> Integers:
-    """A host clock for each set of threads of a process that never work at the same time; one of its own for what is outside."""
+    """A host clock for each set of threads of a process that never work at the same time; one of its own for what is outside.
+
+    Raises TooLarge where too many threads work.
+    """
     lane = np.full(len(ts), NONE, dtype=np.int64)
     lane[is_outside] = 0
+    works = ~is_outside & (mark == NONE)
+    workers = len(np.unique(thread[works]))
+    if workers > _MOST_THREADS:
+        raise too_many_threads(workers, _MOST_THREADS)
     count = 1
     for process in np.unique(pid[~is_outside]).tolist():
         here = (pid == process) & ~is_outside
-        threads, sizes = np.unique(thread[here & (mark == NONE)], return_counts=True)
-        times = {
-            one: (ts[here & (thread == one) & (mark == NONE)], ts_end[here & (thread == one) & (mark == NONE)])
-            for one in threads.tolist()
-        }
+        threads, sizes = np.unique(thread[here & works], return_counts=True)
+        times = {one: _calls(ts, ts_end, here & works & (thread == one)) for one in threads.tolist()}
         groups: list[list[int]] = []
         for one in threads[np.argsort(-sizes, kind="stable")].tolist():
             for group in groups:
@@ -273,14 +281,30 @@ def _lanes(
     return lane
 
 
-def _at_once(one: tuple[Integers, Integers], other: tuple[Integers, Integers]) -> bool:
+class _Calls(NamedTuple):
+    """When the calls of a thread begin, in order, and end, ns; the first of these times and the last."""
+
+    ts: Integers
+    ts_end: Integers
+    begin: int
+    end: int
+
+
+def _calls(ts: Integers, ts_end: Integers, here: Booleans) -> _Calls:
+    begins, ends = ts[here], ts_end[here]
+    return _Calls(begins, ends, int(begins[0]), int(ends.max()))
+
+
+def _at_once(one: _Calls, other: _Calls) -> bool:
     """Whether calls of two threads run at the same time, more than now and then."""
-    fewer, more = (one, other) if len(one[0]) <= len(other[0]) else (other, one)
+    if one.begin >= other.end or other.begin >= one.end:
+        return False
+    fewer, more = (one, other) if len(one.ts) <= len(other.ts) else (other, one)
     overlapping = 0
-    for (ts, _), (starts, ends) in ((fewer, more), (more, fewer)):
-        at = np.searchsorted(starts, ts, side="right") - 1
-        overlapping += int(((at >= 0) & (ends[np.maximum(at, 0)] > ts)).sum())
-    return overlapping > max(2.0, _MOST_OVERLAPPING * len(fewer[0]))
+    for asked, there in ((fewer, more), (more, fewer)):
+        at = np.searchsorted(there.ts, asked.ts, side="right") - 1
+        overlapping += int(((at >= 0) & (there.ts_end[np.maximum(at, 0)] > asked.ts)).sum())
+    return overlapping > max(2.0, _MOST_OVERLAPPING * len(fewer.ts))
 
 
 def _host_times(

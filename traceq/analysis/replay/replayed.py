@@ -15,8 +15,8 @@ from traceq.analysis.replay.graph import graph
 from traceq.analysis.replay.path_table import fill_path
 from traceq.analysis.replay.recorded import Step, read
 from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by, unexplained_of
+from traceq.analysis.replay.too_large import TooLarge, too_many_slices
 from traceq.common.units import parsed_size
-from traceq.common.units import size as bytes_text
 from traceq.database.sql import run
 from traceq.database.tables import insert_rows
 
@@ -56,29 +56,18 @@ UNKNOWN_CAUSE = "idle_unattributed"
 _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 
 
-class TooLarge(ValueError):
-    """The first counted step has more GPU slices (`slices`) than there is memory to replay (`size` bytes)."""
-
-    def __init__(self, slices: int) -> None:
-        self.slices, self.size = slices, slices * _BYTES_PER_SLICE
-        super().__init__(
-            f"its first step has {slices:,} GPU slices, and replaying them takes about {bytes_text(self.size)} of memory: try a"
-            " larger --memory-limit"
-        )
-
-
 def fill_replay(
     connection: duckdb.DuckDBPyConnection, trace_id: int, free_memory: Callable[[], None] = lambda: None
 ) -> None:
-    """Rows of a trace in all four tables; none without counted steps, and but a note where these are too large for the memory.
+    """Rows of a trace in all four tables; none without counted steps, and but a note where these are too large.
 
     `free_memory` is called when all is read, before the arrays of the replay are made.
     """
     try:
         world = read_world(connection)
     except TooLarge as error:
-        size = bytes_text(error.size)
-        run(connection, "analysis/replay/replay_too_large.sql", trace_id=trace_id, slices=error.slices, size=size)
+        why = {"trace_id": trace_id, "count": error.count, "text": error.note}
+        run(connection, "analysis/replay/replay_too_large.sql", **why)
         return
     if world is None:
         return
@@ -129,7 +118,7 @@ def _is_of_the_job(asked: dict[str, Change]) -> bool:
 def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
     """The steps of the one trace that the connection sees, as far as replays need them; None without counted steps.
 
-    Raises TooLarge where a single step takes more memory than there is.
+    Raises TooLarge where a single step takes more memory than there is, or too many threads make calls.
     """
     most = _most_slices(connection)
     steps = [Step(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()]
@@ -137,7 +126,7 @@ def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
     if not chosen:
         return None
     if chosen[0].slices > most:
-        raise TooLarge(chosen[0].slices)
+        raise too_many_slices(chosen[0].slices, chosen[0].slices * _BYTES_PER_SLICE)
     recorded = read(connection, chosen)
     return World(connection, recorded, graph(recorded))
 

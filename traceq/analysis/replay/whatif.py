@@ -9,9 +9,10 @@ import numpy as np
 from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.replay.counterfactual import Change, Scenario, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
-from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, TooLarge, read_world
+from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
 from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
 from traceq.analysis.replay.scope import scope
+from traceq.analysis.replay.too_large import TooLarge
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
