@@ -42,7 +42,7 @@ def test_what_only_looks_broken_is_read_whole(name):
     assert set(notes.values()) <= {"info"}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "outcome"), NOTED.items())
 def test_what_can_be_read_is_read_and_the_rest_is_noted(name, outcome):
     rows, found = read(name)
@@ -53,6 +53,7 @@ def test_what_can_be_read_is_read_and_the_rest_is_noted(name, outcome):
     assert [code for code in set(found) - expected if found[code] != "info"] == []
 
 
+@pytest.mark.slow
 def test_the_strangest_are_analysed_to_the_end(tmp_path):
     ingest([files("broken")[name] for name in STRANGE], tmp_path / "broken.duckdb")
     with closing(connect(tmp_path / "broken.duckdb")) as connection:

@@ -113,6 +113,7 @@ def test_wandb_gets_verdict_shares_findings_and_the_page(ran, view):
     assert not table.isna().any(axis=None)
 
 
+@pytest.mark.slow
 def test_mlflow_gets_verdict_shares_findings_and_the_page(ran, view):
     library = ran("mlflow", "mlflow")
     assert library.given("set_tag") == [("profile.verdict", view.verdict)]
@@ -333,6 +334,7 @@ def test_it_checks_budgets_and_compares_with_the_baseline(runner, here):
     assert runner.run(source="profile.duckdb", fail_on="never") == 0, runner.log
 
 
+@pytest.mark.slow
 def test_wrong_inputs_are_said(runner):
     assert runner.run() == 2
     assert "say source or record" in runner.log

@@ -86,6 +86,7 @@ def test_actions_that_were_skipped(left_out, expected):
     assert trace.text("select address, requested_bytes, ts, ts_free, ts_end from allocation") == expected
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("asked", "freed", "expected"),
     [
@@ -179,6 +180,7 @@ def test_fragmentation():
     )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(30))
 def test_like_a_walk_through_the_history(seed):
     """Random histories, cut anywhere, against a walk that keeps a dict of what is live."""

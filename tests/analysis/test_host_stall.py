@@ -101,6 +101,7 @@ def test_the_operator_itself_can_stand_still():
     assert trace.rows(STALLS) == [("call", False, "aten::linear", 2116, 5024, 24)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -35,12 +35,14 @@ def test_what_is_wrong_with_a_job_of_64_ranks_is_told(kind):
     assert (said.who, said.why, said.pattern) == (True, True, True), said.said
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "host"])
 def test_what_is_wrong_with_a_job_of_8_ranks_is_told(kind):
     said = verdict(wrong(kind, 8, seed=3))
     assert (said.who, said.why, said.pattern) == (True, True, True), said.said
 
 
+@pytest.mark.slow
 def test_promises_are_kept():
     cases = [wrong(kind, 16, seed=7) for kind in ("rank", "stage", "expert", "hiccups", "two", "pipeline")]
     assert np.median([abs(verdict(case).error) for case in cases]) < 0.1

@@ -174,6 +174,7 @@ def said(trace):
     return ", ".join(f"{key} {value}" for key, value in trace.rows("select property, value from program order by all"))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_program(case):
     lines, expected = PROGRAMS[case]

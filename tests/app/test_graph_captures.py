@@ -65,6 +65,7 @@ def test_a_capture_gives_kernels_of_graphs_their_operators(trace, capture, tmp_p
     assert operators(tmp_path / "x.duckdb") == [(0, "aten::mm"), (1, None)]
 
 
+@pytest.mark.slow
 def test_the_command_takes_it_and_says_what_is_to_be_done_where_the_trace_is_there_already(trace, capture, tmp_path):
     database = tmp_path / "x.duckdb"
     assert run("ingest", trace, "-o", database).exit_code == 0

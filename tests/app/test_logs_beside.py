@@ -138,6 +138,7 @@ def test_a_log_of_another_hour_by_the_clock_of_the_machine_is_of_another_run(tmp
     assert "in the zone of the trace, UTC+0, it is of another time, 3.0 h before the start" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_disk_that_only_the_log_shows_comes_out_first(kind, tmp_path):
     source = trace(f"slow_loader {kind}", tmp_path)
@@ -180,6 +181,7 @@ def test_what_cannot_be_placed_is_left_out_and_told(tmp_path):
     assert rules(tmp_path / "y.duckdb")[0] == "gpu-throttled"
 
 
+@pytest.mark.slow
 def test_all_samples_are_in_the_table_at_their_times(tmp_path):
     source = trace("healthy nsys", tmp_path)
     start = began(source, tmp_path)
@@ -244,6 +246,7 @@ def notes(database):
     return ask(database, "select severity, code, text from import_note where code not like 'graph%' order by all")
 
 
+@pytest.mark.slow
 def test_damaged_files_that_nobody_named_are_noted_and_named_ones_are_errors(tmp_path):
     source = trace("healthy kineto", tmp_path)
     ingest(source, tmp_path / "alone.duckdb")
@@ -268,6 +271,7 @@ def test_damaged_files_that_nobody_named_are_noted_and_named_ones_are_errors(tmp
             ingest(source, tmp_path / "y.duckdb", inductor=each)
 
 
+@pytest.mark.slow
 def test_a_log_that_is_given_twice_is_taken_once(tmp_path):
     source = trace("healthy nsys", tmp_path)
     log = gpu_log(tmp_path / "gpu.csv", began(source, tmp_path))
@@ -281,6 +285,7 @@ def test_a_log_that_is_given_twice_is_taken_once(tmp_path):
     assert texts == [f"{each} holds the same as gpu.csv, and is taken once" for each in ("copy.csv", "gpu.csv")]
 
 
+@pytest.mark.slow
 def test_a_log_that_is_placed_outside_of_the_trace_warns_on_the_first_page(tmp_path):
     source = trace("healthy nsys", tmp_path)
     log = gpu_log(tmp_path / "gpu.csv", began(source, tmp_path))

@@ -108,6 +108,7 @@ def test_a_limit_that_is_no_size_is_wrong_use(monkeypatch):
         is_wanted()
 
 
+@pytest.mark.slow
 def test_what_was_not_used_for_longest_goes_first(tmp_path, monkeypatch):
     paths = [write(tmp_path / f"{name}.json", name) for name in "abc"]
     for path in paths[:2]:

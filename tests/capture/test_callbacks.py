@@ -107,6 +107,7 @@ def lightning(directory, **options):
     return callbacks.LightningCallback(directory, **{**WINDOW, **options})
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
 def test_lightning_steps_hold_their_phases(tmp_path, install, package):
     base = install(package, "Callback")

@@ -111,6 +111,7 @@ def facts(folder):
     return json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_what_the_program_was_made_with_lies_beside_the_export(calls, recorded, tmp_path):  # noqa: ARG001 - PATH
     pytest.importorskip("torch")
     recorded(TRAINS, steps=0)

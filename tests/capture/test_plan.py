@@ -149,6 +149,7 @@ def test_the_snippet_holds_only_what_is_needed():
     assert not torch_snippet(metrics_named(["os", "hardware-counters"]))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("names", [["steps"], ["flops", "memory"], ["idle", "sync"], list(METRICS)], ids=" ".join)
 @pytest.mark.filterwarnings("ignore")  # torch warns that there is no GPU, and of what it will deprecate
 def test_the_snippet_runs_and_leaves_a_trace_that_can_be_read(names, tmp_path, monkeypatch):

@@ -199,6 +199,7 @@ for number in range(1000):
 """
 
 
+@pytest.mark.slow
 def test_steps_of_a_training_are_measured_and_recorded(launch, tmp_path):
     pytest.importorskip("torch")
     (tmp_path / "train.py").write_text(TRAIN)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import shlex
 
 import duckdb
+import pytest
 
 from traceq.cli import demo
 
@@ -19,6 +20,7 @@ def test_the_demo_reports_and_every_command_it_names_works(traceq, tmp_path, mon
         assert traceq(*words[1:], input="").exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_demo_can_be_repeated(traceq, tmp_path):
     database = tmp_path / "with blank.duckdb"
     assert traceq("demo", "-o", database).exit_code == 0

@@ -132,6 +132,7 @@ All 36 identities hold
     )
 
 
+@pytest.mark.slow
 def test_a_database_of_several_traces_is_told_trace_by_trace(traceq, tmp_path):
     from traceq.loading.ingest import ingest
 

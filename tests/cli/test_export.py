@@ -164,6 +164,7 @@ def ranks(tmp_path_factory):
     return traceq.ingest(sorted(folder.glob("*.json")), folder / "job.duckdb").database
 
 
+@pytest.mark.slow
 def test_some_ranks_of_a_job_in_one_file(ranks, tmp_path):
     written = tmp_path / "two.json"
     result = run(ranks, "--ranks", "0,2", "-o", written)

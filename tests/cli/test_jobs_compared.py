@@ -75,6 +75,7 @@ def test_budgets_of_a_job(made, run):
     assert run("check", "before.duckdb", "--budgets", "job.toml").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_job_against_one_rank_is_compared_by_that_rank(run):
     found = json.loads(run("compare", "before.duckdb", "after/rank0.json", "--format", "json").output)
     assert (found["job"], found["verdict"]) == (None, "regression")

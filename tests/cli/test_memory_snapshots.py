@@ -161,7 +161,7 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
     assert "train.py:9 main allocates 2 MiB a step that are never released" in " ".join(told.split())
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "content",
     [
@@ -196,6 +196,7 @@ def test_several_snapshots_are_listed_by_their_peaks(pair, tmp_path, cli):
     assert "-16.0 MiB" in cli(*command.split())
 
 
+@pytest.mark.slow
 def test_of_several_in_a_database_each_keeps_when_blocks_could_be_used_again(pair, tmp_path):
     ends = "select count(ts_end), sum(ts_end)::bigint from allocation"
     for name, sources in (("one", pair[:1]), ("other", pair[1:]), ("both", pair)):
@@ -214,6 +215,7 @@ def test_of_several_in_a_database_none_is_compared(pair, tmp_path, cli):
     assert "traceq compare" not in cli("report", tmp_path / "both.duckdb")
 
 
+@pytest.mark.slow
 def test_the_verdict_names_the_largest_change_up_or_down(tmp_path, cli):
     def made(name, first, second):
         text = f"""

@@ -38,6 +38,7 @@ def test_it_says_what_runs_differ_by(traceq, runs):
     assert "Runs differ by 3.0 % of a step" in traceq("noise", *runs).stdout
 
 
+@pytest.mark.slow
 def test_one_run_is_refused(traceq, runs):
     outcome = traceq("noise", runs[0])
     assert outcome.exit_code == 2

@@ -3,10 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "run"
 KINETO = FIXTURES / "kineto_2026.json.gz"
 
 
+@pytest.mark.slow
 def test_trim_says_what_it_wrote(traceq, tmp_path):
     done = traceq("trim", KINETO, "--steps", "4..5", "-o", tmp_path / "small.json.gz")
     assert done.exit_code == 0

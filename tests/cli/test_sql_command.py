@@ -115,6 +115,7 @@ def test_csv_gives_names_back_without_what_steers_a_terminal(traceq, database):
 STEERING = "\x1b[31m\x07\x7f\x9b2J\u202e\u2066\u200f\u061c\u2028\ufeff"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("format_", ["text", "md", "csv", "json"])
 @pytest.mark.parametrize("value", ["$name", "[$name]", "{'a': $name}", "map {$name: 1}", "$name::enum($name)"])
 def test_no_text_steers_a_terminal_and_json_gives_it_back(traceq, database, format_, value):

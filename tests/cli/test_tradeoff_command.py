@@ -77,6 +77,7 @@ def test_values_come_from_marks(tradeoff):
     assert content["limit"]["compute_share"] == pytest.approx(32 / 42)
 
 
+@pytest.mark.slow
 def test_values_are_given_by_hand(tradeoff):
     arguments = ("1=b8.duckdb", "2.5=b16.duckdb", "2.5=bare.duckdb", "--knob", "num_workers", "--format", "json")
     content = json.loads(tradeoff(*arguments).output)

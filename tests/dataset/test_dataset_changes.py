@@ -176,6 +176,7 @@ def test_all_of_a_run_can_be_dropped(traceq_command, job):
     assert (told.exit_code, told.stderr) == (1, said)
 
 
+@pytest.mark.slow
 def test_who_reads_what_is_dropped_is_told_to_open_it_again(traceq_command, job):
     with traceq.open(job) as reader:
         traceq_command("dataset", "drop", job, "--run", "small", "--window", 0, "--rank", 1)

@@ -67,6 +67,7 @@ def test_a_rank_that_ends_every_worker_is_given_up_alone(traces, tmp_path, tempo
     assert sorted(each.name for each in (tmp_path / "job").iterdir()) == ["dataset.json", "run=traces"]
 
 
+@pytest.mark.slow
 def test_a_trace_that_cannot_be_read_costs_only_itself(traces, tmp_path):
     (traces / "rank7.json").write_text('{"schemaVersion": 1, "traceEvents": [')
     done = CliRunner().invoke(main, ["ingest", str(traces), "-o", f"{tmp_path}/job/", "--jobs", "2"])

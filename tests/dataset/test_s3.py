@@ -84,6 +84,7 @@ def test_commands_take_it_like_a_database(written, two_windows):
     assert "Job a run: 4 of 4 ranks" in report
 
 
+@pytest.mark.slow
 def test_it_is_written_and_appended_to(bucket, job_traces, two_windows):
     for window in ("window0", "window1"):
         said, status = command("ingest", job_traces / window, "-o", f"{bucket}/job", "--run", "a run", "--jobs", 2)
@@ -241,6 +242,7 @@ def test_a_query_may_do_all_else(closed, query):
         assert run(connection, query).fetchall()
 
 
+@pytest.mark.slow
 def test_no_extension_is_loaded_even_where_it_is_installed(written, tmp_path):
     # a file that DuckDB would complain of if it tried to load it
     version, platform = duckdb.sql("select version(), (from pragma_platform())").fetchall()[0]
@@ -456,7 +458,6 @@ def test_places_have_names_of_all_kinds(request, tmp_path, one_rank, name, where
         assert run(connection, RANKS).fetchall() == [(0, 48)]
 
 
-@pytest.mark.slow
 def test_a_run_has_any_name(bucket, traced):
     traceq.ingest(traced, f"{bucket}/we[ird]*/job", run="a/b?c=1#%å *")
     with traceq.open(f"{bucket}/we[ird]*/job") as traces:

@@ -14,7 +14,7 @@ CONDITIONED = [rule for rule in RULES if rule in shelved("diagnosis/rules") and 
 CASES = [(rule, name) for rule in RULES for name in functions(rule)]
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(24)
 @pytest.mark.parametrize(("rule", "name"), [(rule, name) for rule, name in CASES if name != first_found(rule)])
 def test_case(rule, name, tmp_path):
     assert outcome(rule, name, tmp_path) == expected(name)

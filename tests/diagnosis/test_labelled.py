@@ -68,7 +68,7 @@ def test_a_healthy_loop_has_nothing_to_win(case):
     assert [each for each in measured.told if each.share > measure.MOST_OF_HEALTHY] == []
 
 
-@pytest.mark.sample(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", RESNET, ids=lambda truth: truth and truth.name)
 def test_reports_of_a_loop_without_and_with_workers_begin_with_what_limits_it(truth, databases):
     result = real.result(truth, databases(truth.path))

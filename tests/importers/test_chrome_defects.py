@@ -155,6 +155,7 @@ def test_arguments_too_deep_to_read(tmp_path):
 
 
 # Deeper than some of the places can go that read it, and not than others: how far each can go depends on who calls it.
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("member", ["name", "tid", "ts", "args", "id"])
 def test_nested_about_as_deep_as_can_be_read(tmp_path, member):
     for depth in range(sys.getrecursionlimit() - 90, sys.getrecursionlimit(), 6):

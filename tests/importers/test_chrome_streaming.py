@@ -112,6 +112,7 @@ def test_frames_differ_only_in_what_stands_around_the_events(whole):
         assert whole[frame][1]["gpu_slice"] == whole["metadata around"][1]["gpu_slice"], frame
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("size", [200, 500, 1000, 4096])
 @pytest.mark.parametrize("frame", FRAMES)
 def test_blocks_may_be_cut_anywhere(whole, frame, size):

@@ -214,6 +214,7 @@ def test_fresh_directories_stay_for_their_process_may_run_on_another_machine(dat
     assert names_in(database.parent) == [scratch_of(dead_pid), "t.duckdb"]
 
 
+@pytest.mark.slow
 def test_directories_of_dead_processes_of_this_machine_go_at_once(database, source, tmp_path, monkeypatch):
     """Also temporary ones, wherever the next traceq needs one; those of a process that runs stay."""
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
@@ -302,7 +303,7 @@ def _rewritten_at_the_same_time(path, _other):
     path.write_text(path.read_text().replace("gemm_0", "gemm_9"))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("change", [_rewritten, _replaced, _linked, _cut, _grown])
 def test_source_that_changes_after_its_hash_was_taken(database, source, tmp_path, change, jobs):
@@ -449,6 +450,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("size", [1_000, 20_000, 70_000, 300_000, 700_000])
 def test_file_that_may_not_grow(database, source, size):
     with nothing_changes_in(database.parent), started(LIMITED, size, database, source) as child:

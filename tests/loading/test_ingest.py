@@ -43,6 +43,7 @@ def test_one_file(tmp_path):
     assert names_in(tmp_path) == ["a.json", "t.duckdb"]
 
 
+@pytest.mark.slow
 def test_the_time_of_ingest_is_utc_wherever_the_machine_stands(tmp_path):
     source = trace_file(tmp_path / "a.json")
     program = f"import sys; sys.path[:] = {sys.path!r}; import traceq; traceq.ingest(sys.argv[1], sys.argv[2])"
@@ -268,6 +269,7 @@ def test_force_is_a_plain_ingest_for_what_is_not_there(database, source):
     assert ask(database, "select count(*) from gpu_slice") == [(6,)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("source", BOTH_FORMATS, ids=lambda path: path.name)
 def test_reading_the_same_file_again_gives_the_same_tables(tmp_path, source):
     first, second = (ingest([source], tmp_path / name).database for name in ("a.duckdb", "b.duckdb"))
@@ -282,6 +284,7 @@ def test_second_trace_leaves_the_first_as_it_was(database):
     assert contents(database, trace_id=2)["gpu_slice"]
 
 
+@pytest.mark.slow
 def test_trace_is_the_same_alone_and_beside_others(tmp_path):
     alone = contents(ingest(BOTH_FORMATS[:1], tmp_path / "a.duckdb").database, trace_id=1)
     beside = contents(ingest(BOTH_FORMATS, tmp_path / "b.duckdb").database, trace_id=1)
@@ -300,6 +303,7 @@ def test_processes_change_nothing(tmp_path, monkeypatch):
     assert names_in(tmp_path) == ["four.duckdb", "one.duckdb", "ranks"]
 
 
+@pytest.mark.slow
 def test_processes_do_not_run_what_lies_in_the_current_directory(tmp_path):
     for name in ("json", "duckdb", "pyarrow", "signal"):
         (tmp_path / f"{name}.py").write_text("open('pwned', 'w')")

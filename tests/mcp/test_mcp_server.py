@@ -260,6 +260,7 @@ def test_what_a_session_made_of_traces_is_gone_after_it():
     assert not database.file.exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_was_written_anew_is_another_database(tmp_path):
     path = tmp_path / "t.duckdb"
     traceq.ingest(DEMO, path)

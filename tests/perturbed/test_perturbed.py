@@ -55,6 +55,7 @@ def test_the_cause_comes_first_and_no_other_is_new(name, tmp_path):
     assert not row.false, row
 
 
+@pytest.mark.slow
 def test_the_same_name_makes_the_same_file(tmp_path):
     case = there("frozen_mi300")
     made = [case.make(folder)[0].read_bytes() for folder in (tmp_path / "a", tmp_path / "b") if not folder.mkdir()]

@@ -70,7 +70,7 @@ def base(tmp_path_factory):
     return _ingested(SHARED / CLOVER, tmp_path_factory.mktemp("base") / "base.duckdb")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["kernel", "copies", "gap", "launches"])
 def test_compare_finds_it_and_names_what_was_slowed(kind, base, tmp_path):
     """The odd steps of the recorded trace against the even steps of the slowed one."""

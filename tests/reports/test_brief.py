@@ -47,6 +47,7 @@ def test_nothing_in_the_database_is_said():
     assert text(made_up.report()) == "! The database holds no trace.\n"
 
 
+@pytest.mark.slow
 def test_three_ranks_have_a_line_each_and_the_screen_of_one():
     report = made_up.report(*three_ranks(), top=1)
     shown = text(report)

@@ -76,6 +76,7 @@ def test_the_queries_of_a_finding_give_its_evidence(trace):
                 assert row["saving_ns"] >= finding.saving_ns
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("trace", [training, hostile, unmarked, waiting, on_host_only, marked, complete])
 def test_the_queries_of_the_sections_run(trace):
     connection = database(trace())
@@ -144,6 +145,7 @@ def test_marks_of_steps_and_payloads_are_looked_through_on_the_host():
     }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "args",
     ["{}", '{"traceq": 1}', '{"traceq": {"overhead_share": "much"}}', '{"traceq": {"overhead_share": "inf"}}', None],

@@ -159,6 +159,7 @@ def innermost(calls):
     return dict(times)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_own_times_are_those_of_what_began_last(seed):
     chance = random.Random(seed)  # noqa: S311 - numbers for a test

@@ -41,7 +41,7 @@ def test_the_schema_is_one_and_names_the_version_of_the_reports():
     assert SCHEMA["properties"]["schema_version"]["const"] == SCHEMA_VERSION
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("case", CASES)
 def test_reports_are_valid(case):
     assert objections(content(case)) == []

@@ -253,6 +253,7 @@ FRAGMENTS = st.sampled_from(
 TEXTS = st.lists(FRAGMENTS | st.text(max_size=4), max_size=8).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, max_size=3), st.none() | TEXTS)
 def test_once_is_enough(texts, run):
@@ -366,7 +367,7 @@ def secrets():
     return build(database(canary(), on_host_only_canary(), hostile()), 20, drawn=True)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("format_", RENDERERS)
 def test_no_secret_is_in_any_format(secrets, format_):
     render = RENDERERS[format_]

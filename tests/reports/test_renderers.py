@@ -82,6 +82,7 @@ def _without_drawings(text):
     return re.sub(r"(<(style|script|svg)\b[^>]*>).*?(</\2>)", r"\1\3", text, flags=re.DOTALL)
 
 
+@pytest.mark.sample(3)
 @every_case
 @every_format
 def test_every_finding_is_shown_with_what_to_do_and_its_query(case, format_):
@@ -185,6 +186,7 @@ def test_text_has_at_most_100_columns_and_nothing_that_steers_a_terminal(case):
         assert max(map(width, lines)) <= 100
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", ["training", "unmarked", "waiting", "complete"])
 def test_queries_can_be_copied_from_the_text(case):
     queries = re.findall(r'traceq sql DB "([^"]*)"', full_text(report(case)))

@@ -93,6 +93,7 @@ def test_a_trace_and_a_rank_can_be_chosen(database):
         make_ticket(database, rank=9)
 
 
+@pytest.mark.slow
 def test_options_are_said_but_not_an_expression_which_may_hold_names():
     made = make_ticket(DEMO, goal="latency", step_range="^ProfilerStep")
     assert "--goal latency --step-range STEP_RANGE" in made.text

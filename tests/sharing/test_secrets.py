@@ -55,6 +55,7 @@ def test_canaries_are_seen_until_the_trace_is_anonymised(name, tmp_path):
     assert kinds(shared) == {}
 
 
+@pytest.mark.slow
 def test_doctor_says_what_a_trace_names_and_what_to_do(tmp_path):
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(planted.chrome()))
@@ -93,6 +94,7 @@ def test_files_in_a_directory_are_looked_at(tmp_path):
     assert kinds(tmp_path / "export") == {"home directories": 2}
 
 
+@pytest.mark.slow
 def test_anonymise_is_advised_only_where_it_can_be(tmp_path):
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(planted.chrome()))

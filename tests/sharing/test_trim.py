@@ -163,6 +163,7 @@ def own(connection):
     return [int(each) for each in numbers] if all(each.isdigit() for each in numbers) else [*range(len(numbers))]
 
 
+@pytest.mark.slow
 def test_views_and_triggers_of_an_export_are_neither_run_nor_copied(tmp_path, database):
     path = tmp_path / "export.sqlite"
     path.write_bytes(NSYS.read_bytes())

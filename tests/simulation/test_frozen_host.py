@@ -26,6 +26,7 @@ def findings(scene, how, folder, rank=0):
         return judge(connection)[0].findings
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", WRITERS)
 def test_on_one_rank_the_saving_is_what_cores_win(how, tmp_path):
     first = findings("frozen_host", how, tmp_path)[0]

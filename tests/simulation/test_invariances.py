@@ -54,7 +54,7 @@ def assert_invariant(importer, path, *, nests=True):
     return plain
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", WORLD_SEEDS)
 def test_made_up_traces(seed):
     worlds = Worlds(seed, WORLDS)

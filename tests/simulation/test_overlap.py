@@ -52,7 +52,7 @@ def told(name, trace_format, runs, ingested):
 every_scene = pytest.mark.parametrize("trace_format", ["nsys", "kineto"])
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(24)
 @every_scene
 @pytest.mark.parametrize("name", NAMES)
 def test_what_ran_beside_copies(told):
@@ -86,7 +86,7 @@ def test_what_ran_beside_collectives_and_waited_for_them(told):
     assert max(differences, default=0) <= 1
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(24)
 @every_scene
 @pytest.mark.parametrize("name", NAMES)
 def test_data_stalls(told):

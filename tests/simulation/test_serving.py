@@ -94,7 +94,7 @@ def reckoned(steps):
         )
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("trace_format", WRITERS)
 @pytest.mark.parametrize("name", SERVERS)
 def test_statistics_of_a_server_are_those_of_its_batches(name, trace_format, served):
@@ -114,7 +114,7 @@ def test_statistics_of_a_server_are_those_of_its_batches(name, trace_format, ser
         assert [value or 0 for value in found[key]] == pytest.approx([value or 0 for value in row]), key
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", SERVERS)
 def test_the_payload_of_each_step_is_that_of_its_batch(name, served):
     batches, _, target = served(name, "kineto")
@@ -128,6 +128,7 @@ def test_the_payload_of_each_step_is_that_of_its_batch(name, served):
     ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", SERVERS)
 def test_what_decoding_requests_waited_for_prompts(name, served):
     batches, run, target = served(name, "kineto")

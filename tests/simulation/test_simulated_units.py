@@ -48,7 +48,7 @@ def table(said):
     )
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("is_marked", [False, True], ids=["unmarked", "marked"])
 def test_units_of_programs_of_all_kinds(is_marked, tmp_path):
     said = judged(tmp_path, is_marked=is_marked)

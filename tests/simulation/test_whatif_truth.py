@@ -47,7 +47,7 @@ def measured(tmp_path_factory):
 GROUPS = [
     "some alone",
     "pairs",
-    "injected",
+    pytest.param("injected", marks=pytest.mark.slow),
     pytest.param("alone", marks=pytest.mark.slow),
     pytest.param("all alone", marks=pytest.mark.slow),
     pytest.param("all pairs", marks=pytest.mark.slow),

@@ -62,7 +62,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(3)
 @every_trace
 @pytest.mark.parametrize("rule", BROKEN)
 def test_it_holds_that(rule, path, databases):

@@ -66,6 +66,7 @@ def test_workers_that_load_data_are_an_improvement(runs, era):
     assert [each.rule for each in found.findings_gone] == ["synchronous-loader"]
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize("era", ERAS)
 def test_the_other_way_round_it_is_a_regression(runs, era):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from trace_files import NSYS, TORCH, parametrized, stem
 from transformed import (
     SLICES,
@@ -29,6 +30,7 @@ CHOSEN = [path for path in [*NSYS, *TORCH] if "TRACEQ_RANDOM_TRACES" in os.envir
 LATER = 10**15
 
 
+@pytest.mark.sample(3)
 @parametrized(CHOSEN)
 def test_what_must_not_change_does_not(path):
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))

@@ -114,6 +114,7 @@ def test_a_program_that_compiles_while_it_runs_is_bound_by_that(ask):
     assert busy == pytest.approx(31.48, abs=ABOUT)  # of 10.5 s
 
 
+@pytest.mark.slow
 def test_graph_launches_are_one_launch_each(ask):
     trace = "hta_neg_queue_rank0"
     assert ask(trace, "select count(*) from cpu_slice where name = 'cudaGraphLaunch'") == [(70,)]

@@ -51,6 +51,7 @@ def test_hosts_are_told_apart_by_pseudonym_only(path, databases):
     assert host is None or (host.startswith("host-") and len(host) == len("host-") + 8)
 
 
+@pytest.mark.sample(4)
 @every_trace
 def test_processes_are_named_without_their_path(path, databases):
     query = "select process_name from thread where process_name like '%/%'"

@@ -61,6 +61,7 @@ def _accepted(unit):
     return {unit["steps"], *also_none, *(each["steps"] for each in others if "steps" in each)}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("label", "path"), list(_labelled()))
 def test_there_are_as_many_steps_as_labelled(label, path, databases):
     ((steps,),) = databases(path).execute(COUNTED).fetchall()
@@ -119,6 +120,7 @@ def test_the_window_is_the_labelled_one(label, path, databases):
         assert abs(ours[1] - theirs[1]) <= near
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "level", "launches", "count"),
     [

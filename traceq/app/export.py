@@ -17,6 +17,7 @@ from traceq.app.source import Reading, Source, opened
 from traceq.common import ending
 from traceq.common.files import atomic_write, packed_write
 from traceq.common.owner import PATTERN, owner
+from traceq.common.process import TIMEOUT
 from traceq.common.scratch import remove_gone
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
@@ -53,6 +54,7 @@ def export(
     tables: Sequence[str] = (),
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
+    timeout: float = TIMEOUT,
     **reading: Unpack[Reading],
 ) -> Written | None:
     """Write a trace with its findings for Perfetto, or tables as files; how many events a trace got, None for tables.
@@ -60,14 +62,14 @@ def export(
     A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
     rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view that has
     rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write, all when empty;
-    `rank` is theirs, and so are `ranks`; ranks of a job are on one clock. `goal` and `rules` are those of a report.
+    `rank` is theirs, and so are `ranks`; ranks of a job are on one clock. `goal`, `rules` and `timeout` are those of a report.
     Raises ValueError for what does not go together, StoreError for what cannot be read or written, QueryError for a
     table that is not there.
     """
     output = Path(output)
     name = format or _format_of(output)
     _check(name, output, finding, tables)
-    chosen_rules = user_rules.rules([Path(each) for each in rules])
+    chosen_rules = user_rules.rules([Path(each) for each in rules], timeout)
 
     def judge(connection: duckdb.DuckDBPyConnection) -> None:
         """Fill the table finding of a temporary database."""

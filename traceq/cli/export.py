@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import goal_option, ranks_option, reading, reading_options, rules_option, traces_options
+from traceq.cli._options import (
+    goal_option,
+    ranks_option,
+    reading,
+    reading_options,
+    rules_option,
+    timeout_option,
+    traces_options,
+)
 from traceq.common.text import printable
 
 
@@ -27,6 +35,7 @@ from traceq.common.text import printable
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table or view; repeatable.")
 @goal_option("Optimise for this, as traceq report does.")
 @rules_option
+@timeout_option("each rule of your own")
 @reading_options
 def export(*, source: str, output: Path, **options: Any) -> None:
     """Write a trace with its findings for Perfetto, or tables as files.

@@ -53,6 +53,7 @@ def test_the_cost_curve_is_what_was_simulated(found):
     assert found.knee.value == pytest.approx(curve.fixed_ns / curve.per_unit_ns)
 
 
+@pytest.mark.slow
 def test_parts_grow_as_they_were_simulated(found):
     growth = {part.category: part.growth for part in found.parts}
     assert growth["compute"] == "proportional"
