@@ -136,6 +136,22 @@ def test_too_few_addresses_are_one_line_and_no_crash_of_a_library(program, datab
     assert stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("limits", "code", "said"),
+    [
+        ((11, 11), 1, b"traceq: error: this process may open 11 files (ulimit -n), and traceq needs 64: raise that\n"),
+        ((11, 256), 0, b""),
+    ],
+)
+def test_too_few_open_files_are_more_where_they_may_be_or_one_line(program, database, limits, code, said):
+    run = program(
+        "sql", database, "select 1", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits),
+    )  # fmt: skip
+    _, stderr = run.communicate()
+    assert (run.returncode, stderr) == (code, said)
+
+
 def test_output_that_the_terminal_cannot_show_is_escaped(program, tmp_path):
     kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2}
     (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [kernel]}))

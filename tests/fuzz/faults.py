@@ -330,7 +330,7 @@ def file_size(name: str, place: Place, dice: random.Random, seconds: float) -> t
 
 
 def open_files(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
-    return limited(name, {resource.RLIMIT_NOFILE: dice.randrange(8, 40)}, place, dice, seconds)
+    return limited(name, {resource.RLIMIT_NOFILE: dice.randrange(8, 120)}, place, dice, seconds)
 
 
 def processes(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:

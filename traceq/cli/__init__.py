@@ -10,7 +10,7 @@ import click
 
 from traceq.cli._group import LazyGroup
 from traceq.common import ending
-from traceq.common.process import address_space, block_pandas_import, spare_threads_and_collections
+from traceq.common.process import address_space, block_pandas_import, open_files, spare_threads_and_collections
 from traceq.common.version import __version__
 
 
@@ -69,6 +69,9 @@ _WITH_FRAMES = frozenset({"export", "mcp", "sql", "shell", "tables"})
 # Bytes. Threads of DuckDB, Arrow and NumPy reserve most of it.
 LEAST_ADDRESS_SPACE = 2 << 30
 
+# DuckDB ends the process where it cannot open its own files; most need fewer than 40.
+LEAST_OPEN_FILES = 64
+
 # Commands that start programs of the user, which inherit the environment.
 _RUNS_OTHERS = frozenset({"record", "experiment"})
 
@@ -85,10 +88,22 @@ def _check_address_space() -> None:
         raise SystemExit(1)
 
 
+def _check_open_files() -> None:
+    """End with a line where DuckDB would end the process."""
+    limit = open_files(LEAST_OPEN_FILES)
+    if limit < LEAST_OPEN_FILES:
+        click.echo(
+            f"traceq: error: this process may open {limit} files (ulimit -n), and traceq needs {LEAST_OPEN_FILES}: raise that",
+            err=True,
+        )
+        raise SystemExit(1)
+
+
 def run() -> None:
     """The program `traceq`."""
     ending.catch()
     _check_address_space()
+    _check_open_files()
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if command not in _WITH_FRAMES:
         block_pandas_import()

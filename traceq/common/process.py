@@ -73,6 +73,20 @@ def address_space() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
+def open_files(wanted: int) -> int:
+    """How many files this process may have open: so many, where its limit can be raised to that."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most
+
+
 def cpu_quota() -> float | None:
     """CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
     return min(_quotas(), default=None)
