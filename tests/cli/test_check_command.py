@@ -90,7 +90,7 @@ def test_in_a_shell_script(here):
         "0 ",
         "3 traceq check: Failed: 1 of 3 budgets fails. See fail.md.",
         "4 ",
-        "1 traceq: error: traceq.toml, line 2: [step] p98: there is no",
+        "1 traceq: error: traceq.toml, line 2: [step] p98: unknown key",
         "3 ",
         "0 ",
     ]

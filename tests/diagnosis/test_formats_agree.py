@@ -33,8 +33,13 @@ WITHIN = 0.1
 CANNOT_TELL = {
     # OS calls come from nsys's own tracing; CUPTI and PyTorch see none: their time is in the range around them
     ("emit_nvtx", "kineto"): {"blocking-os-call": "python-bound"},
-    # that a thread was inside an operator is what ranges of operators tell
-    ("emit_nvtx", "nsys"): {"host-bound": "python-bound"},
+    # that a thread was inside an operator, stood still in it, or that the copy is one of the loop's, is what ranges of operators
+    # tell
+    ("emit_nvtx", "nsys"): {
+        "host-bound": "python-bound",
+        "host-preempted": "python-bound",
+        "late-input-copy": "pageable-copy",
+    },
 }
 
 # Rules that a format cannot serve and another one can, and why.
@@ -55,6 +60,7 @@ NOT_SERVED = {
         # bytes of collectives: Kineto writes them with kernels, nsys has NCCL's own payload, which is not simulated
         "low-bus-bandwidth",
         "small-messages",
+        "waiting-not-network",
     },
     "nsys": {
         # what is asked of operators
@@ -85,6 +91,7 @@ NOT_SERVED = {
         # of bytes of collectives, as above
         "low-bus-bandwidth",
         "small-messages",
+        "waiting-not-network",
     },
 }
 
