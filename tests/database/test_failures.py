@@ -10,7 +10,7 @@ import pytest
 
 from traceq.database.failures import one_line, way_out
 
-ROOM = "; make room, or choose another place with -o"
+ROOM = "; make room, or write elsewhere (-o; TMPDIR for temporary files)"
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,12 @@ ROOM = "; make room, or choose another place with -o"
         ),
         (
             duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block"),
-            "; try again with --jobs 1, or with more memory: --memory-limit",
+            "; try again with more memory (--memory-limit), or an ingest with --jobs 1",
         ),
+        (OSError(errno.EROFS, os.strerror(errno.EROFS), "a"), "; choose a place that can be written"),
+        (OSError(errno.ENFILE, os.strerror(errno.ENFILE)), ""),
+        (duckdb.IOException('IO Error: Cannot open file "a": Too many open files in system'), ""),
+        (OSError(errno.ENOENT, os.strerror(errno.ENOENT), "/data/File too large/t.json"), ""),
         (duckdb.IOException("IO Error: the file is damaged"), ""),
         (OSError(errno.EACCES, os.strerror(errno.EACCES), "a"), ""),
     ],

@@ -41,6 +41,9 @@ HINTS = re.compile(
     r"https?://|\bSET \w|PRAGMA|-readonly|duckdb --|preserve_insertion_order|LaunchCommand", re.IGNORECASE
 )
 
+# A line of a traceback of the command's own.
+OF_TRACEQ = re.compile(r'File "[^"]*/traceq/(?:cli|app)/')
+
 RIGHT = ("done", "ended", "one line")
 
 
@@ -254,8 +257,8 @@ def outcome(
     changed = [name for name, content in place.before.items() if content is not None and now.get(name) != content]
     runs_program = child.args[3] in RUNNING  # type: ignore[index]
     wrong = {
-        # Python's own, of a program that Ctrl-C ends, is the program's.
-        "traceback": "Traceback" in text and not (runs_program and "\nKeyboardInterrupt\n" in text),
+        # Programs of the user's have tracebacks of their own when Ctrl-C ends them.
+        "traceback": OF_TRACEQ.search(text) if runs_program else "Traceback" in text,
         "children left": alive,
         "files left": left,
         "old files changed": kept and child.returncode and changed,

@@ -69,8 +69,8 @@ _WITH_FRAMES = frozenset({"export", "mcp", "sql", "shell", "tables"})
 # Bytes. Threads of DuckDB, Arrow and NumPy reserve most of it.
 LEAST_ADDRESS_SPACE = 2 << 30
 
-# DuckDB ends the process where it cannot open its own files; most need fewer than 40.
-LEAST_OPEN_FILES = 64
+# DuckDB ends the process where it cannot open its own files; most commands need fewer than 40, datasets more.
+LEAST_OPEN_FILES, USUAL_OPEN_FILES = 64, 1024
 
 # Commands that start programs of the user, which inherit the environment.
 _RUNS_OTHERS = frozenset({"record", "experiment"})
@@ -90,7 +90,7 @@ def _check_address_space() -> None:
 
 def _check_open_files() -> None:
     """End with a line where DuckDB would end the process."""
-    limit = open_files(LEAST_OPEN_FILES)
+    limit = open_files(USUAL_OPEN_FILES)
     if limit < LEAST_OPEN_FILES:
         click.echo(
             f"traceq: error: this process may open {limit} files (ulimit -n), and traceq needs {LEAST_OPEN_FILES}: raise that",

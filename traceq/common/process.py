@@ -74,7 +74,7 @@ def address_space() -> int | None:
 
 
 def open_files(wanted: int) -> int:
-    """How many files this process may have open: so many, where its limit can be raised to that."""
+    """How many files this process may have open: `wanted` where it may, its soft limit is raised up to that."""
     try:
         import resource
     except ImportError:  # Windows
@@ -83,7 +83,10 @@ def open_files(wanted: int) -> int:
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    except (OSError, ValueError):  # a sandbox may refuse it
+        return soft
     return most
 
 

@@ -18,12 +18,14 @@ FAILURES = (
     OSError,
 )
 
-# What to do, by what the system says: DuckDB passes its words on, and no number.
+# What to do, by what the system says.
+_ROOM = "make room, or write elsewhere (-o; TMPDIR for temporary files)"
 _WAYS_OUT = {
-    errno.ENOSPC: "make room, or choose another place with -o",
-    errno.EDQUOT: "make room, or choose another place with -o",
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
     errno.EFBIG: "files may not grow further here: ulimit -f says how far",
     errno.EMFILE: "raise the limit of open files: ulimit -n",
+    errno.EROFS: "choose a place that can be written",
 }
 
 # Where DuckDB begins to say what its own users can do: traceq has other ways, and says them itself.
@@ -42,9 +44,13 @@ def one_line(error: BaseException) -> str:
 def way_out(error: BaseException) -> str:
     """What to do about a failure of the system, to go behind its text: "; ..." where that is known, else ""."""
     if isinstance(error, duckdb.OutOfMemoryException):
-        return "; try again with --jobs 1, or with more memory: --memory-limit"
-    number, text = getattr(error, "errno", None), str(error)
-    return next((f"; {way}" for code, way in _WAYS_OUT.items() if code == number or os.strerror(code) in text), "")
+        return "; try again with more memory (--memory-limit), or an ingest with --jobs 1"
+    number = getattr(error, "errno", None)
+    if number is None and isinstance(error, duckdb.Error):
+        # DuckDB passes on what the system says, at the end, and no number.
+        said_last = one_line(error).rpartition(": ")[2]
+        number = next((each for each in _WAYS_OUT if os.strerror(each) == said_last), None)
+    return f"; {_WAYS_OUT[number]}" if number in _WAYS_OUT else ""
 
 
 def without_advice(text: str) -> str:

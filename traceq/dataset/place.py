@@ -20,6 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.registry import get_filesystem_class, known_implementations
 
 from traceq.common.secret import masked
+from traceq.database.failures import way_out
 from traceq.database.remote import address_of
 from traceq.errors import StoreError
 
@@ -293,7 +294,7 @@ class Place:
         except Exception as error:
             # each file system has errors of its own, of the network among them
             reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
-            raise StoreError(f"{self.name}: {masked(' '.join(reason.split()))}") from error
+            raise StoreError(f"{self.name}: {masked(' '.join(reason.split()))}{way_out(error)}") from error
 
 
 def part_of(path: Path) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -179,36 +179,39 @@ class _Loader:
         self.rows = 0
         self._connection = connection.cursor()
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._rows: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
         self._thread = ThreadPoolExecutor(1)
         self._inserting: deque[tuple[int, Future[None]]] = deque()
 
     def add(self, table: str, batch: pa.RecordBatch) -> None:
         self.rows += batch.num_rows
-        waiting = self._waiting.setdefault(table, [])
-        missing = _ROWS_PER_INSERT - sum(each.num_rows for each in waiting)
-        while batch.num_rows >= missing:
-            waiting.append(batch.slice(0, missing))
-            self._submit(table, waiting)
-            batch, missing, waiting = batch.slice(missing), _ROWS_PER_INSERT, []
-        waiting.append(batch)
-        if sum(each.nbytes for each in waiting) >= _BYTES_PER_INSERT:
-            self._submit(table, waiting)
-            waiting = []
-        self._waiting[table] = waiting
+        while batch.num_rows >= (missing := _ROWS_PER_INSERT - self._rows[table]):
+            self._wait_with(table, batch.slice(0, missing))
+            self._submit(table)
+            batch = batch.slice(missing)
+        self._wait_with(table, batch)
+        if self._bytes[table] >= _BYTES_PER_INSERT:
+            self._submit(table)
 
     def flush(self) -> None:
-        for table, waiting in self._waiting.items():
-            self._submit(table, waiting)
-        self._waiting.clear()
+        for table in list(self._waiting):
+            self._submit(table)
         self._wait(0, 0)
 
     def close(self) -> None:
         self._thread.shutdown()
 
-    def _submit(self, table: str, batches: list[pa.RecordBatch]) -> None:
+    def _wait_with(self, table: str, batch: pa.RecordBatch) -> None:
+        self._waiting.setdefault(table, []).append(batch)
+        self._rows[table] += batch.num_rows
+        self._bytes[table] += batch.nbytes
+
+    def _submit(self, table: str) -> None:
         self._wait(_INSERTS_AHEAD, _BYTES_AHEAD)
-        size = sum(each.nbytes for each in batches)
-        self._inserting.append((size, self._thread.submit(self._insert, table, batches)))
+        batches = self._waiting.pop(table)
+        del self._rows[table]
+        self._inserting.append((self._bytes.pop(table), self._thread.submit(self._insert, table, batches)))
 
     def _wait(self, inserts: int, size: int) -> None:
         """Until at most so many inserts of at most so many bytes are left to do."""

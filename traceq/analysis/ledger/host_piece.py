@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ROWS_PER_BLOCK = 3 * 122_880
 _INTERVALS_AT_ONCE = 400_000
 
+_PIECES_AT_ONCE = 400_000
+
 # After every time there is.
 _FOREVER = np.iinfo(np.int64).max
 _ALWAYS = {"ts": -_FOREVER, "ts_end": _FOREVER, "parts": 1, "part": 0}
@@ -91,7 +93,9 @@ def _cut_threads(connection: duckdb.DuckDBPyConnection, threads: Sequence[_Threa
     row = threads[0].first
     ((bounds, segments),) = _blocks(connection, row, threads[-1].last)
     ids, owner, lanes, ts, ts_end = _intervals(connection, threads[0].thread_id, threads[-1].thread_id, _ALWAYS)
-    found, found_thread = [], []
+    found: list[Pieces] = []
+    owners: list[npt.NDArray[np.int32]] = []
+    waiting = 0
     for each in threads:
         own = np.append(bounds[each.first - row : each.last - row + 1], _FOREVER)
         begin, end = np.searchsorted(owner, [each.thread_id, each.thread_id + 1]).tolist()
@@ -101,11 +105,13 @@ def _cut_threads(connection: duckdb.DuckDBPyConnection, threads: Sequence[_Threa
             found.append(
                 pieces._replace(interval=ids[here][pieces.interval], segment=pieces.segment + (each.first - row))
             )
-            found_thread.append(np.full(len(pieces.interval), each.thread_id, np.int32))
+            owners.append(np.full(len(pieces.interval), each.thread_id, np.int32))
+            waiting += len(pieces.interval)
+            if waiting >= _PIECES_AT_ONCE:
+                _insert_all(connection, owners, found, segments)
+                found, owners, waiting = [], [], 0
     if found:
-        _insert(
-            connection, np.concatenate(found_thread), Pieces(*map(np.concatenate, zip(*found, strict=True))), segments
-        )
+        _insert_all(connection, owners, found, segments)
 
 
 def _intervals(
@@ -132,6 +138,15 @@ def _blocks(connection: duckdb.DuckDBPyConnection, first: int, last: int) -> Ite
         segments = relation(connection, statement("analysis/ledger/host_segment.sql"), **window).to_arrow_table()
         bounds = segments["ts"].to_numpy()
         yield (np.append(bounds, _FOREVER) if window["last"] == last else bounds), segments.drop_columns("ts")
+
+
+def _insert_all(
+    connection: duckdb.DuckDBPyConnection,
+    threads: Sequence[npt.NDArray[np.int32]],
+    pieces: Sequence[Pieces],
+    segments: pa.Table,
+) -> None:
+    _insert(connection, np.concatenate(threads), Pieces(*map(np.concatenate, zip(*pieces, strict=True))), segments)
 
 
 def _insert(

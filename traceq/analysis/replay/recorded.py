@@ -28,7 +28,7 @@ WAITED = ("event", "stream", "context")
 _MOST_OVERLAPPING = 0.02
 
 # Threads are compared two by two, and programs that train or serve have tens.
-_MOST_THREADS = 1_000
+_MOST_THREADS = 4_000
 
 
 class Step(NamedTuple):

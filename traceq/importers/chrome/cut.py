@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -22,6 +23,9 @@ _WINDOW = 1 << 12
 # An event that ends, and one that begins. Inside a string the quote would have to be escaped, so this matches text between
 # events or, rarely, between objects in a list of arguments or at the end of a string like "},{".
 _BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*[\"}])")
+# Where the list of events may end and another member begin; arguments of an event can look like that, too.
+_MAY_END = re.compile(rb"\}(?=\s*\]\s*,\s*\")")
+_MOST_ENDS = 20
 _LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
 
 # MiB of an event that is read: one is held in several forms at once, and the largest of the traces at hand is below 7 kB.
@@ -82,10 +86,27 @@ def blocks(stream: Stream, text: bytes) -> Iterator[bytes]:
             parts.append(more)
             size += len(more)
             continue
+        if cut is None and _list_ends(b"".join(parts)):
+            # Not a large event, but metadata behind the list.
+            yield b"".join([*parts, more])
+            yield from iter(lambda: stream.read(BLOCK_BYTES), b"")
+            return
         yield b"".join([*parts, more[:cut]])
         parts = [more[cut:]] if cut is not None else [_after_the_event(stream)]
         size = len(parts[0])
     yield b"".join(parts)
+
+
+def _list_ends(text: bytes) -> bool:
+    """Whether the list of events ends in the text, which begins at an event and has no other one."""
+    events = text.lstrip(b" \t\r\n,")
+    for match in islice(_MAY_END.finditer(events), _MOST_ENDS):
+        try:
+            msgspec.json.decode(b"[" + events[: match.start() + 1] + b"]", type=list[msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        return True
+    return False
 
 
 def _after_the_event(stream: Stream) -> bytes:

@@ -24,7 +24,7 @@ NOTES: dict[str, tuple[str, str]] = {
     ),
     "large_event": (
         "data_loss",
-        "events of more than 1 MiB were left out: TRACEQ_EVENT_LIMIT raises that, in MiB, where there is memory for it",
+        "events too large to be read (1 MiB, or what TRACEQ_EVENT_LIMIT says, in MiB) were left out",
     ),
     "malformed_event": ("data_loss", "events that are not valid JSON were left out"),
     "jax_not_measured": (
