@@ -81,7 +81,7 @@ class Graph:
     dur: Floats
     category: Integers
     ends_on_gpu: bool
-    span: float  # from the first mark to the last, or to the end of all work when that is later, as recorded, ns
+    span: int  # from the first mark to the last, or to the end of all work when that is later, as recorded, ns
 
 
 def graph(recorded: Recorded) -> Graph:
@@ -134,7 +134,7 @@ def graph(recorded: Recorded) -> Graph:
         dur=(work.ts_end - work.ts).astype(np.float64),
         category=work.category,
         ends_on_gpu=ends_on_gpu,
-        span=float(end - recorded.ts),
+        span=int(end - recorded.ts),
     )
 
 

@@ -14,7 +14,7 @@ from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
 from traceq.analysis.replay.path_table import fill_path
 from traceq.analysis.replay.recorded import Step, read
-from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by, unexplained_of
+from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
 from traceq.analysis.replay.too_large import TooLarge, too_many_slices
 from traceq.common.units import parsed_size
 from traceq.database.sql import run
@@ -196,13 +196,18 @@ def _row(
     told: Replayed,
 ) -> dict[str, Any]:
     """A row of replay; `saved` is what each change saves, ns."""
-    # Nothing can be hidden but what is on the path.
-    limit = float(on_path) if name.endswith("_overlap") else np.inf
+    is_category = name not in SPECIAL
+    limit = told.span
+    if name.endswith("_overlap"):
+        # Nothing can be hidden but what is on the path.
+        limit = min(limit, on_path)
+    elif is_category and name not in _UNCAPPED:
+        # The path is that of the recording, and the saving that of a replay.
+        limit = min(limit, np.floor(on_path + (told.error + told.unexplained) * told.span))
     whole, worst, best = (min(saved[each], limit) for each in (change, *extremes(change)))
     if name == STALLS:
         whole, worst, best = _of_stalls(saved, change)
     quarter = whole / 4 if _part(change) == change else max(saved[_part(change)], whole / 4)
-    is_category = name not in SPECIAL
     # Where edges are dropped, more may go than the time on them; the path does not tell the profiler's own work.
     most = on_path if is_category and name not in _UNCAPPED else None
     found = saving(whole, told, most)._replace(low=saving(worst, told).low, high=saving(best, told, most).high)
@@ -243,11 +248,13 @@ def _of_stalls(saved: dict[Change, float], change: Change) -> tuple[float, float
 
 
 def _step_rows(trace_id: int, world: World, marks: Floats) -> dict[str, Any]:
-    dur, predicted = np.diff(recorded_marks(world)), np.diff(marks)
+    recorded, predicted = world.recorded, np.diff(marks)
+    # Not of floats: a step of a damaged trace can last months.
+    dur = np.diff([*(step.ts for step in recorded.steps), recorded.ts + world.graph.span])
     return {
         "trace_id": trace_id,
-        "step": np.array([step.step for step in world.recorded.steps]),
-        "dur": dur.astype(np.int64),
+        "step": np.array([step.step for step in recorded.steps]),
+        "dur": dur,
         "predicted": predicted.round().astype(np.int64),
         "error": np.abs(predicted - dur) / np.maximum(dur, 1.0),
     }

@@ -113,6 +113,5 @@ def saving(saved: float, told: Replayed, most: float | None = None) -> Saving:
     if not told.is_likely:
         doubt += told.error * told.span
     low, high = max(saved - doubt, 0.0), saved + doubt
-    if most is not None:
-        high = max(min(high, most), saved)
+    high = max(min(high, told.span if most is None else most), saved)
     return Saving(saved if told.is_likely else None, min(low, saved), max(high, 0.0))
