@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from traceq.capture import processes, trial
+from traceq.common import ending
 from traceq.errors import MissingTool, ProgramFailed
 from traceq.runs.experiment.outcome import trial_of
 
@@ -130,6 +133,27 @@ def test_ctrl_c_ends_the_program_and_goes_on(launch, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         trial.run(launch("hangs"))
     assert not runs(pids[0])
+
+
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, ending.Ended)])
+def test_a_signal_while_the_program_starts_leaves_it_not_behind(launch, monkeypatch, number, raised):
+    started = []
+
+    class Popen(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(trial.subprocess, "Popen", Popen)
+    before = signal.signal(number, ending._end)
+    try:
+        with pytest.raises(raised):
+            trial.run(launch("1"))
+        assert signal.getsignal(number) is ending._end
+    finally:
+        signal.signal(number, before)
+    assert [runs(each.pid) for each in started] == [False]
 
 
 def test_others_children_are_left_alone(launch):

@@ -131,7 +131,7 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "t.json.gz", "old.duckdb"],
     "sql": ["sql", "old.duckdb", "select count(*) from range(3000000000) a where hash(a.range) % 7 = 0"],
     "export": ["export", "old.duckdb", "-o", "tables", "--format", "parquet"],
-    "trim": ["trim", "t.json.gz", "-o", "small.json.gz", "--steps", "21"],
+    "trim": ["trim", "t.json.gz", "-o", "small.json.gz", "--steps", "21", "--force"],
     "doctor": ["doctor", "t.json.gz"],
     "record": ["record", "-o", "traces", "--steps", "5", "--", sys.executable, "train.py", "0"],
     "experiment": [

@@ -76,7 +76,8 @@ def run(launch: Launch) -> Ran:
         began = time.monotonic()
         child: subprocess.Popen[bytes] | None = None
         try:
-            child = _start(launch, told, log)
+            with ending.later():
+                child = _start(launch, told, log)
             watched = _Watched(child, told, launch)
             end = watched.wait()
         finally:

@@ -95,6 +95,22 @@ def _raise(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 @contextmanager
+def later() -> Iterator[None]:
+    """Let signals that would raise do so at the end of the block: what it starts is known by then."""
+    came: list[int] = []
+    numbers = [number for number in _NUMBERS if signal.getsignal(number) is _raise]
+    for number in numbers:
+        signal.signal(number, lambda told, _frame: came.append(told))
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, _raise)
+        if came:
+            signal.raise_signal(came[0])
+
+
+@contextmanager
 def held_back() -> Iterator[None]:
     """Let processes that this thread starts in the block get no Ctrl-C, from their first moment on."""
     if not hasattr(signal, "pthread_sigmask"):
