@@ -236,7 +236,10 @@ class _Watched:
         done = {each.pid for each in events if each.kind in {"end", "reason"}}
         if not any(each.kind == "measured" for each in events):
             making = {each.pid for each in events if each.kind == "step"}
-            self._has_given_up = bool(making) and making <= {each.pid for each in events if each.kind == "reason"}
+            # Who made too few steps is ending by itself.
+            ends = {each.pid for each in events if each.kind == "few"}
+            given_up = {each.pid for each in events if each.kind == "reason"}
+            self._has_given_up = bool(making - ends) and making <= given_up
             return False
         if not self._has_measured:
             # What the profiler takes from now on is not the program's.
