@@ -96,8 +96,9 @@ def _stretches(connection: duckdb.DuckDBPyConnection, path: Path, recorded: Reco
     bounds = {"first_step": recorded.steps[0].step, "last_step": recorded.steps[-1].step}
     steps = run(connection, "analysis/replay/path_step.sql", **bounds).fetchnumpy()
     step, starts, ends = (np.asarray(steps[name], np.int64) for name in ("step", "ts", "ts_end"))
-    # The last step lasts to the end of its work.
-    ends = np.where(starts == starts.max(), path.ts_end[-1], ends)
+    # The last step lasts to the end of its work, and not of a call that outlasts both.
+    end = min(path.ts_end[-1], max(recorded.ts_end, recorded.work.ts_end.max(initial=recorded.ts_end)))
+    ends = np.where(starts == starts.max(), end, ends)
     parts = [
         np.arange(np.searchsorted(path.ts_end, start, side="right"), np.searchsorted(path.ts, end, side="left"))
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
