@@ -66,9 +66,11 @@ PIECES = [
 ]
 
 
+@pytest.mark.parametrize("pieces", [1, 3, 100])
 @pytest.mark.parametrize("intervals", [1, 2, 100])
 @pytest.mark.parametrize("rows", range(1, 7))
-def test_any_size_of_blocks_and_parts_makes_the_same_pieces(rows, intervals, monkeypatch):
+def test_any_size_of_blocks_and_parts_makes_the_same_pieces(rows, intervals, pieces, monkeypatch):
+    monkeypatch.setattr(host_piece, "_PIECES_AT_ONCE", pieces)
     monkeypatch.setattr(host_piece, "_ROWS_PER_BLOCK", rows)
     monkeypatch.setattr(host_piece, "_INTERVALS_AT_ONCE", intervals)
     with closing(duckdb.connect()) as connection:

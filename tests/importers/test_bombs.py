@@ -93,6 +93,22 @@ def test_an_event_too_large_to_be_kept_costs_itself_and_the_user_can_raise_the_l
     assert rows["trace"][0]["rank"] == 3
 
 
+def test_metadata_behind_the_events_is_no_large_event(tmp_path):
+    frames = ",".join(f'"{number}":{{"name":"frame {number}","parent":"{number - 1}"}}' for number in range(50_000))
+    (tmp_path / "t.json").write_bytes(
+        b'{"traceEvents":['
+        + EVENT.rstrip(b",").replace(b'"dur":1', b'"dur":1,"args":{"lists":[{"a":[{}],"b":1}],"c":2}')
+        + b'],"stackFrames":{%s},"distributedInfo":{"rank":3}}' % frames.encode()
+    )
+    found = [
+        (table, row)
+        for table, batch in importers.find(tmp_path / "t.json").read(tmp_path / "t.json")
+        for row in batch.to_pylist()
+    ]
+    assert [row["rank"] for table, row in found if table == "trace"] == [3]
+    assert [row["code"] for table, row in found if table == "import_note"] == []
+
+
 def test_of_a_large_event_no_more_is_held_than_of_any(tmp_path):
     path = tmp_path / "t.json"
     path.write_bytes(b'{"traceEvents":[' + EVENT + LARGE[:-10] + b",[1]" * 5_000_000 + b"]}}," + EVENT + b"{}]}")
