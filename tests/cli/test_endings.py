@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +14,13 @@ import sys
 import click
 import pytest
 
+from traceq.common.process import lack_of_threads
 from traceq.errors import QueryError
+
+NO_THREADS = (
+    "no more threads may be started: raise the limit of the user (ulimit -u) or of the container (pids),"
+    " end other processes, or have fewer --jobs"
+)
 
 
 @pytest.fixture
@@ -35,6 +43,7 @@ def failing(monkeypatch):
         (QueryError("a path \udcff"), 1, r"traceq: error: a path \udcff"),
         (OSError(28, "No space left on device", "x.csv"), 1, "traceq: error: x.csv: No space left on device"),
         (OSError("odd"), 1, "traceq: error: odd"),
+        (RuntimeError("can't start new thread"), 1, f"traceq: error: {NO_THREADS}"),
         (KeyboardInterrupt(), 130, "traceq: interrupted"),
     ],
 )
@@ -44,9 +53,10 @@ def test_an_error_is_one_line(traceq, failing, error, status, line):
     assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (status, "", f"{line}\n")
 
 
-def test_a_bug_is_not_hidden(traceq, failing):
-    failing(ZeroDivisionError())
-    assert isinstance(traceq("tables").exception, ZeroDivisionError)
+@pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("odd")])
+def test_a_bug_is_not_hidden(traceq, failing, error):
+    failing(error)
+    assert traceq("tables").exception is error
 
 
 @pytest.mark.parametrize("arguments", [["nope"], ["sql"], ["--nope"], ["tables", "--format", "xml"]])
@@ -150,6 +160,52 @@ def test_too_few_open_files_are_more_where_they_may_be_or_one_line(program, data
     )  # fmt: skip
     _, stderr = run.communicate()
     assert (run.returncode, stderr) == (code, said)
+
+
+def test_threads_that_are_lacking_are_counted(monkeypatch):
+    start, left = _thread.start_new_thread, [None] * 87
+
+    def limited(*arguments):
+        if not left:
+            raise RuntimeError("can't start new thread")
+        left.pop()
+        return start(*arguments)
+
+    monkeypatch.setattr("traceq.common.process._thread.start_new_thread", limited)
+    monkeypatch.setattr("traceq.common.process.usable_cpus", lambda: 4)
+    assert lack_of_threads() is None
+    assert lack_of_threads() == f"{NO_THREADS}; 44 are needed, and 43 were there"
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or os.getuid() != 0 or shutil.which("setpriv") is None,
+    reason="needs root, to be a user who has a limit",
+)
+@pytest.mark.parametrize(("most", "code"), [(1, 1), (20, 1), (400, 0)])
+def test_too_few_threads_are_one_line(tmp_path, most, code):
+    user = str(2_000_000 + os.getpid())
+    os.chown(tmp_path, int(user), int(user))
+    as_user = ("setpriv", "--reuid", user, "--regid", user, "--clear-groups")
+    rights = ("--inh-caps", "+dac_override", "--ambient-caps", "+dac_override")
+    run = subprocess.run(
+        [*as_user, *rights, sys.executable, "-m", "traceq", "tables", "trace"],
+        cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)),
+    )  # fmt: skip
+    assert (run.returncode, run.stderr.count("\n")) == (code, code)
+    assert run.stderr.startswith(f"traceq: error: {NO_THREADS}" if code else "")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere other folders are looked for")
+def test_a_home_that_cannot_be_written_is_not_spoken_of(program, database, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    here = {"HOME": "/proc/self", "TMPDIR": str(tmp_path / "tmp")}
+    others = {name: value for name, value in os.environ.items() if name not in ("MPLCONFIGDIR", "XDG_CONFIG_HOME")}
+    run = program("report", database, "-o", tmp_path / "r.html", stderr=subprocess.PIPE, env={**others, **here})
+    _, stderr = run.communicate()
+    assert (run.returncode, stderr.count(b"\n")) == (0, 1)
+    assert stderr.startswith(b"traceq: wrote ")
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_output_that_the_terminal_cannot_show_is_escaped(program, tmp_path):

@@ -75,6 +75,14 @@ def test_views_and_macros_read_no_file(made, secret, reader, read_only):
             assert SECRET not in str(caught.value)
 
 
+@pytest.mark.parametrize("taken", ["read_text('{secret}')", "(select content from read_text('{secret}'))", "read(a)"])
+def test_no_generated_column_reads_a_file(made, secret, taken):
+    taken = taken.format(secret=secret)
+    path = made("create table more (a integer)", f"create macro read(x) as (select content from read_text('{secret}'))")
+    with duckdb.connect(str(path)) as connection, pytest.raises(duckdb.Error, match=r"table function|subquery"):
+        connection.execute(f"create table generated (a integer, b varchar as ({taken}))")
+
+
 def test_what_a_database_says_of_places_is_not_believed(made, secret):
     path = made(
         "create table traceq_place (protocol varchar, folder varchar)",

@@ -10,7 +10,13 @@ import click
 
 from traceq.cli._group import LazyGroup
 from traceq.common import ending
-from traceq.common.process import address_space, block_pandas_import, open_files, spare_threads_and_collections
+from traceq.common.process import (
+    address_space,
+    block_pandas_import,
+    lack_of_threads,
+    open_files,
+    spare_threads_and_collections,
+)
 from traceq.common.version import __version__
 
 
@@ -99,11 +105,19 @@ def _check_open_files() -> None:
         raise SystemExit(1)
 
 
+def _check_threads() -> None:
+    """End with a line where libraries would end the process."""
+    if (lack := lack_of_threads()) is not None:
+        click.echo(f"traceq: error: {lack}", err=True)
+        raise SystemExit(1)
+
+
 def run() -> None:
     """The program `traceq`."""
     ending.catch()
     _check_address_space()
     _check_open_files()
+    _check_threads()
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if command not in _WITH_FRAMES:
         block_pandas_import()

@@ -16,6 +16,7 @@ from typing import ClassVar
 import click
 
 from traceq.common import ending
+from traceq.common.process import no_threads
 from traceq.common.text import printable, without_controls
 from traceq.errors import TraceqError, WrongUse
 
@@ -95,9 +96,18 @@ class LazyGroup(click.Group):
             # The reader has all it wants (| head). What is buffered must not fail again when Python exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(BROKEN_PIPE)
-        except OSError as error:
-            _fail(ctx, os_error_words(error))
+        except (OSError, RuntimeError) as error:
+            _fail(ctx, _system_says(error))
         return result
+
+
+def _system_says(error: OSError | RuntimeError) -> str:
+    """What to say where the system refuses something; another error is a fault of traceq, and raised again."""
+    if isinstance(error, OSError):
+        return os_error_words(error)
+    if (lack := no_threads(error)) is None:
+        raise error
+    return lack
 
 
 def os_error_words(error: OSError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import sys
@@ -90,6 +91,37 @@ def open_files(wanted: int) -> int:
     return most
 
 
+def lack_of_threads() -> str | None:
+    """What to say where this process may not start the threads that its libraries need; None where it may.
+
+    Limits of users and control groups count the threads of other processes, too: so all are started, which 38 take 1 ms for.
+    """
+    wanted = _LEAST_THREADS + _LEAST_THREADS_PER_CPU * usable_cpus()
+    gate = _thread.allocate_lock()
+
+    def wait() -> None:
+        with gate:
+            pass
+
+    with gate:
+        for started in range(wanted):
+            try:
+                _thread.start_new_thread(wait, ())
+            except RuntimeError as error:
+                return f"{no_threads(error)}; {wanted} are needed, and {started} were there"
+    return None
+
+
+def no_threads(error: Exception) -> str | None:
+    """What to say of an error of Python where a thread could not be started; None for others."""
+    if str(error) != "can't start new thread":
+        return None
+    return (
+        "no more threads may be started: raise the limit of the user (ulimit -u) or of the container (pids),"
+        " end other processes, or have fewer --jobs"
+    )
+
+
 def cpu_quota() -> float | None:
     """CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
     return min(_quotas(), default=None)
@@ -142,6 +174,9 @@ def _megabytes_of(name: str) -> int:
     value = os.environ.get(name, "")
     return int(value) << 20 if value.isdecimal() else 0
 
+
+# A database of DuckDB has eight threads for files and one for each CPU, and two are open at once; Arrow has as many again.
+_LEAST_THREADS, _LEAST_THREADS_PER_CPU = 32, 3
 
 # NumPy's library for matrices starts a thread for each CPU, which nothing here is large enough for.
 ONE_BLAS_THREAD = {"OPENBLAS_NUM_THREADS": "1"}

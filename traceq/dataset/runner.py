@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from traceq.common import ending
 from traceq.common.child import Child
-from traceq.common.process import usable_cpus
+from traceq.common.process import no_threads, usable_cpus
 from traceq.database.connect import memory_for
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.dataset.piece import Made, PieceTask, make_piece
@@ -122,7 +122,7 @@ def _outcome(task: PieceTask, future: Future[Made], *, is_last: bool) -> Outcome
     except FAILURES as error:
         return Failure(shown, f"{shown}: {one_line(error)}{way_out(error)}")
     except Exception as error:  # noqa: BLE001 - a fault that one trace meets must not cost the others
-        return Failure(shown, f"{shown}: traceq is at fault: {type(error).__name__}: {error}")
+        return Failure(shown, f"{shown}: {no_threads(error) or f'traceq is at fault: {type(error).__name__}: {error}'}")
 
 
 class Here(ThreadPoolExecutor):

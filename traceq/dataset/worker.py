@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from traceq.common.child import answer, requests
+from traceq.common.process import lack_of_threads
+from traceq.errors import StoreError
 
 
 def main() -> int:
     """Answer with the result, or with the exception, of each call."""
+    lack = lack_of_threads()
     for function, arguments in requests():
         try:
+            if lack is not None:
+                raise StoreError(lack)  # noqa: TRY301 - as what the function raises
             result = function(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the parent raises it
             result = error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from traceq.common.child import answer, requests
+from traceq.common.process import lack_of_threads, no_threads
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.build import build
@@ -25,9 +26,16 @@ def main() -> int:
             answer(state)
 
     try:
+        if (lack := lack_of_threads()) is not None:
+            raise StoreError(f"{task.source.path}: {lack}")
         build(task, progress)
     except TraceqError as error:
         answer(error)
+        return 1
+    except RuntimeError as error:
+        if (lack := no_threads(error)) is None:
+            raise
+        answer(StoreError(f"{task.source.path}: {lack}"))
         return 1
     except FAILURES as error:
         answer(StoreError(f"{task.source.path}: {one_line(error)}{way_out(error)}"))

@@ -257,7 +257,9 @@ def _moved(world: World, scenario: Scenario, change: Change) -> Scenario:
     steps = world.recorded.steps
     rest = max(steps[-1].ts_end - steps[0].ts - moved, 1.0)
     slower = change.slower * min(1.0, moved / rest / _MOVED_OF_REST)
-    weights_beside = replace(weights, gap=weights.gap * (1 + slower), call=weights.call * (1 + slower))
+    # Clocks of what was launched before the window hold when that was, and no work of this host.
+    gap = np.where(world.recorded.events.is_outside, weights.gap, weights.gap * (1 + slower))
+    weights_beside = replace(weights, gap=gap, call=weights.call * (1 + slower))
     return Scenario(scenario.graph, weights_beside, max(scenario.least, moved / max(change.factor, 1.0)))
 
 

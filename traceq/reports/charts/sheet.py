@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from traceq.common.text import printable, shortened, width
+from traceq.reports.charts.matplotlib_files import import_matplotlib
 from traceq.reports.charts.palette import INK, PAGE, colour
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Unit(NamedTuple):
 @contextmanager
 def style() -> Iterator[None]:
     """The library's own defaults and ours, whatever the user has set, but for how figures are shown; put back at the end."""
+    import_matplotlib()
     import matplotlib.style
 
     with matplotlib.style.context(["default", _STYLE]):
