@@ -47,6 +47,14 @@ def test_both_totals_of_an_event_are_one_sample():
     )
 
 
+def test_more_in_tensors_than_was_reserved_is_damage_and_nothing_unused():
+    trace = two_steps()
+    sample(trace, 10, 30, 20)
+    assert trace.fill(*ANALYSES).text(
+        "select step, peak, peak_reserved, peak_unused from memory_step order by step"
+    ) == ("0 30 20 -\n1 30 20 -")
+
+
 def test_one_total_alone_is_a_sample():
     trace = two_steps()
     sample(trace, 10, 5)
@@ -87,6 +95,17 @@ def test_old_profilers_tell_changes_only():
     assert trace.fill(*ANALYSES).text(TIMELINE) == (
         "0 device 10 0 100 - False\n0 device 20 0 150 - False\n0 device 30 0 0 - False\n"
         "- host 40 0 0 - False\n- host 50 0 9 - False"
+    )
+
+
+def test_changes_that_no_machine_can_make_are_left_out_with_a_note():
+    trace = two_steps()
+    for ts, change in ((10, 5), (20, 1 << 62), (30, 1 << 62), (40, -(1 << 63)), (50, 1 << 50), (60, 2)):
+        trace.cpu("other", "[memory]", ts, 0, args=f'{{"Bytes":{change},"Device Id":0,"Device Type":1}}')
+    trace.fill(*ANALYSES)
+    assert trace.text("select ts, allocated from memory_timeline") == "10 5"
+    assert trace.text("select count, text from import_note where code = 'number_out_of_range'") == (
+        "3 changes of memory by more than a petabyte were left out"
     )
 
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
@@ -101,6 +102,22 @@ def test_a_directory_of_all_that_has_rows(source, tmp_path):
         assert tables["time_ledger"].num_rows == connection.execute("select count(*) from time_ledger").fetchone()[0]
     assert tables["finding"]["rank_order"].to_pylist()[0] == 1
     assert [path.name for path in tmp_path.iterdir()] == ["all"]
+
+
+def test_a_table_of_others_is_written_nowhere_else(source, tmp_path):
+    (tmp_path / "t.duckdb").write_bytes(source.read_bytes())
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        for name in ("../../up", str(tmp_path / "elsewhere"), "..", r"a\b", "C:x"):
+            connection.execute(f'create table "{name}" as select 1 as a')
+    result = run(tmp_path / "t.duckdb", "-o", tmp_path / "in" / "out", "--format", "csv")
+    assert result.exit_code == 1
+    (tmp_path / "in").mkdir()
+    result = run(tmp_path / "t.duckdb", "-o", tmp_path / "in" / "out", "--format", "csv")
+    assert result.exit_code == 0, result.output
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in", "t.duckdb"]
+    assert [each.name for each in (tmp_path / "in").iterdir()] == ["out"]
+    written = {each.name for each in (tmp_path / "in" / "out").iterdir()}
+    assert {"..%2F..%2Fup.csv", "...csv", "a%5Cb.csv", "C%3Ax.csv", "step.csv"} <= written
 
 
 def test_named_tables_of_one_trace(source, tmp_path):

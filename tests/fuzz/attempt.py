@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import resource
 import signal
 import sys
 import tempfile
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -75,6 +76,10 @@ OUTCOMES = (
     "wrong data",
     "odd output",
 )
+
+
+# Numbers of a report that can be below 0 and, of shares, above 1.
+_ANY_NUMBER = re.compile("error|grow|change|offset|drift|slack|^ts|start|end")
 
 
 @dataclass(frozen=True)
@@ -219,22 +224,42 @@ def _reported(database: Path) -> Outcome:
     examined.to_text()
     _strict(examined.to_json())
     report = traceq.app.report.report(database, memory_limit=_MEMORY_LIMIT)
-    _strict(report.to_json())
+    impossible = list(_impossible(_strict(report.to_json())))
     for text in (report.to_html(), report.to_text(), report.to_text(detail="full"), report.to_markdown()):
         text.encode("utf-8", "strict")
+    if impossible:
+        return Outcome("broken numbers", f"cannot be: {', '.join(impossible[:5])}")
     if not examined.broken or database.name != "x.duckdb":
         return Outcome("ok")
     told = f"identities: {', '.join(examined.broken)}; {', '.join(examined.damage)}"
     return Outcome("damage told" if examined.damage else "broken numbers", told)
 
 
-def _strict(text: str) -> None:
-    """Raise unless it is JSON, without NaN."""
+def _impossible(value: Any, name: str = "") -> Iterator[str]:
+    """Shares beyond 0 and 1, and sizes and times below 0, by their names; errors, growth and offsets can be any number."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _impossible(each, key)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _impossible(each, name)
+    elif isinstance(value, (int, float)) and not _ANY_NUMBER.search(name) and _cannot_be(value, name):
+        yield f"{name} {value}"
+
+
+def _cannot_be(value: float, name: str) -> bool:
+    if name.endswith("share"):
+        return not -1e-9 <= value <= 1 + 1e-9
+    return name.endswith(("_bytes", "_ns")) and value < 0
+
+
+def _strict(text: str) -> Any:
+    """The value of a text that is JSON, without NaN. Raises ValueError otherwise."""
 
     def no_constant(token: str) -> None:
         raise ValueError(f"{token} in JSON")
 
-    json.loads(text, parse_constant=no_constant)
+    return json.loads(text, parse_constant=no_constant)
 
 
 def read_rows(path: Path) -> str:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from values import SHAPES, damaged, hostile, json_text, time
+from values import ENDS, SHAPES, damaged, hostile, json_text, time
 
 _RUN = Path(__file__).resolve().parents[2] / "fixtures" / "run"
 _BASES = ("kineto_2026.json.gz", "kineto_2026.json.gz", "kineto_2024_base_after.json.gz", "kineto_2021_array.json.gz")
@@ -240,6 +240,20 @@ def _argument(_whole: Any, events: list[Any], rng: random.Random) -> None:
             event["args"][rng.choice((*known, "correlation", "External id", "device", "stream"))] = hostile(rng)
 
 
+def _apart(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    """One number of an argument at both ends of what it can be, in several events: differences and sums do not fit then."""
+    with_args = [event for event in events if isinstance(event, dict) and isinstance(event.get("args"), dict)]
+    names = sorted(
+        {name for event in with_args for name, value in event["args"].items() if isinstance(value, (int, float))}
+    )
+    if not names:
+        return
+    name, (low, high) = rng.choice(names), rng.choice(ENDS)
+    having = [event for event in with_args if name in event["args"]]
+    for event in rng.sample(having, min(len(having), rng.choice((1, 2, 10, 1000)))):
+        event["args"][name] = rng.choice((low, high))
+
+
 def _lost_argument(_whole: Any, events: list[Any], rng: random.Random) -> None:
     for event in _some(events, rng):
         if isinstance(event.get("args"), dict) and event["args"]:
@@ -340,6 +354,8 @@ _CHANGES = (
         _category,
         _argument,
         _argument,
+        _apart,
+        _apart,
         _lost_argument,
         _rename_thread,
     ),

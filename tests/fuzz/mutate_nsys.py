@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from values import FLOATS, INTEGERS, TEXTS, damaged
+from values import ENDS, FLOATS, INTEGERS, TEXTS, damaged
 
 _RUN = Path(__file__).resolve().parents[2] / "fixtures" / "run"
 _BASES = ("nsys_2026.2.sqlite", "nsys_2026.2.sqlite", "nsys_2023.4.sqlite", "nsys_2022.1.sqlite", "nsys_pre2021.sqlite")
@@ -102,6 +102,16 @@ def _time(database: sqlite3.Connection, rng: random.Random) -> None:
     value = [_value(rng)] if "?" in change else []
     where = rng.choice(("true", "rowid % 3 = 0", "rowid = 1"))
     database.execute(f"update {_quoted(table)} set {_quoted(name)} = {change} where {where}", value)
+
+
+def _apart(database: sqlite3.Connection, rng: random.Random) -> None:
+    """One column at both ends of what it can be: differences and sums do not fit then."""
+    table, columns = _table(database, rng)
+    name, step = _quoted(rng.choice(columns)), rng.choice((1, 2, 5))
+    database.execute(
+        f"update {_quoted(table)} set {name} = case rowid / {step} % 2 when 0 then ? else ? end where rowid % {step} = 0",
+        rng.choice(ENDS),
+    )
 
 
 def _swap_times(database: sqlite3.Connection, rng: random.Random) -> None:
@@ -252,6 +262,8 @@ _CHANGES = (
         _time,
         _time,
         _time,
+        _apart,
+        _apart,
         _swap_times,
         _double,
         _delete,

@@ -366,6 +366,24 @@ def test_invalid_utf8_in_nvtx_text(tmp_path):
     assert notes(tables) == {"invalid_utf8": 1}
 
 
+def test_names_that_are_the_same_to_sqlite_alone_are_told(tmp_path):
+    path = write(
+        tmp_path / "t.sqlite",
+        {1: "k"},
+        CUPTI_ACTIVITY_KIND_RUNTIME=[{"start": 1, "end": 2, "NAMEID": 1}],
+        cupti_activity_kind_kernel=[{"start": 1, "end": 2, "deviceId": 0, "streamId": 7}],
+    )
+    tables = read(path)
+    assert tables["gpu_slice"] == []
+    assert [row["text"] for row in tables["import_note"] if row["code"] == "spelled_otherwise"] == [
+        f"{found} is not read, nsys calls it {name}: somebody has changed the file; export the report again."
+        for found, name in (
+            ("cupti_activity_kind_kernel", "CUPTI_ACTIVITY_KIND_KERNEL"),
+            ("CUPTI_ACTIVITY_KIND_RUNTIME.NAMEID", "nameId"),
+        )
+    ]
+
+
 def test_a_column_that_is_called_as_the_number_of_a_row(tmp_path):
     path = write(tmp_path / "a.sqlite", **{KERNEL: kernels(2)})
     expected = read(path)["gpu_slice"]

@@ -164,6 +164,17 @@ def test_memory_events_become_running_totals(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("size", [-1, (1 << 50) + 1, (1 << 63) - 1])
+def test_memory_that_no_machine_has_counts_as_none(tmp_path, size):
+    events = [
+        {"start": at, "deviceId": 0, "bytes": each, "memKind": 2, "memoryOperationType": 0}
+        for at, each in ((1, 100), (2, size), (3, size), (4, None), (5, 10))
+    ]
+    tables = read(write(tmp_path / "a.sqlite", CUDA_GPU_MEMORY_USAGE_EVENTS=events))
+    assert [row["value"] for row in tables["counter"]] == [100.0, 100.0, 100.0, 100.0, 110.0]
+    assert notes(tables)["number_out_of_range"] == 2
+
+
 def test_diagnostics(tmp_path):
     rows = [
         {"severity": 1, "text": "Profiling has started."},

@@ -60,6 +60,27 @@ def test_numbers_that_cannot_be_are_null(tmp_path):
     assert "number_out_of_range" in codes
 
 
+def memory(ts, allocated, reserved):
+    totals = {"Device Type": 1, "Device Id": 0, "Total Allocated": allocated, "Total Reserved": reserved}
+    return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "args": totals}
+
+
+@pytest.mark.parametrize(
+    ("allocated", "reserved", "kept"),
+    [
+        (1 << 62, 40, [5, 40, 40]),
+        (-1, 40, [5, 40, 40]),
+        (7, -(1 << 63), [5, 40, 7]),
+        (1 << 50, 1 << 50, [5, 40, 1 << 50, 1 << 50]),
+    ],
+)
+def test_memory_that_no_machine_has_is_left_out(tmp_path, allocated, reserved, kept):
+    events = [memory(2, 5, 40), memory(4, allocated, reserved), event("cpu_op", "a", 1, 9), kernel(3)]
+    found, codes = rows(tmp_path, events, "select value from counter order by ts, name")
+    assert [value for (value,) in found] == kept
+    assert ("number_out_of_range" in codes) == (len(kept) == 3)
+
+
 @pytest.mark.parametrize("base", [-(1 << 63) + 1, (1 << 63) - 1])
 def test_a_time_of_day_that_cannot_be_is_unknown(tmp_path, base):
     found, _ = rows(

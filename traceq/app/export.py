@@ -151,8 +151,13 @@ def _write_tables(
     with _folder(output) as folder:
         for table in wanted:
             if names or _of(connection, table, traces).limit(1).fetchall():
-                with (folder / f"{table.name}.{name}").open("wb") as file:
+                with (folder / f"{_file_name(table.name)}.{name}").open("wb") as file:
                     _write_table(connection, name, file, table, traces)
+
+
+def _file_name(table: str) -> str:
+    """A table's name without what leads out of a folder: others may have made the database, and `../x` is a name in it."""
+    return re.sub(r'[/\\:%<>|?*"\x00-\x1f]', lambda found: f"%{ord(found[0]):02X}", table)
 
 
 @contextmanager

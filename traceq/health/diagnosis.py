@@ -23,7 +23,15 @@ _OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})
 
 # Notes of severity data_loss that say that events are missing which any metric may stand on.
 _INCOMPLETE = frozenset(
-    {"truncated", "table_damaged", "malformed_event", "large_event", "view_not_read", "wal_ignored"}
+    {
+        "truncated",
+        "table_damaged",
+        "malformed_event",
+        "large_event",
+        "view_not_read",
+        "spelled_otherwise",
+        "wal_ignored",
+    }
 )
 
 

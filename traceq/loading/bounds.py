@@ -51,7 +51,14 @@ _NEEDED: Mapping[str, str] = {
     "gpu_slice": f"device between -1 and {_MOST_DEVICES}",
     "gpu_annotation": f"device between -1 and {_MOST_DEVICES}",
     "device": f"device between -1 and {_MOST_DEVICES}",
-    "counter": f"abs(value) < {_MOST_VALUE}",
+    # Totals that PyTorch tells, with what it reserves, are not below 0. Those of nsys count from the start of the capture.
+    "counter": f"""
+        abs(value) < {_MOST_VALUE} and (
+            unit is distinct from 'bytes'
+            or value between -{_MOST_BYTES} and {_MOST_BYTES}
+            and (value >= 0 or name <> 'memory_allocated' or not exists (from staging.counter where name = 'memory_reserved'))
+        )
+    """,
     "allocator_event": f"coalesce(bytes, 0) between 0 and {_MOST_BYTES}",
     "allocator_segment": f"bytes between 0 and {_MOST_BYTES}",
     "allocator_block": f"bytes between 0 and {_MOST_BYTES}",

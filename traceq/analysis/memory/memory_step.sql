@@ -43,18 +43,20 @@ known as (
 peak as (
     select
         *,
-        coalesce(allocated_start > peak, true) and allocated_start is not null as is_at_start
+        coalesce(allocated_start > peak, true) and allocated_start is not null as is_at_start,
+        if(is_at_start, reserved_start - allocated_start, peak_reserved - peak) as unused
     from known
     where step >= 0 and allocated_end is not null
 )
 
 select
     $trace_id as trace_id,
-    p.* exclude (peak, peak_reserved, reserved_start, most_reserved, is_at_start),
+    p.* exclude (peak, peak_reserved, reserved_start, most_reserved, is_at_start, unused),
     p.allocated_end - p.allocated_start as growth,
     if(p.is_at_start, p.allocated_start, p.peak) as peak,
     if(p.is_at_start, p.reserved_start, p.peak_reserved) as peak_reserved,
-    if(p.is_at_start, p.reserved_start - p.allocated_start, p.peak_reserved - p.peak) as peak_unused,
+    -- of a damaged trace more can be in tensors than was reserved
+    if(p.unused >= 0, p.unused, null) as peak_unused,
     case when p.reserved_start is null or p.most_reserved is null then coalesce(p.reserved_start, p.most_reserved) else greatest(p.reserved_start, p.most_reserved) end as reserved,
     case when p.memory = 'device' then d.memory_bytes end as capacity
 from peak as p

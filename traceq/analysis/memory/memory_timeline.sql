@@ -56,7 +56,11 @@ change as (
         ts,
         try_cast(args ->> '$.Bytes' as bigint) as bytes
     from cpu_slice
-    where kind = 'other' and name = '[memory]' and not exists (from sample) and try_cast(args ->> '$.Bytes' as bigint) is not null
+    where
+        kind = 'other'
+        and name = '[memory]'
+        and not exists (from sample)
+        and try_cast(args ->> '$.Bytes' as bigint) between -1125899906842624 and 1125899906842624
 ),
 
 summed as (
@@ -67,6 +71,8 @@ summed as (
         ts,
         sum(bytes) over (partition by device order by ts, number rows unbounded preceding) as allocated
     from change
+    -- more than a petabyte no machine has
+    qualify abs(allocated) <= 1125899906842624
 ),
 
 -- what is released and was never allocated was there before
@@ -97,3 +103,13 @@ select
 from every as e
 asof left join step as s on e.ts >= s.ts
 order by e.device nulls last, e.memory, e.ts, e.number;
+
+insert into import_note
+select $trace_id, 'data_loss', 'number_out_of_range', count(*), 'changes of memory by more than a petabyte were left out'
+from cpu_slice
+where
+    kind = 'other'
+    and name = '[memory]'
+    and not exists (from memory_timeline where is_total)
+    and abs(try_cast(args ->> '$.Bytes' as hugeint)) > 1125899906842624
+having count(*) > 0;

@@ -25,6 +25,8 @@ TABLES = (METRICS, MEMORY, POOLS)
 
 _GPU_INDEX = 0xFF
 _RELEASE = 1
+# More bytes no machine has: a petabyte.
+_MOST_BYTES = 1 << 50
 _POOL_DESTROYED = 2
 # memKind: host memory is counted apart, because it does not fill the device.
 _SERIES = {
@@ -96,7 +98,14 @@ def _totals(job: Job, rows: pa.RecordBatch, totals: dict[tuple[int, str], int]) 
     devices = job.devices.numbers(rows.column("deviceId"), pids(rows.column("globalPid")))
     names = labelled(rows.column("memKind"), _SERIES, _DEVICE_SERIES).cast(pa.string())
     released = pc.equal(rows.column("memoryOperationType"), _RELEASE).fill_null(False)
-    sizes = rows.column("bytes").fill_null(0)
+    sizes = rows.column("bytes")
+    is_size = pc.and_(pc.greater_equal(sizes, 0), pc.less_equal(sizes, _MOST_BYTES))
+    job.notes.data_loss(
+        "number_out_of_range",
+        pc.sum(pc.invert(is_size)).as_py() or 0,
+        f"Rows of {MEMORY} with sizes that cannot be true; they count as 0 bytes.",
+    )
+    sizes = pc.if_else(is_size, sizes, 0).fill_null(0)
     changes = pc.if_else(released, pc.negate(sizes), sizes)
     for device, name in sorted({*zip(devices.to_pylist(), names.to_pylist(), strict=True)}):
         mine = pc.and_(pc.equal(devices, device), pc.equal(names, name))

@@ -8,7 +8,7 @@ tables that have rows, and columns come and go with the version.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -42,6 +42,7 @@ class Source:
         self.notes = notes
         self.on_rows: Callable[[int], None] = lambda _rows: None
         self._touched: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
         self._path = path
         self._most_rows = path.stat().st_size // LEAST_ROW
         self._uri = uri(path)
@@ -108,7 +109,22 @@ class Source:
                 1,
                 f"{table} is no table but a view, which runs what the file says; export the report again.",
             )
+        self._tell_spelling("", [table], self._columns)
         return self._columns.get(table, {})
+
+    def _tell_spelling(self, place: str, wanted: Iterable[str], have: Mapping[str, object]) -> None:
+        """Note names that SQLite takes for wanted ones and we do not: they differ in case."""
+        for name in wanted:
+            if name in have or (place, name) in self._told:
+                continue
+            self._told.add((place, name))
+            for found in (each for each in have if each.lower() == name.lower()):
+                self._touched.add(found)
+                self.notes.data_loss(
+                    "spelled_otherwise",
+                    1,
+                    f"{place}{found} is not read, nsys calls it {name}: somebody has changed the file; export the report again.",
+                )
 
     def rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
         """Some rows of a table; a column the file does not have is None. For descriptions, not for events.
@@ -143,6 +159,7 @@ class Source:
         known = self._filled.setdefault(table, {})
         if table in self._searches:
             known.update(self._searches.pop(table).result())
+        self._tell_spelling(f"{table}.", wanted, self._columns.get(table, {}))
         known.update(self._search(table, [name for name in wanted if name not in known]))
         return {name for name in wanted if known[name]}
 

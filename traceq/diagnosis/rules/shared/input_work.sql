@@ -1,7 +1,8 @@
 -- What the training thread spends its fetches on: by name, the time of slices without what is nested in them.
 with
 slice as (
-    select c.slice_id, c.kind, c.name, c.dur, c.parent_id
+    -- of a damaged trace a slice can outlast its fetch
+    select c.slice_id, c.kind, c.name, least(c.dur, f.ts + f.dur - c.ts) as dur, c.parent_id
     from cpu_slice as c
     inner join data_fetch as f on f.trace_id = c.trace_id and f.slice_id = c.context_id
     where c.trace_id = $trace_id and f.is_training

@@ -15,7 +15,8 @@
 -- threshold: most = 20: several times what the calls that profilers leave out explain (3 to 6 numbers a recorded call)
 -- remarks: yes
 select
-    coalesce(max(correlation_id) - min(correlation_id), 0) as numbers,
+    -- of a damaged trace they can lie further apart than 64 bits hold
+    coalesce(least(max(correlation_id)::hugeint - min(correlation_id), 9223372036854775807)::bigint, 0) as numbers,
     (select count(*) from cpu_slice where trace_id = $trace_id and kind = 'runtime') as calls
 from gpu_slice
 where trace_id = $trace_id
