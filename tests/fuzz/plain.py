@@ -140,7 +140,7 @@ def _device(event: dict[str, Any]) -> int | None:
     told = arguments.get("device") if isinstance(arguments, dict) else None
     if isinstance(told, (bool, Decimal, str, list, dict)) or isinstance(event.get("pid"), bool):
         raise _NotPlain
-    device = told if told is not None and abs(told) < 1 << 63 else event.get("pid")
+    device = told if told is not None and -(1 << 63) <= told < 1 << 63 else event.get("pid")
     return device if isinstance(device, int) and 0 <= device < 1 << 31 else None
 
 
