@@ -161,6 +161,14 @@ def test_device_description(tmp_path):
     assert picked(tables["device"], columns) == [(65536, 233472, 3_350_000_000_000, "trace")]
 
 
+@pytest.mark.parametrize("damaged", ["threadsPerWarp", "maxWarpsPerSm"])
+def test_a_product_of_damaged_numbers_is_not_known(tmp_path, damaged):
+    gpu = {"id": 4, "cuDevice": 0, **GPU_INFO, damaged: (1 << 63) - 1}
+    tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_GPU=[gpu]))
+    assert picked(tables["device"], "sm_count max_threads_per_sm") == [(132, None)]
+    assert "value_out_of_range" in notes(tables)
+
+
 def test_device_that_is_used_but_not_described(tmp_path):
     tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [kernel(0, 1, deviceId=3)]}))
     assert picked(tables["device"], "device name source") == [(3, None, "unknown")]

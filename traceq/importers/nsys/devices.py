@@ -41,6 +41,7 @@ _NARROW = ("sm_count", "warp_size", "max_threads_per_sm", "max_blocks_per_sm", "
 # Until 2021 (TARGET_INFO_CUDA_GPU) bandwidth was in CUPTI's kB/s. No GPU has less than 10 GB/s or more than
 # 10 TB/s.
 _LEAST_BANDWIDTH = 10_000_000_000
+_MOST_INT64 = (1 << 63) - 1
 
 
 Gpu = dict[str, Any]
@@ -139,7 +140,8 @@ def _gpu(name: object, major: object, minor: object, sizes: Sequence[object]) ->
     return {
         "name": name if isinstance(name, str) and name else None,
         "compute_capability": f"{major}.{minor}" if isinstance(major, int) and major > 0 else None,
-        "max_threads_per_sm": warps * warp if warps and warp else None,
+        # The product of damaged numbers may not fit; too many threads are left out with a note (_NARROW).
+        "max_threads_per_sm": min(warps * warp, _MOST_INT64) if warps and warp else None,
         **known,
     }
 
