@@ -97,7 +97,7 @@ _HEADER = (
 
 
 @cache
-def _base(name: str) -> dict[str, Any]:
+def base(name: str) -> dict[str, Any]:
     """A trace as one object; of a long one the first events, metadata among them, and some of the others."""
     loaded = json.loads(gzip.decompress((_RUN / name).read_bytes()))
     whole = {"traceEvents": loaded} if isinstance(loaded, list) else loaded
@@ -133,12 +133,12 @@ def _base(name: str) -> dict[str, Any]:
 def prepare() -> None:
     """Read the bases, before this process forks."""
     for name in _BASES:
-        _base(name)
+        base(name)
 
 
 def trace(rng: random.Random) -> tuple[bytes, str]:
     """The content of a file and the end of its name."""
-    whole = copy.deepcopy(_base(rng.choice(_BASES)))
+    whole = copy.deepcopy(base(rng.choice(_BASES)))
     events = whole["traceEvents"]
     for _ in range(rng.choice((0, 1, 1, 2, 3, 6))):
         rng.choice(_CHANGES)(whole, events, rng)
