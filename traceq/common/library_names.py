@@ -1,10 +1,11 @@
 """Names of kernels, operators and calls, word by word: what of them anybody may read.
 
 A prefix does not say that a library gave a name: what follows it is anybody's. So each word has to be one that libraries
-use; of any other word stands something else in its place, and the rest of the name stays:
+use; of any other word stands something else in its place, and the rest of the name stays. Numbers have to be sizes:
 
     void at::native::vectorized_elementwise_kernel<4, ...>   the same
     acme_moonshine_gemm_128x64_tn                            name-1_name-2_gemm_128x64_tn
+    ncclDevKernel_AllReduce_10.23.45.67                      ncclDevKernel_AllReduce_name-1
     _Z12johndoe_kernPf                                       _Z11name-1_kernPf
 """
 
@@ -41,6 +42,25 @@ _MANGLED = re.compile(r"_Z(?:N[rVKRO]*|L|S[a-z0-9]?_?)*(?=\d)")
 _NO_LENGTH = re.compile(r"(?:L[a-z]n?|[STA]|Ul\w{1,20}E)\Z")
 _DIGITS = re.compile(r"\d+")
 _BEFORE = 24
+
+# Digits of a number that may be a size.
+_MOST_DIGITS = 6
+# Addresses of devices and machines, hashes.
+HEXADECIMAL = re.compile(
+    r"(?=[0-9a-f_.:-]{0,40}\d)(?:(?:(?<![^\W_])|(?=\d))[0-9a-f]{2}(?:[_.:-][0-9a-f]{2}){3,}"
+    r"|(?<![^\W_])[0-9a-f]{1,12}(?:(?:::?|[.-])[0-9a-f]{1,12}){2,}(?:_\d+)*)(?![^\W_])"
+    r"|(?<![^\W_])(?!\d{1,2}d\d{1,2}d)(?=[0-9a-f]{0,40}\d[a-e]\d)[0-9a-f]{10,}(?![^\W_])",
+    re.IGNORECASE,
+)
+# Numbers that stay where they have the shape of sizes: those, several joined, long ones.
+_NUMBERS = re.compile(
+    rf"{HEXADECIMAL.pattern}|\d+(?:x\d+){{3,}}|\d+(?:(?:[^\w,<>(){{}}\[\]]|_)+\d+)+|\d{{{_MOST_DIGITS + 1},}}",
+    re.IGNORECASE,
+)
+# Tiles, warps and stages; the version of CCCL with the architectures that it was built for.
+_SIZES = re.compile(
+    r"\d{1,4}__?\d{1,4}|\d{1,3}_\d{1,3}_\d{1,3}|\d{1,3}(?:x\d{1,3}){3}|\d{6}(?:_(?:[3-9]|1[0-2])\d0)+", re.ASCII
+)
 
 
 @cache
@@ -98,12 +118,15 @@ def replaced(name: str, stand_in: Callable[[str], str]) -> str:
     parts, at = [begin[0]], begin.end()
     while at < len(name):
         digits = _DIGITS.match(name, at)
-        if digits is None or _NO_LENGTH.search(name, max(0, at - _BEFORE), at):
+        if digits and len(digits[0]) > _MOST_DIGITS:
+            end = digits.end()
+            parts.append(stand_in(digits[0]))
+        elif digits is None or _NO_LENGTH.search(name, max(0, at - _BEFORE), at):
             end = digits.end() if digits else at + 1
             parts.append(name[at:end])
         else:
             # The name may have been cut short.
-            end = digits.end() + int(digits[0][:6])
+            end = digits.end() + int(digits[0])
             identifier = _by_words(name[digits.end() : end], stand_in)
             is_whole = end <= len(name)
             parts.append(f"{len(identifier) if is_whole else digits[0]}{identifier}")
@@ -111,8 +134,21 @@ def replaced(name: str, stand_in: Callable[[str], str]) -> str:
     return "".join(parts)
 
 
+def has_sizes_only(name: str) -> bool:
+    """Whether all numbers in the name may be sizes."""
+    return all(_SIZES.fullmatch(number[0]) for number in _NUMBERS.finditer(name))
+
+
 def _by_words(name: str, stand_in: Callable[[str], str]) -> str:
-    return _SEGMENT.sub(lambda segment: _segment(segment[0], stand_in), name)
+    def words(text: str) -> str:
+        return _SEGMENT.sub(lambda segment: _segment(segment[0], stand_in), text)
+
+    shown, at = [], 0
+    for number in _NUMBERS.finditer(name):
+        if not _SIZES.fullmatch(number[0]):
+            shown += [words(name[at : number.start()]), stand_in(number[0])]
+            at = number.end()
+    return "".join([*shown, words(name[at:])])
 
 
 def _segment(segment: str, stand_in: Callable[[str], str]) -> str:
