@@ -121,6 +121,8 @@ def test_names_that_libraries_and_traceq_give_stay(name):
         "void acme",
         "void at::f</home/alice>",
         "torch/../alice/x.py(3): f",
+        "torch/nn/modules/acme_alice.py(12): forward",
+        "torch/nn/modules/module.py(12): alice",
         "cudaLaunch of alice",
         "Optimizer.step#AcmeOptimizer.step",
         "ProfilerStep#12 alice",

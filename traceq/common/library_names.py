@@ -105,16 +105,33 @@ def library_words() -> frozenset[str]:
     return operator_words() | word_list("library_words.txt")
 
 
+@cache
+def frame_words() -> frozenset[str]:
+    """Words of paths and functions of Python's libraries; .ci/frame_words.py makes the list."""
+    return library_words() | word_list("frame_words.txt")
+
+
 @lru_cache(maxsize=1 << 16)
 def is_of_library(name: str) -> bool:
     """Whether all words of the name are known."""
     return replaced(name, lambda _: "") == name
 
 
+@lru_cache(maxsize=1 << 16)
+def is_frame_of_library(name: str) -> bool:
+    """Whether all words of a path and function of Python are known: torch/nn/modules/module.py(1518): _call_impl."""
+    return replaced_frame(name, lambda _: "") == name
+
+
+def replaced_frame(name: str, stand_in: Callable[[str], str]) -> str:
+    """A path and function of Python with a stand-in for every word that no library uses."""
+    return _by_words(name, stand_in, frame_words())
+
+
 def replaced(name: str, stand_in: Callable[[str], str]) -> str:
     """The name with a stand-in for every word that no library uses."""
     if (begin := _MANGLED.match(name)) is None:
-        return _by_words(name, stand_in)
+        return _by_words(name, stand_in, library_words())
     parts, at = [begin[0]], begin.end()
     while at < len(name):
         digits = _DIGITS.match(name, at)
@@ -127,7 +144,7 @@ def replaced(name: str, stand_in: Callable[[str], str]) -> str:
         else:
             # The name may have been cut short.
             end = digits.end() + int(digits[0])
-            identifier = _by_words(name[digits.end() : end], stand_in)
+            identifier = _by_words(name[digits.end() : end], stand_in, library_words())
             is_whole = end <= len(name)
             parts.append(f"{len(identifier) if is_whole else digits[0]}{identifier}")
         at = end
@@ -139,9 +156,9 @@ def has_sizes_only(name: str) -> bool:
     return all(_SIZES.fullmatch(number[0]) for number in _NUMBERS.finditer(name))
 
 
-def _by_words(name: str, stand_in: Callable[[str], str]) -> str:
+def _by_words(name: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     def words(text: str) -> str:
-        return _SEGMENT.sub(lambda segment: _segment(segment[0], stand_in), text)
+        return _SEGMENT.sub(lambda segment: _segment(segment[0], stand_in, known), text)
 
     shown, at = [], 0
     for number in _NUMBERS.finditer(name):
@@ -151,23 +168,23 @@ def _by_words(name: str, stand_in: Callable[[str], str]) -> str:
     return "".join([*shown, words(name[at:])])
 
 
-def _segment(segment: str, stand_in: Callable[[str], str]) -> str:
+def _segment(segment: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     if len(set(_SINGLE.findall(segment.lower()))) > _MOST_SINGLE:
         return stand_in(segment)
-    return _WORD.sub(lambda word: _word(word[1], word[2], stand_in), segment)
+    return _WORD.sub(lambda word: _word(word[1], word[2], stand_in, known), segment)
 
 
-def _word(word: str, digits: str, stand_in: Callable[[str], str]) -> str:
+def _word(word: str, digits: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     """A word with the digits behind it, or several words written as one: VecFunctor."""
-    if _is_known(word):
+
+    def is_known(word: str) -> bool:
+        return word.lower() in known or (word.isascii() and _LAYOUT.fullmatch(word) is not None)
+
+    if is_known(word):
         return word + digits
     parts = _PARTS.findall(word)
-    if "".join(parts) != word or not any(_is_known(part) and len(part) >= _LEAST for part in parts):
-        return word + digits if parts and all(map(_is_known, parts)) else stand_in(word + digits)
+    if "".join(parts) != word or not any(is_known(part) and len(part) >= _LEAST for part in parts):
+        return word + digits if parts and all(map(is_known, parts)) else stand_in(word + digits)
     *first, last = parts
-    shown = [part if _is_known(part) else stand_in(part) for part in first]
-    return "".join([*shown, last + digits if _is_known(last) else stand_in(last + digits)])
-
-
-def _is_known(word: str) -> bool:
-    return word.lower() in library_words() or (word.isascii() and _LAYOUT.fullmatch(word) is not None)
+    shown = [part if is_known(part) else stand_in(part) for part in first]
+    return "".join([*shown, last + digits if is_known(last) else stand_in(last + digits)])

@@ -195,9 +195,12 @@ class Names:
         )
 
     def frame(self, text: str) -> str:
-        """A frame of Python: its path is cut down to a public package, or replaced."""
+        """A frame of Python: its path is cut down to a public package, of which the library's words stay, or replaced."""
         if match := _PYTHON_FRAME.fullmatch(text):
-            return next(each for each in match.groups() if each)
+            found = next(each for each in match.groups() if each)
+            return self._kept(
+                "names of Python's functions", found, lambda name: library_names.replaced_frame(name, self._pseudonym)
+            )
         if match := _BARE_FRAME.fullmatch(text):
             return match[1] + self._replaced("names of Python's functions", match[2])
         if (match := _MODULE.fullmatch(text)) and match[1].lower() in known_words():
