@@ -86,6 +86,7 @@ def test_none_of_them_is_in_a_ticket(trace, tmp_path):
     "name",
     [
         "ampere_sgemm_128x64_tn",
+        "ampere_gcgemm_64x64_nt",
         "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
         "void flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4, false, cutlass::bfloat16_t>, true>(Params)",
         "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
