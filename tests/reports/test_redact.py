@@ -121,11 +121,17 @@ def test_names_that_libraries_and_traceq_give_stay(name):
         "void acme",
         "void at::f</home/alice>",
         "torch/../alice/x.py(3): f",
+        "torch/nn/modules/acme_alice.py(12): forward",
+        "torch/nn/modules/module.py(12): alice",
         "cudaLaunch of alice",
         "Optimizer.step#AcmeOptimizer.step",
         "ProfilerStep#12 alice",
         "H100 of alice",
         "gpu-17",
+        "4111111111111111",
+        "4111_1111_1111_1111",
+        "123-45-6789",
+        "41791234567",
     ],
 )
 def test_other_names_are_replaced_as_a_whole(name):
@@ -157,6 +163,10 @@ def test_of_a_kernel_stays_what_libraries_call_theirs():
         ("ncclDevKernel_johndoe", "ncclDevKernel_name-1"),
         ("triton_poi_fused_johndoe_0", "triton_poi_fused_name-1_0"),
         ("_ZN2at7johndoe6kernelEPf", "_ZN2at6name-16kernelEPf"),
+        ("ncclDevKernel_AllReduce_10.23.45.67", "ncclDevKernel_AllReduce_name-1"),
+        ("sm90_xmma_gemm_192.168.7.21_8080", "sm90_xmma_gemm_name-1"),
+        ("void at::native::kernel_00_1b_44_11_3a_b7(int)", "void at::native::kernel_name-1(int)"),
+        ("void at::native::gemm<4111111111111111>(int)", "void at::native::gemm<name-1>(int)"),
     ],
 )
 def test_what_stands_behind_the_beginning_of_a_library_s_name_is_nobody_s(name, expected):

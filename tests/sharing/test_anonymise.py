@@ -224,6 +224,12 @@ _NOBODY = "acme", "alice", "hunter", "patient"
         ("frame", "/data/logging/acme/alice.py(3): go"),
         ("frame", "streaming/acmebank/run.py(3): alice"),
         ("frame", "random.py(3): acmebank_alice"),
+        ("frame", "torch/nn/modules/acmezq_alice.py(12): forward"),
+        ("frame", "torch/acmezq/hunter_patient.py(3): acmetrain"),
+        ("frame", "numpy/acme_hunter/x.py(3): y"),
+        ("frame", "vllm/AcmeModel.py(3): AlicePatient.forward"),
+        ("frame", "/opt/venv/lib/python3.11/site-packages/transformers/acme/alice.py(3): forward"),
+        ("frame", "/usr/lib/python3.11/random.py(3): acme_hunter"),
         ("call", "culprit_alice"),
         ("call", "customer_acmebank_hunter2"),
         ("call", "cudaLaunch_alice"),
@@ -254,6 +260,11 @@ def test_what_only_looks_public_is_replaced(way, name):
         ("operator", "_C_cache_ops::reshape_and_cache_flash"),
         ("operator", "vllm::unified_attention_with_output"),
         ("frame", "torch/nn/modules/module.py(1773): _call_impl"),
+        ("frame", "torch/optim/optimizer.py(480): profile_hook_step"),
+        ("frame", "torch/utils/data/dataloader.py(630): __next__"),
+        ("frame", "torch/distributed/fsdp/fully_sharded_data_parallel.py(850): forward"),
+        ("frame", "torch/autograd/graph.py(823): _engine_run_backward"),
+        ("frame", "numpy/core/fromnumeric.py(69): concatenate"),
         ("call", "cudaLaunchKernelExC_v11060"),
         ("call", "cudaMemcpyAsync_ptsz_v7000"),
         ("call", "MPI_Comm_split_type"),
@@ -277,10 +288,12 @@ def test_frames_lose_the_folders_of_where_libraries_are_installed():
     assert names.frame("/opt/conda/lib/python3.11/threading.py(3): run") == "threading.py(3): run"
 
 
-@pytest.mark.parametrize("text", ["token 10 1 2 3", "192_168_1_20", "4111 1111 1111 1111", "card 4111111", "10.1.2.3"])
+@pytest.mark.parametrize(
+    "text", ["token 10 1 2 3", "192_168_1_20", "4111 1111 1111 1111", "card 4111111", "10.1.2.3", "00_1b_44_11_3a_b7"]
+)
 def test_numbers_in_a_row_are_replaced(text):
     shown = Names(b"key").annotation(text)
-    assert not [number for number in ("192", "168", "4111", "1111", "10 ", "1_", "1.2") if number in shown]
+    assert not [number for number in ("44", "192", "168", "4111", "1111", "10 ", "1_", "1.2") if number in shown]
 
 
 def test_numbers_that_count_stay():
@@ -352,6 +365,37 @@ def test_what_is_recognised_is_no_name_of_a_kernel(name, tmp_path):
     shown = _shared(tmp_path, {"traceEvents": [_event(name, 1), _event("gemm", 8)]})["traceEvents"]
     assert shown[1]["name"] == "gemm"
     assert not [part for part in ("hf_", "alice", "acme", "10.1", "home") if part in shown[0]["name"]]
+
+
+def test_concrete_inputs_are_numbers_that_may_be_sizes(tmp_path):
+    given = [
+        "4111111111111111",
+        "[4111111111111111, 2]",
+        "41791234567",
+        "0.4111111111111111",
+        "[64, -1]",
+        "1e-05",
+        "1.",
+        "True",
+    ]
+    given += ["9223372036854775807", "0.10000000000000001", "134217728", "10.23.45.67"]
+    event = _event("aten::mm", 1, cat="cpu_op", args={"Concrete Inputs": given})
+    (shown,) = _shared(tmp_path, {"traceEvents": [event]})["traceEvents"]
+    expected = [
+        "",
+        "",
+        "",
+        "0.411111",
+        "[64, -1]",
+        "1e-05",
+        "1.",
+        "True",
+        "9223372036854775807",
+        "0.1",
+        "134217728",
+        "",
+    ]
+    assert shown["args"]["Concrete Inputs"] == expected
 
 
 def test_nothing_is_written_where_something_is_left(tmp_path, monkeypatch):

@@ -1,10 +1,11 @@
 """Names of kernels, operators and calls, word by word: what of them anybody may read.
 
 A prefix does not say that a library gave a name: what follows it is anybody's. So each word has to be one that libraries
-use; of any other word stands something else in its place, and the rest of the name stays:
+use; of any other word stands something else in its place, and the rest of the name stays. Numbers have to be sizes:
 
     void at::native::vectorized_elementwise_kernel<4, ...>   the same
     acme_moonshine_gemm_128x64_tn                            name-1_name-2_gemm_128x64_tn
+    ncclDevKernel_AllReduce_10.23.45.67                      ncclDevKernel_AllReduce_name-1
     _Z12johndoe_kernPf                                       _Z11name-1_kernPf
 """
 
@@ -41,6 +42,25 @@ _MANGLED = re.compile(r"_Z(?:N[rVKRO]*|L|S[a-z0-9]?_?)*(?=\d)")
 _NO_LENGTH = re.compile(r"(?:L[a-z]n?|[STA]|Ul\w{1,20}E)\Z")
 _DIGITS = re.compile(r"\d+")
 _BEFORE = 24
+
+# Digits of a number that may be a size.
+_MOST_DIGITS = 6
+# Addresses of devices and machines, hashes.
+HEXADECIMAL = re.compile(
+    r"(?=[0-9a-f_.:-]{0,40}\d)(?:(?:(?<![^\W_])|(?=\d))[0-9a-f]{2}(?:[_.:-][0-9a-f]{2}){3,}"
+    r"|(?<![^\W_])[0-9a-f]{1,12}(?:(?:::?|[.-])[0-9a-f]{1,12}){2,}(?:_\d+)*)(?![^\W_])"
+    r"|(?<![^\W_])(?!\d{1,2}d\d{1,2}d)(?=[0-9a-f]{0,40}\d[a-e]\d)[0-9a-f]{10,}(?![^\W_])",
+    re.IGNORECASE,
+)
+# Numbers that stay where they have the shape of sizes: those, several joined, long ones.
+_NUMBERS = re.compile(
+    rf"{HEXADECIMAL.pattern}|\d+(?:x\d+){{3,}}|\d+(?:(?:[^\w,<>(){{}}\[\]]|_)+\d+)+|\d{{{_MOST_DIGITS + 1},}}",
+    re.IGNORECASE,
+)
+# Tiles, warps and stages; the version of CCCL with the architectures that it was built for.
+_SIZES = re.compile(
+    r"\d{1,4}__?\d{1,4}|\d{1,3}_\d{1,3}_\d{1,3}|\d{1,3}(?:x\d{1,3}){3}|\d{6}(?:_(?:[3-9]|1[0-2])\d0)+", re.ASCII
+)
 
 
 @cache
@@ -85,53 +105,86 @@ def library_words() -> frozenset[str]:
     return operator_words() | word_list("library_words.txt")
 
 
+@cache
+def frame_words() -> frozenset[str]:
+    """Words of paths and functions of Python's libraries; .ci/frame_words.py makes the list."""
+    return library_words() | word_list("frame_words.txt")
+
+
 @lru_cache(maxsize=1 << 16)
 def is_of_library(name: str) -> bool:
     """Whether all words of the name are known."""
     return replaced(name, lambda _: "") == name
 
 
+@lru_cache(maxsize=1 << 16)
+def is_frame_of_library(name: str) -> bool:
+    """Whether all words of a path and function of Python are known: torch/nn/modules/module.py(1518): _call_impl."""
+    return replaced_frame(name, lambda _: "") == name
+
+
+def replaced_frame(name: str, stand_in: Callable[[str], str]) -> str:
+    """A path and function of Python with a stand-in for every word that no library uses."""
+    return _by_words(name, stand_in, frame_words())
+
+
 def replaced(name: str, stand_in: Callable[[str], str]) -> str:
     """The name with a stand-in for every word that no library uses."""
     if (begin := _MANGLED.match(name)) is None:
-        return _by_words(name, stand_in)
+        return _by_words(name, stand_in, library_words())
     parts, at = [begin[0]], begin.end()
     while at < len(name):
         digits = _DIGITS.match(name, at)
-        if digits is None or _NO_LENGTH.search(name, max(0, at - _BEFORE), at):
+        if digits and len(digits[0]) > _MOST_DIGITS:
+            end = digits.end()
+            parts.append(stand_in(digits[0]))
+        elif digits is None or _NO_LENGTH.search(name, max(0, at - _BEFORE), at):
             end = digits.end() if digits else at + 1
             parts.append(name[at:end])
         else:
             # The name may have been cut short.
-            end = digits.end() + int(digits[0][:6])
-            identifier = _by_words(name[digits.end() : end], stand_in)
+            end = digits.end() + int(digits[0])
+            identifier = _by_words(name[digits.end() : end], stand_in, library_words())
             is_whole = end <= len(name)
             parts.append(f"{len(identifier) if is_whole else digits[0]}{identifier}")
         at = end
     return "".join(parts)
 
 
-def _by_words(name: str, stand_in: Callable[[str], str]) -> str:
-    return _SEGMENT.sub(lambda segment: _segment(segment[0], stand_in), name)
+def has_sizes_only(name: str) -> bool:
+    """Whether all numbers in the name may be sizes."""
+    return all(_SIZES.fullmatch(number[0]) for number in _NUMBERS.finditer(name))
 
 
-def _segment(segment: str, stand_in: Callable[[str], str]) -> str:
+def _by_words(name: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
+    def words(text: str) -> str:
+        return _SEGMENT.sub(lambda segment: _segment(segment[0], stand_in, known), text)
+
+    shown, at = [], 0
+    for number in _NUMBERS.finditer(name):
+        if not _SIZES.fullmatch(number[0]):
+            shown += [words(name[at : number.start()]), stand_in(number[0])]
+            at = number.end()
+    return "".join([*shown, words(name[at:])])
+
+
+def _segment(segment: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     if len(set(_SINGLE.findall(segment.lower()))) > _MOST_SINGLE:
         return stand_in(segment)
-    return _WORD.sub(lambda word: _word(word[1], word[2], stand_in), segment)
+    return _WORD.sub(lambda word: _word(word[1], word[2], stand_in, known), segment)
 
 
-def _word(word: str, digits: str, stand_in: Callable[[str], str]) -> str:
+def _word(word: str, digits: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     """A word with the digits behind it, or several words written as one: VecFunctor."""
-    if _is_known(word):
+
+    def is_known(word: str) -> bool:
+        return word.lower() in known or (word.isascii() and _LAYOUT.fullmatch(word) is not None)
+
+    if is_known(word):
         return word + digits
     parts = _PARTS.findall(word)
-    if "".join(parts) != word or not any(_is_known(part) and len(part) >= _LEAST for part in parts):
-        return word + digits if parts and all(map(_is_known, parts)) else stand_in(word + digits)
+    if "".join(parts) != word or not any(is_known(part) and len(part) >= _LEAST for part in parts):
+        return word + digits if parts and all(map(is_known, parts)) else stand_in(word + digits)
     *first, last = parts
-    shown = [part if _is_known(part) else stand_in(part) for part in first]
-    return "".join([*shown, last + digits if _is_known(last) else stand_in(last + digits)])
-
-
-def _is_known(word: str) -> bool:
-    return word.lower() in library_words() or (word.isascii() and _LAYOUT.fullmatch(word) is not None)
+    shown = [part if is_known(part) else stand_in(part) for part in first]
+    return "".join([*shown, last + digits if is_known(last) else stand_in(last + digits)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traceq.common.library_names import is_of_library
+from traceq.common.library_names import is_frame_of_library, is_of_library
 
 # Names that begin as PyTorch, CUDA and libraries begin theirs: what follows is known word by word.
 _NAMED = re.compile(
@@ -26,10 +26,11 @@ PUBLIC = re.compile(
         |Graphics|Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
     | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#
     | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ \w+)[ A-Za-z-]*\]
-    | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)
-    | torch/(?:\w+/)*\w+\.py\(\d+\):\ \w+""",
+    | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)""",
     re.VERBOSE,
 )
+# A function of Python in PyTorch: its words are known one by one.
+_FRAME = re.compile(r"torch/(?:\w+/)*\w+\.py\(\d{1,6}\): \w+")
 KERNEL = re.compile(r"[\w:<>(),&*\[\]{}#~.+ -]{1,5000}")
 KERNEL_OF_LIBRARY = re.compile(
     r"(?:first launch of )?(?:void (?:at|c10|cub|thrust|cutlass|cudnn|flash|fmha|fused|transformer_engine|vllm)\w*[:_]"
@@ -39,7 +40,11 @@ KERNEL_OF_LIBRARY = re.compile(
 
 def is_public(name: str) -> bool:
     """Whether PyTorch, CUDA or another library gives this name."""
-    return PUBLIC.fullmatch(name) is not None or (_NAMED.fullmatch(name) is not None and is_of_library(name))
+    return (
+        PUBLIC.fullmatch(name) is not None
+        or (_NAMED.fullmatch(name) is not None and is_of_library(name))
+        or (_FRAME.fullmatch(name) is not None and is_frame_of_library(name))
+    )
 
 
 def begins_public(name: str) -> bool:

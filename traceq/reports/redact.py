@@ -30,7 +30,7 @@ from pathlib import PurePath
 from typing import Any
 
 from traceq.common import library_names
-from traceq.common.library_names import is_of_library
+from traceq.common.library_names import has_sizes_only, is_of_library
 from traceq.common.public_names import KERNEL, begins_public, is_public
 from traceq.common.text import shortened
 from traceq.formats.made_with import is_harmless
@@ -59,10 +59,8 @@ _OF_KERNELS = ("compute", "communication")
 
 # What a word may be beside those of traceq: a number with its unit, a version, a stand-in.
 _NUMBER = r"[-+~]?\d[\d,_]*(?:\.\d+)?(?:e[-+]?\d+)?(?:[num]?s|x|[KMGT]i?B|GB|th|st|nd|rd)?"
-_WORD = re.compile(
-    rf"{_NUMBER}(?:[-/]{_NUMBER})?|(?:F|finding-|rank|p|#|ProfilerStep\#)\d+"
-    r"|(?:name-\d+|(?:run|key)-[0-9a-f]{8}|trace-[0-9a-f]{12}(?:\.[a-z-]+)*)"
-)
+_STAND_IN = r"(?:name-\d+|(?:run|key)-[0-9a-f]{8}|trace-[0-9a-f]{12}(?:\.[a-z-]+)*)"
+_WORD = re.compile(rf"{_NUMBER}(?:[-/]{_NUMBER})?|(?:F|finding-|rank|p|#|ProfilerStep\#)\d+|{_STAND_IN}")
 _VERSION = re.compile(r"\d+\.\d+(?:[.a-c]\d+){0,3}(?:\+(?:cu|rocm|git)[0-9a-f.]*)?")
 # Between words; the inside of a word is what may be part of a path, an address or a compound.
 _BETWEEN = r"\s=()<>\[\]{},;:\"'`|*?!&…%^$"
@@ -199,7 +197,8 @@ class _StandIns:
         return text if self._is_shown(text) else self._known.get(text) or self._replaced(text)
 
     def _is_shown(self, text: str) -> bool:
-        is_word = not text or (" " not in text and _is_own(text))
+        is_sized = has_sizes_only(text) or re.fullmatch(_STAND_IN, text) is not None
+        is_word = not text or (" " not in text and _is_own(text) and is_sized)
         return is_word or is_public(text) or (self._is_of_library(text) and is_of_library(text))
 
     def _is_of_library(self, text: str) -> bool:

@@ -79,8 +79,12 @@ _NUMERIC = frozenset(
     )
 )
 # A number or lists of them; no address is one.
-_ONE = r"-?\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
+_ONE = r"-?\d{1,40}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
 _NUMERIC_TEXT = re.compile(rf"[\[(]*{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]*|\[\]|\(\)|True|False|None|inf|nan|")
+_FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+# No size has more digits, but the largest number of 64 bits, which stands for the end.
+_MOST_DIGITS = 10
+_OTHER_NUMBER = re.compile(rf"(?<!\d)(?!9223372036854775807(?!\d))\d{{{_MOST_DIGITS + 1},}}")
 _OBJECTS = frozenset(("occupancy",))
 _FLAGS = (
     "schemaVersion", "record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "cupti_version",
@@ -411,7 +415,11 @@ def _is_small(value: Any) -> bool:
 
 
 def _numeric_text(text: str) -> str | None:
-    return text if _NUMERIC_TEXT.fullmatch(text) else None
+    """The text where it is of numbers that may be sizes or ranks, fractions to six digits; None where it is not."""
+    if not _NUMERIC_TEXT.fullmatch(text):
+        return None
+    shown = _FRACTION.sub(lambda number: f"{float(number[0]):.6g}", text)
+    return None if _OTHER_NUMBER.search(shown) else shown
 
 
 def _is_numeric(raw: msgspec.Raw) -> bool:

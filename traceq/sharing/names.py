@@ -22,7 +22,7 @@ from collections.abc import Callable
 from functools import cache
 
 from traceq.common import library_names
-from traceq.common.library_names import is_of_library, known_words, word_list
+from traceq.common.library_names import HEXADECIMAL, is_of_library, known_words, word_list
 from traceq.common.public_names import KERNEL, PUBLIC, is_public
 from traceq.sharing.secrets import tells
 
@@ -195,9 +195,12 @@ class Names:
         )
 
     def frame(self, text: str) -> str:
-        """A frame of Python: its path is cut down to a public package, or replaced."""
+        """A frame of Python: its path is cut down to a public package, of which the library's words stay, or replaced."""
         if match := _PYTHON_FRAME.fullmatch(text):
-            return next(each for each in match.groups() if each)
+            found = next(each for each in match.groups() if each)
+            return self._kept(
+                "names of Python's functions", found, lambda name: library_names.replaced_frame(name, self._pseudonym)
+            )
         if match := _BARE_FRAME.fullmatch(text):
             return match[1] + self._replaced("names of Python's functions", match[2])
         if (match := _MODULE.fullmatch(text)) and match[1].lower() in known_words():
@@ -263,8 +266,10 @@ class Names:
         return "".join([*pieces, _between(text[at:])])
 
     def _segment(self, segment: str, known: frozenset[str], *, is_address: bool) -> str:
+        if is_address:
+            return self._pseudonym(segment)
         if segment.isdigit():
-            is_count = segment.isascii() and len(segment) <= _MOST_DIGITS and not is_address
+            is_count = segment.isascii() and len(segment) <= _MOST_DIGITS
             return segment if is_count else self._pseudonym(segment)
         if numbered := _NUMBERED.fullmatch(segment):
             return self._compound(numbered[1], known) + numbered[2]
@@ -295,12 +300,13 @@ def _is_node(text: str) -> bool:
 
 
 def _addresses(text: str) -> list[tuple[int, int]]:
-    """Where numbers stand that are parts of one: joined by a sign, or more than two in a row."""
-    return [
+    """Where numbers stand that are parts of one: hexadecimal, joined by a sign, or more than two in a row."""
+    joined = [
         match.span()
         for match in _NUMBERS.finditer(text)
         if re.search(f"[{_JOINS}]", match[0]) or len(re.findall(r"\d+", match[0])) > _MOST_NUMBERS
     ]
+    return joined + [match.span() for match in HEXADECIMAL.finditer(text)]
 
 
 def _between(text: str) -> str:
@@ -308,4 +314,4 @@ def _between(text: str) -> str:
 
 
 def _is_kernel(text: str) -> bool:
-    return bool(KERNEL.fullmatch(re.sub("[$'!]", "", text))) and not re.search(r"\d\.\d+\.\d", text)
+    return bool(KERNEL.fullmatch(re.sub("[$'!]", "", text)))
