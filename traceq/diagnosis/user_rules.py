@@ -84,7 +84,10 @@ def _from_file(path: Path, timeout: float) -> Rule:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UnusableRule(f"{path}: cannot be read as a rule: {reason}") from error
-    query = replace(read(text), text=without_end(text))
+    try:
+        query = replace(read(text, str(path)), text=without_end(text))
+    except ValueError as error:
+        raise UnusableRule(str(error)) from error
     name = query.header.get("rule", path.stem.replace("_", "-"))
     if not _NAME.fullmatch(name):
         raise UnusableRule(
