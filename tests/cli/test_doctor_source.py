@@ -170,7 +170,7 @@ def test_a_database_that_was_tampered_with_is_told_in_full_and_ends_with_1(trace
     assert "1 broken  the host's ledger adds up to each step - not so: step 1" in outcome.stdout
     assert outcome.stderr == (
         f"traceq: error: {path}: numbers that must agree do not: step_stats (trace 1), host_ledger (trace 1); ingest the"
-        " traces again, and if that does not help report it: it is a fault of traceq\n"
+        " traces again; if that does not help, and nobody has changed the database, report it\n"
     )
 
 

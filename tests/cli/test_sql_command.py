@@ -297,6 +297,7 @@ def test_a_plan_is_printed_as_drawn(traceq, database):
         ("select *\n\n  from missing", "line 3, column 8: "),
         ("select 1;\n\n;selec", "line 3, column 2: "),
         ("select 'open", "line 1, column 8: "),
+        ("select * from (" * 60_000, "brackets are nested more than 200 deep"),
     ],
 )
 def test_an_error_says_line_and_column(traceq, database, query, position):

@@ -295,6 +295,45 @@ def test_times_that_no_trace_has_are_named(small, tmp_path, insert, what):
         connect(path)
 
 
+TWO_JOBS = """
+insert into job by name
+select
+    0 as job, 0 as time_window, 1 as ranks, 0 as short_ranks, 1 as steps, 0 as communication, 0 as mismatched, 0 as violations
+from range(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("insert into trace by name from trace", "trace has a row twice"),
+        ("insert into device by name from device", "device has a row twice"),
+        ("insert into thread by name from thread", "thread has a row twice"),
+        ("insert into step by name select * exclude (ts_end) from step", "step has a row twice"),
+        ("insert into step_stats by name from step_stats", "step_stats has a row twice"),
+        (TWO_JOBS, "job has a row twice"),
+        ("delete from step_stats", "step_stats lacks a trace"),
+        ("update step_stats set steps = 0", "step_stats lacks a trace"),
+    ],
+)
+def test_rows_that_are_there_twice_or_lacking_are_named(small, tmp_path, change, what):
+    path = shutil.copyfile(small, tmp_path / "t.duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(change)
+    with pytest.raises(
+        StoreError, match=f"not as traceq makes it, {what}; ingest the traces again, or ask who made it"
+    ):
+        connect(path)
+
+
+def test_what_looks_voids_what_was_remembered_when_it_changes(made, monkeypatch):
+    path = made()
+    before = made_by_others.identity(path)
+    assert made_by_others.identity(path) == before
+    monkeypatch.setattr(made_by_others, "code_hash", lambda *_: "another")
+    assert made_by_others.identity(path) != before
+
+
 def test_each_table_with_times_is_looked_at():
     with closing(duckdb.connect()) as connection:
         create_schema(connection)

@@ -194,6 +194,8 @@ def damaged(job, fault):
         manifest.write_text('{"name": "of something else"}')
     elif fault == "a list":
         manifest.write_text("[1, 2]")
+    elif fault == "nested":
+        manifest.write_text('{"traceq_dataset":' + "[" * 50_000)
     elif fault == "no such shape":
         manifest.write_text(manifest.read_text().replace('"shape":0', '"shape":9', 1))
     elif fault == "newer":
@@ -213,6 +215,7 @@ def damaged(job, fault):
         ("manifest cut off", StoreError, "dataset.json is damaged, or not of traceq: .*; get it back from a copy"),
         ("foreign manifest", StoreError, "dataset.json is damaged, or not of traceq: .*traceq_dataset"),
         ("a list", StoreError, "dataset.json is damaged, or not of traceq: "),
+        ("nested", StoreError, "dataset.json is damaged, or not of traceq: "),
         ("no such shape", StoreError, "dataset.json is damaged, or not of traceq: a piece is of a shape"),
         ("newer", SchemaMismatch, "a dataset of version 2 with schema version 5, .*; upgrade traceq"),
         ("older schema", SchemaMismatch, "schema version 4, .*; ingest the traces again, into a new dataset"),

@@ -66,7 +66,7 @@ def test_a_writer_elsewhere_is_dead_when_it_has_been_silent_whatever_its_clock_s
     assert place.names() == []
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b'"\xff"', b'{"x":' + b"[" * 50_000])
 def test_a_lock_that_is_damaged_is_told_and_passed_over_when_it_is_old(place, monkeypatch, content):
     monkeypatch.setattr(lock, "_LOOK", 0.01)
     place.write(content, lock.NAME)

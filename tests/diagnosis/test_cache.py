@@ -59,6 +59,18 @@ def test_a_report_of_a_cached_judgement_is_the_same_and_asks_no_rule(database, m
     assert (after.exit_code, after.stdout) == (0, before.stdout)
 
 
+@pytest.mark.parametrize(
+    "content", ["{", "[" * 50_000, "[]", '{"trace_id": 1}', '"\x00"', '{"trace_id": ' + "9" * 6000]
+)
+def test_a_judgement_of_others_that_cannot_be_read_is_made_anew(database, content):
+    before = CliRunner().invoke(main, ["report", str(database), "--format", "json"])
+    fill_judgements(database)
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("update judgement set content = ?", [content])
+    after = CliRunner().invoke(main, ["report", str(database), "--format", "json"])
+    assert (after.exit_code, after.stdout) == (0, before.stdout)
+
+
 def test_ingest_keeps_what_the_rules_say(tmp_path):
     path = tmp_path / "t.json"
     path.write_text('[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0}}]')

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from traceq.diagnosis.culprits import NOTHING, OUTSIDE, by_claim, common, places, tree_of
+from traceq.errors import StoreError
 
 
 def rows(*slices):
@@ -107,6 +110,21 @@ def test_recursion_counts_once():
     )
     assert [(each.name, each.dur) for each in places(tree)] == [("aten::add", 25), ("walk.py(1): walk", 20)]
     assert common(tree, "line") is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"parent_id": 1}, "lies within itself"),
+        ({"parent_id": 5}, "host slice 5 is named, and not there"),
+        ({"kind": None, "name": None}, "host slice 1 is named, and not there"),
+    ],
+)
+def test_slices_that_were_changed_are_told(changed, said):
+    row = {"slice_id": 1, "parent_id": None, "kind": "op", "name": "a", "is_line": False} | changed
+    rows = [{**row, "claims": [{"claim": 7, "dur": 1.0}]}]
+    with pytest.raises(StoreError, match=said):
+        tree_of(by_claim(rows, [7])[7])
 
 
 def test_rows_of_several_claims_give_each_its_slices_and_those_around_them():

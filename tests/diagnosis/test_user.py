@@ -117,11 +117,56 @@ def test_what_it_needs_is_not_there(write, connection):
         ("-- fix: x\n-- low: 0.5\n-- likely: 0.2\n" + QUERY, "put them in this order"),
         ("-- fix: x\n-- needs: luck\n" + QUERY, "not one of gpu"),
         ("-- fix: x\n-- rule: host-bound\n" + QUERY, "of this name already"),
+        ("-- fix: x\n-- only-with: trace\n" + QUERY, "mine.sql: it is written as table: condition"),
+        ("-- fix: x\n-- threshold: most\n" + QUERY, "mine.sql: it is written as name = number: reason"),
+        (f"-- fix: x\n-- threshold: most = {'9' * 5000}: x\n" + QUERY, "is written as name = number: reason"),
+        ("-- fix: x\nselect " + "(" * 5000, "mine.sql: brackets are nested more than 200 deep"),
+        ("-- fix: x\n" + "select * from (" * 60000, "mine.sql: brackets are nested more than 200 deep"),
+        (f"-- fix: x\n-- only-with: trace: {'(' * 5000}\n" + QUERY, "mine.sql: brackets are nested more than 200"),
+        (f"-- fix: {{{{ {'9' * 5000} }}}}\n" + QUERY, "a number of too many digits in '{{ 999"),
+        (f"-- fix: {{{{ 1 }}}}{' ' * 100_000}x\n" + QUERY, "more than 100,000 characters in '{{ 1 }}"),
     ],
 )
 def test_a_header_that_is_wrong_says_what_and_where(write, text, says):
     with pytest.raises(traceq.UnusableRule, match=re.escape(says)):
         user_rules.rules([write(text)])
+
+
+NESTED = {
+    "brackets": "{{ " + "(" * 2000 + "1" + ")" * 2000 + " }}",
+    "lists": "{{ " + "[" * 2000 + "1" + "]" * 2000 + " }}",
+    "not": "{{ " + "not " * 2000 + "1 }}",
+    "signs": "{{ " + "-" * 2000 + "1 }}",
+    "attributes": "{{ a" + ".b" * 2000 + " }}",
+    "attributes that Jinja takes and Python does not": "{{ a" + ".b" * 300 + " }}",
+    "choices": "{{ " + "1 if 0 else " * 2000 + "1 }}",
+    "many choices": "{% if 1 %}" + "{% elif 1 %}" * 8000 + "{% endif %}",
+    "conditions": "{% if 1 %}" * 2000,
+    "loops": "{% for a in [1] %}" * 60 + "{% endfor %}" * 60,
+    "filters": "{{ 1" + " | upper" * 2000 + " }}",
+}
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("nested", NESTED.values(), ids=NESTED)
+def test_a_text_that_is_nested_too_deeply_is_one_line(write, nested):
+    with pytest.raises(traceq.UnusableRule, match=r"^.*mine\.sql: nested too deeply in '.{80}'; a text is a template"):
+        user_rules.rules([write(f"-- fix: {nested}\n{QUERY}")])
+
+
+@pytest.mark.parametrize("key", ["title", "reason", "confidence", "when", "heading"])
+def test_no_text_of_the_header_may_be_nested_deeply(write, key):
+    with pytest.raises(traceq.UnusableRule, match="nested too deeply"):
+        user_rules.rules([write(f"-- fix: x\n-- {key}: {NESTED['brackets']}\n{QUERY}")])
+
+
+def test_half_a_character_is_written_as_a_question_mark(write, made_once, tmp_path):
+    write('-- title: Mine\n-- fix: a{{ "\\ud800" }}b\n' + QUERY)
+    run = CliRunner().invoke(
+        main, ["report", str(made_once), "--rules", str(tmp_path / "mine.sql"), "--format", "json"]
+    )
+    assert run.exit_code == 0, run.output
+    assert "a?b" in run.output
 
 
 def test_a_directory_without_rules_says_so(tmp_path):

@@ -108,6 +108,8 @@ def test_what_holds_nothing_of_inductor_is_refused(tmp_path):
         inductor_files([tmp_path / "x"], tmp_path / "trace.json")
     with pytest.raises(UnusableTrace, match="is no JSON"):
         read(tmp_path, kernel_information__json="{")
+    with pytest.raises(UnusableTrace, match=r"^.*kernel_information\.json: has a number of too many digits$"):
+        read(tmp_path, kernel_information__json="9" * 6000)
 
 
 @pytest.mark.slow

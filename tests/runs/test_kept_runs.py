@@ -145,6 +145,18 @@ def test_numbers_that_no_column_holds_are_refused(kept, number):
         baselines.read(path)
 
 
+@pytest.mark.parametrize(
+    "nested", ['{"kind":"traceq-baseline","runs":' + "[" * 50_000, '{"kind":"traceq-baseline","x":' + "[" * 50_000]
+)
+def test_a_baseline_that_is_nested_deeply_is_one_line(tmp_path, nested):
+    path = tmp_path / "main.json"
+    path.write_text(nested)
+    with pytest.raises(
+        UnusableBaseline, match=r"^.*main\.json: is not a baseline: .*; make it with traceq baseline save$"
+    ):
+        baselines.read(path)
+
+
 def test_two_ranks_of_a_trace_are_two_runs(kept):
     def two(content):
         content["runs"].append({**content["runs"][0], "rank": 1})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from itertools import combinations
 
+import duckdb
+import pytest
 from builder import TraceBuilder
 from made_runs import MS, run
 from random_slices import Worlds
@@ -12,7 +15,7 @@ from random_slices import Worlds
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.runs.compare.compare import compare
-from traceq.runs.read import _items, _steps, read_runs
+from traceq.runs.read import _items, _settings, _steps, read_runs
 
 
 def steps_of(trace, *lengths, ts=0):
@@ -74,6 +77,26 @@ def test_kernels_by_name_shape_and_operator(tmp_path):
         "compute gemm 8x2x1 of 256x1x1 aten::mm 2 600 0",
     ]
     adds_up(found)
+
+
+@pytest.mark.parametrize(
+    ("args", "settings"),
+    [
+        (
+            '{"z": 1, "b": 1.0, "c": true, "d": null, "e": "x\\u00e9", "f": [1], "g": 1e5, "h": {}, "a": -2, "z": 3}',
+            {"z": "3", "b": "1.0", "c": "True", "e": "xé", "g": "100000.0", "a": "-2"},
+        ),
+        ('{"a": ' + "[" * 50_000 + "]" * 50_000 + ', "b": 1}', {"b": "1"}),
+        ('{"a": ' + "9" * 6000 + ', "b": 1}', {"b": "1"}),
+        ("[1]", {}),
+        ("5", {}),
+        (None, {}),
+    ],
+)
+def test_settings_are_words_and_numbers_of_whatever_the_source_says(args, settings):
+    with closing(duckdb.connect()) as connection:
+        connection.execute("create table trace as select 1 as trace_id, ?::varchar as args", [args])
+        assert _settings(connection, 1) == settings
 
 
 def test_copies_by_kind_and_size(tmp_path):

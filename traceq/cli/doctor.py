@@ -61,7 +61,7 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
         way_out = (
             f"the trace is damaged: {', '.join(view.damage)}; do not trust what depends on these numbers, record it again"
             if view.damage
-            else "ingest the traces again, and if that does not help report it: it is a fault of traceq"
+            else "ingest the traces again; if that does not help, and nobody has changed the database, report it"
         )
         raise BrokenIdentity(f"{source}: numbers that must agree do not: {', '.join(view.broken)}; {way_out}")
 

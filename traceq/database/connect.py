@@ -16,6 +16,7 @@ from traceq.common.owner import owner
 from traceq.common.process import usable_cpus, usable_memory
 from traceq.database import made_by_others, sql
 from traceq.database.failures import FAILURES, one_line
+from traceq.database.keys import check_keys
 from traceq.database.planning import MOST_ROWS, plan_plainly, slices
 from traceq.database.times import check_times
 from traceq.errors import SchemaMismatch, StoreError
@@ -290,9 +291,10 @@ def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise for values that no trace has."""
+    """Raise for values that no trace has, and for rows that are there twice."""
     try:
         check_times(connection, path, SCHEMA)
+        check_keys(connection, path)
     except (duckdb.BinderException, duckdb.ConversionException, *FAILURES) as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 
 from traceq.common.cache_folder import folder, is_wanted, prepare
+from traceq.common.code_hash import code_hash
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import statement
 from traceq.errors import StoreError, WrongUse
@@ -33,6 +34,8 @@ _VIEWS = "select view_name, sql, internal from system.main.duckdb_views()"
 _FUNCTIONS = "select function_name, internal, parameters, macro_definition from system.main.duckdb_functions()"
 
 _LOOKED_AT = "looked-at"
+# What looks; a change of any of these voids what was remembered.
+_LOOKING = (AS_MADE, "database/made_by_others.py", "database/times.py", "database/keys.py")
 # More files are seldom used again.
 _MOST_MARKS = 1000
 
@@ -54,7 +57,7 @@ def identity(path: Path) -> str | None:
         facts.st_mtime_ns,
         facts.st_ctime_ns,
         duckdb.__version__,
-        statement(AS_MADE),
+        code_hash(*_LOOKING),
     ]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 

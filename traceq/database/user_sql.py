@@ -25,6 +25,11 @@ T = TypeVar("T")
 ERRORS_WITH_POSITION = "set errors_as_json = true"
 ERRORS_FOR_PEOPLE = "set errors_as_json = false"
 
+# Queries some ten thousand deep end the process, as DuckDB follows them on its stack; brackets that stay open take it the square
+# of their number. Nobody nests so deeply.
+_DEEPEST = 200
+_OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
+
 _SIGNALS_SEEN_EVERY = 0.1  # seconds
 
 _EMPTY = "the query is empty; write one, e.g.: select * from trace"
@@ -78,6 +83,7 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
     connection was told ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
     """
     with one_line_errors(text):
+        check_depth(text)
         found = statements(text)
         parsed = connection.extract_statements(text)
         if is_of_files(connection):
@@ -103,6 +109,20 @@ def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
             continue
         if each.type not in _INSIDE:
             raise QueryError("a query reads its dataset and nothing else: write results with -o")
+
+
+def check_depth(text: str) -> None:
+    """Raise QueryError for brackets within more than 200 brackets."""
+    encoded = text.encode()
+    depth = 0
+    for offset, kind in _tokens(text):
+        if kind == duckdb.token_type.operator:
+            bracket = encoded[offset : offset + 1]
+            depth += (bracket in _OPENING) - (bracket in _CLOSING)
+        if depth > _DEEPEST:
+            raise QueryError(
+                f"brackets are nested more than {_DEEPEST} deep: give parts of the query names, using with"
+            )
 
 
 def statements(text: str) -> list[str]:

@@ -122,7 +122,7 @@ def _read(place: Place) -> _Writer | None:
     content = place.read(NAME)
     try:
         return None if content is None else msgspec.json.decode(content, type=_Writer)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _NOBODY
 
 

@@ -107,7 +107,7 @@ def read_manifest(place: Place) -> Manifest:
         versions = msgspec.json.decode(content, type=_Versions)
         if versions.traceq_dataset == VERSION and versions.schema == SCHEMA_VERSION:
             return msgspec.json.decode(content, type=Manifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise StoreError(
             f"{place.name}: {NAME} is damaged, or not of traceq: {error}; get it back from a copy, or ingest the traces again,"
             " into a new dataset"

@@ -191,7 +191,10 @@ def digest_of_sums(sums: Mapping[str, tuple[int, str]]) -> str:
 def read_piece(place: Place, folder: str) -> Made | None:
     """What is known of the piece in a folder; None where none was finished, or another version of traceq made it."""
     content = read_json(place, folder, NAME)
-    if content is None or (content.get("traceq_piece"), content.get("schema")) != (VERSION, SCHEMA_VERSION):
+    if not isinstance(content, dict) or (content.get("traceq_piece"), content.get("schema")) != (
+        VERSION,
+        SCHEMA_VERSION,
+    ):
         return None
     try:
         return msgspec.convert(content, Made)

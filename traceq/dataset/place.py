@@ -332,7 +332,7 @@ def read_json(place: Place, *parts: str) -> Any:
         return None
     try:
         return json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"{place.name}: {'/'.join(parts)} is damaged: {error}") from error
 
 

@@ -76,7 +76,7 @@ def read_told(place: Place, manifest: Manifest, window: Window, memory_limit: in
     content = place.read(window.folder, NAME)
     try:
         told = None if content is None else msgspec.json.decode(content, type=Told)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         told = None
     if told is not None and told.stamp == _stamp():
         return told

@@ -83,10 +83,18 @@ def cached_or_judged(
         if subject.trace_id in spared:
             return partial(not_asked, subject.trace_id)
         if subject.trace_id in cached:
-            return partial(msgspec.json.decode, cached[subject.trace_id], type=Judged)
+            return partial(_decoded_or_judged, cached[subject.trace_id], subject, chosen)
         return partial(judge_subject, subject, chosen)
 
     return [(subject, judgement(subject)) for subject in subjects(connection, goal, traces=traces)]
+
+
+def _decoded_or_judged(content: str, subject: Subject, rules: Sequence[Rule]) -> Judged:
+    """The judgement in the cache, which in a database of others may hold anything: then the trace is judged again."""
+    try:
+        return msgspec.json.decode(content, type=Judged)
+    except (msgspec.DecodeError, RecursionError):
+        return judge_subject(subject, rules)
 
 
 def _spared(connection: duckdb.DuckDBPyConnection) -> set[int]:

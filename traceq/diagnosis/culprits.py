@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from traceq.errors import StoreError
+
 # How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.
 _BUILT_IN = re.compile(r"^<built-in (?:function|method) (\S+?)(?: of .*)?>$")
 # Annotations and modules are numbered: nn.Module: Block_12, pre_forward (blocks.3.mlp).
@@ -16,6 +18,7 @@ _NUMBER = re.compile(r"\d+")
 _STEP = re.compile(r"^(ProfilerStep|traceq\.step)#")
 OUTSIDE = "the step outside of other ranges"
 NOTHING = "no range or call at all"
+_CHANGED = "the database is not as traceq makes it; ingest the traces again"
 
 # A part of a claim that is worth a name: a tenth. With fewer parts than ten no list gets long.
 WORTH_NAMING = 0.1
@@ -80,8 +83,11 @@ def _add_around(
 ) -> None:
     """Add the slice and those around it that are not there yet, without time of their own."""
     while slice_id not in found:
-        found[slice_id] = {**slices[slice_id], "own_ns": 0.0}
-        slice_id = slices[slice_id]["parent_id"]
+        row = slices.get(slice_id)
+        if row is None or (slice_id is not None and row["name"] is None):
+            raise StoreError(f"host slice {slice_id} is named, and not there: {_CHANGED}")
+        found[slice_id] = {**row, "own_ns": 0.0}
+        slice_id = row["parent_id"]
         if slice_id is None:
             return
 
@@ -105,9 +111,12 @@ def _unknown(
     slice_id: int | None, slices: dict[int | None, dict[str, Any]], nodes: dict[int | None, Node]
 ) -> Iterator[int | None]:
     """The slice and those around it that have no node yet, from inside to outside."""
-    while slice_id not in nodes:
+    for _ in range(len(slices) + 1):
+        if slice_id in nodes:
+            return
         yield slice_id
         slice_id = slices[slice_id]["parent_id"]
+    raise StoreError(f"host slice {slice_id} lies within itself: {_CHANGED}")
 
 
 def _child(parent: Node, row: dict[str, Any]) -> Node:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 # Shares above it are told by what they leave to 1.
 _HALF = 0.5
-_WRITTEN = re.compile(r"(\w+)\s*=\s*(\d+(?:\.\d+)?):\s+(\S.*)")
+_WRITTEN = re.compile(r"(\w+)\s*=\s*(\d{1,18}(?:\.\d+)?):\s+(\S.*)")
 
 
 class Threshold(NamedTuple):

@@ -27,13 +27,14 @@ from traceq.common import plugins
 from traceq.common.process import TIMEOUT
 from traceq.database.query import without_end
 from traceq.database.sql import parsed
-from traceq.database.user_sql import check_reads, time_limit
+from traceq.database.user_sql import check_depth, check_reads, time_limit
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import declared_manual, manual
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.query import Query, read
 from traceq.diagnosis.rules.declared import declared
 from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.shared.wording import cut
 from traceq.diagnosis.rules.templates import is_template, template_error
 from traceq.errors import QueryError, UnusableRule
 
@@ -84,7 +85,10 @@ def _from_file(path: Path, timeout: float) -> Rule:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UnusableRule(f"{path}: cannot be read as a rule: {reason}") from error
-    query = replace(read(text), text=without_end(text))
+    try:
+        query = replace(read(text, str(path)), text=without_end(text))
+    except ValueError as error:
+        raise UnusableRule(str(error)) from error
     name = query.header.get("rule", path.stem.replace("_", "-"))
     if not _NAME.fullmatch(name):
         raise UnusableRule(
@@ -131,7 +135,12 @@ def _check(path: Path, query: Query) -> None:
 
 
 def _check_sql(path: Path, query: Query) -> None:
-    """Raise UnusableRule for a query that would write, and for a condition that is more than one."""
+    """Raise UnusableRule for a query that would write or is nested too deeply, and for a condition that is more than one."""
+    try:
+        for text in (query.text, *(each.holds for each in query.only_with)):
+            check_depth(text)
+    except QueryError as error:
+        raise UnusableRule(f"{path}: {error}") from error
     try:
         with suppress(duckdb.Error):  # SQL that is wrong says so when it runs
             check_reads(parsed(query.text))
@@ -139,7 +148,7 @@ def _check_sql(path: Path, query: Query) -> None:
         raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing") from error
     for table, holds in query.only_with:
         if not _is_query(f"select {holds} from {table}"):  # noqa: S608 - it is only parsed
-            raise UnusableRule(f"{path}: only-with {holds!r} is no condition on the rows of {table}")
+            raise UnusableRule(f"{path}: only-with {cut(holds)!r} is no condition on the rows of {table}")
 
 
 def _is_query(text: str) -> bool:

@@ -188,6 +188,8 @@ def _json(file: Path) -> dict[str, Any]:
         found = json.loads(_text(file))
     except json.JSONDecodeError as error:
         raise UnusableTrace(f"{file}: is no JSON: {error.msg} in line {error.lineno}") from error
+    except ValueError as error:  # of Python, for whole numbers
+        raise UnusableTrace(f"{file}: has a number of too many digits") from error
     except RecursionError as error:
         raise UnusableTrace(f"{file}: is nested too deep") from error
     return found if isinstance(found, dict) else {}

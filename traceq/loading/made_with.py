@@ -49,7 +49,10 @@ def read(trace: Path) -> dict[str, Any]:
     path = path_beside(trace)
     if path.stat().st_size > _LARGEST:
         raise ValueError("it is too large to be a snapshot")
-    content = json.loads(path.read_text("utf-8"))
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     if not isinstance(content, dict) or not isinstance(content.get("traceq_made_with"), int):
         raise ValueError("it is no snapshot of traceq's")  # noqa: TRY004 - as all that is wrong with a file
     if content["traceq_made_with"] > VERSION:

@@ -129,6 +129,5 @@ def _shapes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, d
 
 def _settings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, str]:
     """What stands at the top of the source's description and is one word or number."""
-    text = ask(connection, statement("runs/sql/args.sql"), trace_id=trace_id)[0]["args"]
-    args = json.loads(text) if text else {}
-    return {key: str(value) for key, value in args.items() if isinstance(value, str | int | float | bool)}
+    rows = ask(connection, statement("runs/sql/args.sql"), trace_id=trace_id)
+    return {row["key"]: str(json.loads(row["atom"])) for row in rows}

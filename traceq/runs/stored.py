@@ -50,7 +50,7 @@ def kept_of(content: bytes, path: str) -> Kept:
     """
     try:
         kept = msgspec.json.decode(content, type=Kept)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnusableBaseline(f"{path}: is not a baseline: {error}; make it with traceq baseline save") from error
     if kept.version != _VERSION:
         raise UnusableBaseline(

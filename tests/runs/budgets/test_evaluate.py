@@ -162,6 +162,7 @@ ONE = Limit("at most", Fraction(3), "")
         ("select [1]", "the query returns [1], no number"),
         ("select 1; select 2", "it is not one query"),
         ("", "it is not one query"),
+        ("select (" + "(" * 5000, "the query fails: brackets are nested more than 200 deep"),
         ("drop table step", "it is not a query: it must begin with select, from or with"),
         ("set memory_limit = '1GB'", "it is not a query: it must begin with select, from or with"),
         ("create temp table step as select 1", "it is not a query: it must begin with select, from or with"),

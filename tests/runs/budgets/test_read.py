@@ -130,6 +130,17 @@ def test_nothing_is_no_budget(written):
         (b"\xff", "is not UTF-8 (byte 0)"),
         ("x = " + "[" * 100_000, "is not a budget file: its values are nested too deeply"),
         ("# " + "x" * (1 << 20), "is larger than 1 MiB"),
+        ("a" + ".a" * 400_000 + " = 1", "has more than 1,000 dots in a line"),
+        (f"[step]\ntypical = {'9' * 6000}", "is not a budget file: it has a number of too many digits"),
+        ("[throughput]\nsamples = 1e99999999999999999999", "is not a budget file: it has a number of too many digits"),
+        ("[throughput]\nsamples = 1e999999999", "samples: 1E+999999999 is no limit"),
+        (f"[throughput]\nsamples = {'9' * 4000}", "samples: 9999"),
+        (f"[throughput]\nsamples = 0x{'f' * 6000}", "samples: a number of too many digits is no limit"),
+        (f"[step]\ntypical = [0x{'f' * 6000}]", "typical: a number of too many digits is not a limit here"),
+        ("[step]\ntypical = 2026-01-01", "typical: datetime.date(2026, 1, 1) is not a limit here"),
+        ("[compare]\nlevel = nan", "level: NaN is no limit"),
+        ("[compare]\nlevel = 1e-999999999", "level: 1E-999999999 is no limit"),
+        ("x = [\n" + "[1],\n" * 100_000 + "]", "x: unknown key"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_line_and_key(written, content, said):

@@ -71,6 +71,27 @@ def test_a_line_that_was_cut_short_takes_no_other_with_it(tmp_path):
     assert [each.setting for each in folder.trials()] == ["b", "c"]
 
 
+@pytest.mark.parametrize("name", ["experiment.json", "program.json", "settings.json"])
+@pytest.mark.parametrize("content", ["", "[" * 50_000, "[1]", '{"command": 5}', "9" * 6000, b"\xff"])
+def test_a_damaged_file_of_an_experiment_is_one_line(tmp_path, name, content):
+    folder = Folder(tmp_path)
+    folder.begin(PLAN)
+    folder.keep_settings([])
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(StoreError, match=rf"^.*{name}: is damaged, or of another version.*another folder with -o$"):
+        (folder.begin(PLAN), folder.settings())
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 50_000, "[]", "{}", '{"setting": "a"}', "9" * 6000, '"\xff"', '{"steps_ns": 1}']
+)
+def test_a_line_that_is_no_trial_is_left_out(tmp_path, line):
+    folder = Folder(tmp_path)
+    (tmp_path / "trials.jsonl").write_bytes(line.encode("latin-1"))
+    folder.keep_trial(Trial("b", 0, 0, "ok"))
+    assert [each.setting for each in folder.trials()] == ["b"]
+
+
 def test_runs_of_the_program_before_it_changed_are_not_mixed_with_those_of_now(tmp_path):
     script, beside = tmp_path / "train.py", tmp_path / "model.py"
     script.write_text("1")

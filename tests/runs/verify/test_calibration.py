@@ -135,6 +135,14 @@ def test_what_is_wrong_with_a_line_is_said_with_its_number(tmp_path, change, sai
         list(read(path))
 
 
+@pytest.mark.parametrize("content", [b'{"x":' + b"[" * 50_000, b'{"pair":"\xff"}', b'{"version":' + b"9" * 6000])
+def test_a_line_that_cannot_be_read_is_said_with_its_number(tmp_path, content):
+    path = tmp_path / "calibration.jsonl"
+    path.write_bytes(OLD.encode() + b"\n" + content)
+    with pytest.raises(UnusableCalibration, match=r"^.*: line 2 is not a line of checked predictions: [^\n]*$"):
+        list(read(path))
+
+
 def test_a_line_that_another_version_of_traceq_or_finding_made_is_another(tmp_path):
     path = tmp_path / "calibration.jsonl"
     first = line()

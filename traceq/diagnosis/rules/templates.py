@@ -52,7 +52,9 @@ def rendered(text: str, known: dict[str, Any]) -> str:
         return text
     _steps.set(iter(range(_MOST_STEPS)))
     # of a part that is empty the spaces around it are left
-    return re.sub(" {2,}", " ", _template(text).render(known)).strip()
+    told = re.sub(" {2,}", " ", _template(text).render(known)).strip()
+    # half a character, as "\ud800" is, cannot be written
+    return told.encode(errors="replace").decode()
 
 
 def is_template(text: str) -> bool:
@@ -64,10 +66,17 @@ def template_error(text: str) -> str | None:
     """What is wrong with a template, None for nothing."""
     from jinja2 import TemplateSyntaxError
 
+    shown = repr(cut(text))
+    if len(text) > _LONGEST:
+        return f"more than {_LONGEST:,} characters in {shown}"
     try:
-        environment().parse(text)
+        _template(text)
     except TemplateSyntaxError as error:
-        return f"{error.message} in {text!r}"
+        return f"{error.message} in {shown}"
+    except (RecursionError, MemoryError, SyntaxError):  # of Jinja, and of Python, which runs what Jinja makes of it
+        return f"nested too deeply in {shown}"
+    except ValueError:  # of Python
+        return f"a number of too many digits in {shown}"
     return None
 
 

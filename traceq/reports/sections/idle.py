@@ -15,7 +15,7 @@ _HOST_PARTS = 12
 
 def gaps(report: TraceReport) -> Iterator[Block]:
     """Gaps by size and the longest ones with what the host did; nothing when no GPU was ever idle."""
-    if not report.gaps:
+    if not report.gaps or not report.ledger:
         return
     yield Heading(3, ("When the GPU had nothing to do",))
     yield Paragraph(("Gaps of all GPUs, by size:",))

@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
+from traceq.common.text import shortened
 from traceq.common.units import parsed_duration
 from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, TIMES, Bound, Limit
 
@@ -14,6 +15,11 @@ _PERCENT = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*%")
 _SIGNS: dict[str | None, Bound] = {"<=": "at most", ">=": "at least"}
 _TIMES = re.compile(r"\s*([0-9]{1,20}(?:\.[0-9]{0,20})?)\s*x\s*")
 _RATE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*(?:/\s*s)?")
+
+# More than a double has.
+_MOST_DIGITS = 309
+# Columns of a value in a message.
+_WIDEST = 80
 
 
 def share(text: str) -> Fraction:
@@ -77,17 +83,26 @@ def in_unit(value: object, unit: str) -> Fraction:
 
 
 def plain(value: object) -> Fraction | None:
-    """A number of TOML, exactly; None for what is none. Raises ValueError for inf and nan."""
+    """A number of TOML, exactly; None for what is none. Raises ValueError for inf, nan, and what is as good as these."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
-    if isinstance(value, Decimal) and not value.is_finite():
-        raise ValueError(f"{value} is no limit")
+    # written as 1e999999999 it would take as many digits to work with
+    is_usable = (
+        value.is_finite() and abs(value.adjusted()) < _MOST_DIGITS
+        if isinstance(value, Decimal)
+        else abs(value) < 10**_MOST_DIGITS
+    )
+    if not is_usable:
+        raise ValueError(f"{shown(value)} is no limit")
     return Fraction(value)
 
 
 def shown(value: object) -> str:
     """A value of TOML about as it stands in the file."""
-    return str(value) if isinstance(value, Decimal) else repr(value)
+    try:
+        return shortened(str(value) if isinstance(value, Decimal) else repr(value), _WIDEST)
+    except ValueError:  # of Python, for whole numbers
+        return "a number of too many digits"
 
 
 def _bound(value: object, accepted: str) -> tuple[Bound | None, str]:

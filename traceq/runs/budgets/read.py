@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,8 @@ _BOUNDS: Mapping[str, Bound] = {"min": "at least", "max": "at most"}
 _COMPARE = ("baseline", "max_regression", "level", "noise")
 _ABSENT = "absent"
 _LARGEST = 1 << 20
+# Keys of many parts take the square of their number.
+_MOST_DOTS = 1000
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ def read(path: Path) -> BudgetFile:
         raise UnusableBudget(f"{path}: is not valid TOML: {error}") from error
     except RecursionError as error:
         raise UnusableBudget(f"{path}: is not a budget file: its values are nested too deeply") from error
+    except (ValueError, InvalidOperation) as error:  # TOMLDecodeError is one, too, and is above
+        raise UnusableBudget(f"{path}: is not a budget file: it has a number of too many digits") from error
     top = _Place(str(path), lines, ())
     _refuse_unknown(top, content, _TABLES)
     budgets: list[Budget] = []
@@ -82,15 +86,19 @@ def read(path: Path) -> BudgetFile:
 
 def _text(path: Path) -> str:
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
     except OSError as error:
         raise UnusableBudget(f"{path}: cannot be read: {error.strerror}") from error
     if len(content) > _LARGEST:
         raise UnusableBudget(f"{path}: is larger than 1 MiB, and so no file of budgets")
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnusableBudget(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    if max(line.count(".") for line in text.split("\n")) > _MOST_DOTS:
+        raise UnusableBudget(f"{path}: has more than {_MOST_DOTS:,} dots in a line: divide it")
+    return text
 
 
 def _refuse_unknown(place: _Place, table: Mapping[str, Any], known: Collection[str]) -> None:
@@ -221,9 +229,10 @@ def _regression(place: _Place, value: object) -> Fraction:
 
 def _level(place: _Place, value: object) -> float:
     most = 0.5
-    if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 < value <= most:
-        raise place.wrong(f"{value} is not a probability from 0 to 0.5, such as 0.02", "level")
-    return float(value)
+    level = _checked(place, "level", amounts.plain, value)
+    if level is None or not 0 < level <= most:
+        raise place.wrong(f"{amounts.shown(value)} is not a probability from 0 to 0.5, such as 0.02", "level")
+    return float(level)
 
 
 # Per table the keys that it may have, if not any (throughput: those of the program's payload marks), and what reads a limit.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from traceq.common.text import printable
 from traceq.database.query import literal
-from traceq.database.user_sql import one_line_errors, statements
+from traceq.database.user_sql import check_depth, one_line_errors, statements
 from traceq.errors import QueryError
 from traceq.runs.budgets.budget import Budget, Judged, Measured
 from traceq.runs.budgets.verdict import cannot, judged
@@ -30,6 +30,7 @@ def ask(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trace_id: i
     """
     try:
         with one_line_errors(query):
+            check_depth(query)
             if len(statements(query)) != 1:
                 return "it is not one query"
             (parsed,) = connection.extract_statements(query)

@@ -8,13 +8,15 @@ from typing import Any
 
 # What a statement over several lines can end with.
 _ENDS = ('"""', "'''", "]", "}")
+# Characters: each line in which a statement could end has the whole statement read again.
+_MOST_READ = 1 << 20
 
 
 def toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
     """The line, from 1, on which each table and key of the valid TOML `text` begins.
 
     Keys are paths; an element of an array of tables is its number: ("sql", 0, "query"). Statements end where a line does,
-    and each is valid TOML by itself: that is how they are found.
+    and each is valid TOML by itself: that is how they are found. Those behind statements of thousands of lines are left out.
     """
     found: dict[tuple[str | int, ...], int] = {}
     arrays: dict[str, int] = {}
@@ -33,12 +35,16 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Every statement but comments, with the line it begins on."""
     begun: list[str] = []
     start = 1
+    read = 0
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if begun and not any(end in line for end in _ENDS):
             begun.append(line)
             continue
         begun.append(line)
         statement = "\n".join(begun)
+        read += len(statement)
+        if read > _MOST_READ:
+            return
         try:
             content = tomllib.loads(statement)
         except tomllib.TOMLDecodeError:

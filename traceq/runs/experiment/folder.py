@@ -11,13 +11,17 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+import msgspec
 
 from traceq.common.files import atomic_write
 from traceq.common.version import __version__
 from traceq.errors import StoreError, WrongUse
 from traceq.runs.experiment.plan import Plan
 from traceq.runs.experiment.trial import Setting, Trial
+
+T = TypeVar("T")
 
 _NOT_IN_NAMES = re.compile(r"[^\w.=-]+", re.ASCII)
 # Names that no other name becomes when spaces are replaced.
@@ -43,9 +47,8 @@ class Folder:
 
     def begin(self, plan: Plan) -> None:
         """Make it, or see that it is this experiment's. WrongUse where it is another's, StoreError where it cannot be written."""
-        asked = json.loads(json.dumps(asdict(plan)))
         if self._asked.exists():
-            self._check(asked)
+            self._check(plan)
             self._check_program(plan)
             return
         if self.path.is_dir() and any(self.path.iterdir()):
@@ -54,7 +57,7 @@ class Folder:
             for each in (self.path, self.traces, self.path / "logs"):
                 each.mkdir(parents=True, exist_ok=True)
             with atomic_write(self._asked) as file:
-                file.write(json.dumps(asked, indent=1).encode())
+                file.write(json.dumps(asdict(plan), indent=1).encode())
             with atomic_write(self._program) as file:
                 file.write(json.dumps(_program(plan), indent=1).encode())
         except OSError as error:
@@ -62,11 +65,11 @@ class Folder:
                 f"{self.path}: cannot be written: {error.strerror}; choose another directory with -o"
             ) from error
 
-    def _check(self, asked: dict[str, Any]) -> None:
-        there = json.loads(self._asked.read_text("utf-8"))
-        differing = [name for name in asked if asked[name] != there.get(name)]
+    def _check(self, plan: Plan) -> None:
+        there = _kept(self._asked, Plan)
+        differing = [name for name, value in asdict(plan).items() if value != getattr(there, name)]
         if differing:
-            was = shlex.join(there["command"]) if "command" in differing else f"--{', --'.join(differing)} differ"
+            was = shlex.join(there.command) if "command" in differing else f"--{', --'.join(differing)} differ"
             raise WrongUse(
                 f"{self.path} holds another experiment ({was}): give the same command to go on with that,"
                 " or another folder with -o."
@@ -76,7 +79,7 @@ class Folder:
         """WrongUse where the program is not the one that the runs there are of."""
         if not self._program.exists():
             return
-        there, now = json.loads(self._program.read_text("utf-8")), _program(plan)
+        there, now = _kept(self._program, dict[str, str]), _program(plan)
         changed = sorted(name for name in {**there, **now} if there.get(name) != now.get(name))
         if changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
@@ -91,11 +94,7 @@ class Folder:
 
     def settings(self) -> list[Setting]:
         """The settings that were decided on, none before there are any."""
-        return (
-            [Setting(**each) for each in json.loads(self._settings.read_text("utf-8"))]
-            if self._settings.exists()
-            else []
-        )
+        return _kept(self._settings, list[Setting]) if self._settings.exists() else []
 
     def keep_settings(self, settings: Sequence[Setting]) -> None:
         """Write them, so that the same are run when it goes on."""
@@ -106,7 +105,7 @@ class Folder:
         """All trials; a line that was cut short is none."""
         if not self._trials.exists():
             return []
-        return [trial for line in self._trials.read_text("utf-8").splitlines() if (trial := _trial(line)) is not None]
+        return [trial for line in self._trials.read_bytes().splitlines() if (trial := _trial(line)) is not None]
 
     def keep_trial(self, trial: Trial) -> None:
         """Add it."""
@@ -149,9 +148,18 @@ def file_name(setting: Setting) -> str:
     return f"{name}-{sha256(setting.name.encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
-def _trial(line: str) -> Trial | None:
+def _kept(path: Path, of: type[T]) -> T:
+    """What the file holds. Raises StoreError where that is something else."""
     try:
-        facts = json.loads(line)
-    except ValueError:
+        return msgspec.convert(json.loads(path.read_text("utf-8")), of)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(
+            f"{path}: is damaged, or of another version of traceq: {error}; choose another folder with -o"
+        ) from error
+
+
+def _trial(line: bytes) -> Trial | None:
+    try:
+        return msgspec.convert(json.loads(line), Trial)
+    except (ValueError, RecursionError):
         return None
-    return Trial(**{**facts, "steps_ns": tuple(facts["steps_ns"])})

@@ -275,7 +275,7 @@ def _lines(path: Path, content: bytes) -> Iterator[Calibrated]:
     for number, line in enumerate(content.splitlines(), 1):
         try:
             found = msgspec.json.decode(line, type=Calibrated)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UnusableCalibration(f"{path}: line {number} is not a line of checked predictions: {error}") from error
         if wrong := _wrong(found):
             raise UnusableCalibration(f"{path}: line {number}: {wrong}")
