@@ -16,7 +16,7 @@
 -- remarks: yes
 select
     -- of a damaged trace they can lie further apart than 64 bits hold
-    coalesce(least(max(correlation_id)::hugeint - min(correlation_id), 9223372036854775807)::bigint, 0) as numbers,
+    least(coalesce(max(correlation_id)::hugeint - min(correlation_id), 0), 9223372036854775807)::bigint as numbers,
     (select count(*) from cpu_slice where trace_id = $trace_id and kind = 'runtime') as calls
 from gpu_slice
 where trace_id = $trace_id
