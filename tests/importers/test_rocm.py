@@ -211,6 +211,24 @@ def test_json_of_another_shape_is_one_line(tmp_path):
         tables(written(tmp_path / "a.json", {"rocprofiler-sdk-tool": {}}))
 
 
+def test_json_that_is_nested_too_deep_is_one_line(tmp_path):
+    path = tmp_path / "a.json"
+    text = json.dumps(rocprofv3())
+    path.write_text(text[:-1] + ', "more": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(UnusableTrace, match="is cut short or damaged"):
+        tables(path)
+
+
+def test_a_gpu_that_is_described_too_deep_has_no_properties(tmp_path):
+    path = rocpd(tmp_path / "a.db")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "update rocpd_info_agent_0000a1b2_0c3d set extdata = ?", ['{"more": ' + "[" * 100_000 + "]" * 100_000 + "}"]
+        )
+        connection.commit()
+    assert {each["memory_bytes"] for each in tables(path)["device"]} == {None}
+
+
 def test_a_gzip_that_is_cut_short_is_one_line(tmp_path):
     path = tmp_path / "a.json.gz"
     path.write_bytes(gzip.compress(json.dumps(rocprofv3()).encode())[:-300])

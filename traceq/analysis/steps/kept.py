@@ -28,7 +28,7 @@ def kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Kept | N
     try:
         said = json.loads(row[0]) if row and row[0] else None
         return None if said is None else _read(connection, said)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

@@ -178,7 +178,7 @@ def _agent(extra: object, name: object, product: object) -> Agent:
     """What a row of info_agent says: its columns, and rocprofiler-sdk's own description as JSON."""
     try:
         agent = msgspec.json.decode(str(extra), type=Agent)
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         agent = Agent()
     agent.name, agent.product_name = str(name or ""), str(product or "")
     return agent

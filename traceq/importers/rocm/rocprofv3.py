@@ -24,7 +24,7 @@ _PART_BYTES = 8 << 20
 _CHUNK = 1 << 22
 _BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
 _GPU = 2
-_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, UnicodeDecodeError)
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _APIS = {"hip_api": "hip", "hsa_api": "hsa", "rocdecode_api": "rocdecode", "rocjpeg_api": "rocjpeg"}
 _READ = {*_APIS, "rccl_api", "marker_api", "kernel_dispatch", "memory_copy"}
