@@ -102,7 +102,7 @@ def is_told(error, path):
     return len(str(error).splitlines()) == 1 and str(path) in str(error)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("percents", [range(0, 100, 3), pytest.param(range(100), marks=pytest.mark.slow)], ids=len)
 @pytest.mark.parametrize("name", CUT)
 def test_a_file_cut_at_any_percent_ends_in_a_note_or_an_error(tmp_path, name, percents):

@@ -60,6 +60,7 @@ def test_every_cell_runs_and_nothing_is_printed_as_a_warning(executed):
     assert set(kinds) == {"execute_result"}
 
 
+@pytest.mark.slow
 def test_the_report_shows_itself(executed):
     ((_, html),) = [each for each in shown(executed, "text/html") if "<iframe" in each[1]]
     assert 'title="traceq report"' in html

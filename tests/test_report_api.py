@@ -137,7 +137,7 @@ def test_traces_are_listed(report):
     ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", FRAMES)
 def test_columns_and_types_are_the_same_whatever_is_in_the_report(name, report, single, host_only, empty):
     expected = getattr(report, name).dtypes

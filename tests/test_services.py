@@ -125,6 +125,7 @@ def test_mlflow_gets_verdict_shares_findings_and_the_page(ran, view):
     assert all(re.fullmatch(r"[\w./ -]+", name) for name in expected(view, "profile"))
 
 
+@pytest.mark.slow
 def test_tensorboard_gets_the_report_and_shares(ran, view):
     library = ran("tensorboard", "torch", "torch.utils", "torch.utils.tensorboard")
     assert library.given("SummaryWriter.add_text")[0][0] == "profile"
@@ -143,6 +144,7 @@ def test_the_job_for_gitlab_is_one_with_both_reports():
         assert unknown_options(command) == set()
 
 
+@pytest.mark.slow
 def test_what_the_job_writes_is_what_gitlab_reads(here, traceq_command):
     (here / "traceq.toml").write_text('[step]\ntypical = "1 ns"\n[ledger]\nidle = "100 %"\n')
     (job,) = yaml.safe_load(SNIPPETS["gitlab"]).values()

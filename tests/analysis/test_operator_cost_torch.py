@@ -54,6 +54,7 @@ def counted(torch):
     return dict(totals)
 
 
+@pytest.mark.slow
 def test_operations_are_those_that_pytorch_counts(tmp_path):
     torch = pytest.importorskip("torch")
     from torch.profiler import ProfilerActivity, profile

@@ -66,6 +66,7 @@ def test_calls_that_allocate_tell_how_far_the_clocks_are_apart(tmp_path):
     assert "nothing in the trace shows how well" in text
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_given_with_a_trace(tmp_path):
     events = [
         {

@@ -76,6 +76,7 @@ def test_the_command_takes_it_and_says_what_is_to_be_done_where_the_trace_is_the
     assert operators(database) == [(0, "aten::mm"), (1, None)]
 
 
+@pytest.mark.slow
 def test_commands_that_read_a_trace_take_it(trace, capture, tmp_path, monkeypatch):
     monkeypatch.delenv("TRACEQ_NO_CACHE")
     monkeypatch.setenv("TRACEQ_CACHE", str(tmp_path / "cache"))
@@ -108,6 +109,7 @@ def test_beside_a_trace_without_graphs_a_capture_tells_nothing(capture, tmp_path
     assert notes == [("graph_capture_unused",)]
 
 
+@pytest.mark.slow
 def test_a_note_says_how_much_was_matched(trace, capture, tmp_path):
     ingest(trace, tmp_path / "x.duckdb", capture=capture)
     ingest(trace, tmp_path / "y.duckdb")

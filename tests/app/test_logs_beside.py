@@ -199,6 +199,7 @@ def test_all_samples_are_in_the_table_at_their_times(tmp_path):
     assert ask(tmp_path / "x.duckdb", query) == [(len(reports) * per_report + 8, len(reports) * 12 + 1)]
 
 
+@pytest.mark.slow
 def test_the_log_that_record_wrote_is_taken_from_beside_the_trace(tmp_path):
     source = trace("healthy kineto", tmp_path)
     start = began(source, tmp_path)
@@ -215,6 +216,7 @@ def test_the_log_that_record_wrote_is_taken_from_beside_the_trace(tmp_path):
     assert rules(tmp_path / "x.duckdb")[0] == "gpu-throttled"
 
 
+@pytest.mark.slow
 def test_logs_are_named_on_the_command_line(tmp_path):
     source = trace("healthy nsys", tmp_path)
     start = began(source, tmp_path)

@@ -38,7 +38,7 @@ DEVICES = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
 def test_what_is_said_of_other_devices(name, tmp_path):
     events, word = DEVICES[name]

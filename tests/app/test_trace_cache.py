@@ -69,11 +69,12 @@ def test_a_trace_is_read_once(place, trace, monkeypatch):
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_it_says_what_a_temporary_database_says(trace):
     assert shown(trace) == shown(trace, cache=False)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"step_range": "^Profiler"}, {"window": "gpu"}])
 def test_what_is_said_about_steps_makes_another_entry(trace, options):
     shown(trace)
@@ -81,6 +82,7 @@ def test_what_is_said_about_steps_makes_another_entry(trace, options):
     assert len(cache.entries()) == 2
 
 
+@pytest.mark.slow
 def test_other_content_makes_another_entry(trace, monkeypatch):
     calls = counted(monkeypatch)
     shown(trace)
@@ -89,12 +91,14 @@ def test_other_content_makes_another_entry(trace, monkeypatch):
     assert len(calls) == 2
 
 
+@pytest.mark.slow
 def test_another_name_makes_another_entry(trace, tmp_path):
     shown(trace)
     (tmp_path / "copy.json").write_bytes(trace.read_bytes())
     assert shown(tmp_path / "copy.json").startswith("copy.json")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("variable", ["TRACEQ_NO_CACHE", "TRACEQ_CACHE_LIMIT"])
 def test_the_environment_switches_it_off(place, trace, monkeypatch, variable):
     monkeypatch.setenv(variable, "1" if variable == "TRACEQ_NO_CACHE" else "0")
@@ -138,6 +142,7 @@ def test_a_failed_read_leaves_nothing(place, tmp_path):
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_where_the_cache_cannot_be_written_the_trace_is_read_anyway(trace, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TRACEQ_CACHE", str(tmp_path / "file" / "cache"))
@@ -163,6 +168,7 @@ def test_a_cache_that_others_can_read_is_closed(place, trace):
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_tables_of_a_trace_hold_its_findings_although_the_entry_is_shared(trace, tmp_path):
     shown(trace)
     result = CliRunner().invoke(

@@ -68,7 +68,7 @@ def findings(database):
         return connection.execute("select rule, saving from finding order by all").fetchall()
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ingest",
     [
@@ -97,6 +97,7 @@ def test_an_opened_trace_has_findings_and_leaves_nothing_behind(here, monkeypatc
     assert found == findings("trace.duckdb")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_an_ingest_stands_when_the_rules_cannot_be_asked(monkeypatch):
     def fail(_connection):
@@ -173,6 +174,7 @@ def test_a_wrong_argument_is_a_value_error_and_exit_2():
     assert str(error.value) in outcome.stderr
 
 
+@pytest.mark.slow
 def test_public_functions_stay_functions_when_every_module_is_imported():
     program = (
         "import inspect, pkgutil, traceq\n"

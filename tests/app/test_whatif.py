@@ -91,7 +91,7 @@ def saved_us(view):
     return view.content.saved.likely_ns / 1_000
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     ("changes", "saved"),
     [
@@ -135,6 +135,7 @@ def test_no_more_is_won_than_is_on_the_path(traces):
     assert traces.whatif(remove="compute").content.saved.high_ns <= RUNS * 1_000
 
 
+@pytest.mark.slow
 def test_of_time_without_a_cause_nothing_is_promised():
     demo = Path(traceq.__file__).parent / "app" / "demo" / "training.pt.trace.json.gz"
     found = traceq.whatif(demo, remove="idle_unattributed").content
@@ -208,6 +209,7 @@ def test_a_trace_is_ingested_on_the_way(made):
     assert command(made / "one.json", "--remove", "idle_data").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_program_without_a_gpu_is_asked_for_what_its_host_does(tmp_path):
     events = json.loads(trace_text())["traceEvents"]
     without = [each for each in events if each["cat"] in ("user_annotation", "cpu_op")]

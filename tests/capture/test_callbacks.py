@@ -144,6 +144,7 @@ def test_a_lightning_training_that_fails_leaves_what_was_recorded(tmp_path, inst
     assert "the loop ended by ValueError, with 1 of 3 steps recorded" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_second_training_is_profiled_as_the_first(tmp_path, install, capsys):
     install("lightning.pytorch", "Callback")
     callback = lightning(tmp_path)

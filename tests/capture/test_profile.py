@@ -108,6 +108,7 @@ def test_the_trace_tells_its_overhead_and_no_path(tmp_path, train):
     }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("memory", [False, True])
 def test_memory_is_recorded_where_it_is_asked_for(tmp_path, train, memory):
     with profile(tmp_path, **SHORT, memory=memory) as run:
@@ -229,6 +230,7 @@ def test_a_trace_that_cannot_be_finished_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_trace_of_an_earlier_run_is_replaced_and_one_of_this_run_is_not(tmp_path, train, monkeypatch):
     for first, is_another_run in ((0, False), (50, True), (100, False)):
         if is_another_run:

@@ -146,6 +146,7 @@ def test_a_query_that_takes_too_long_is_no_number_and_the_others_are_judged(trac
     assert budgets[0]["reason"].startswith("the query was stopped after 0.2 s: ask for less at a time, or give it more")
 
 
+@pytest.mark.slow
 def test_the_file_says_what_to_compare_with_and_the_command_line_says_otherwise(traceq):
     traceq("baseline", "save", "main", "base.duckdb")
     Path("traceq.toml").write_text('[compare]\nbaseline = "main"\nmax_regression = "80 %"\n')

@@ -35,6 +35,7 @@ def test_a_directory_that_cannot_be_written_does_not_matter(tmp_path, monkeypatc
     assert demo.default_database() == str(tmp_path / "traceq-demo.duckdb")
 
 
+@pytest.mark.slow
 def test_the_bundled_trace_shows_steps_and_communication(traceq, tmp_path):
     traceq("demo", "-o", tmp_path / "d.duckdb")
     with duckdb.connect(str(tmp_path / "d.duckdb"), read_only=True) as connection:

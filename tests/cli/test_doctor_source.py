@@ -151,6 +151,7 @@ def test_a_database_without_traces_says_so(traceq, tmp_path):
     assert (outcome.exit_code, outcome.stdout) == (0, "The database holds no trace.\n")
 
 
+@pytest.mark.slow
 def test_the_demo_is_sound_and_no_line_is_wider_than_a_terminal(traceq, demo):
     outcome = traceq("doctor", demo)
     assert outcome.exit_code == 0

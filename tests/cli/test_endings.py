@@ -208,6 +208,7 @@ def test_a_home_that_cannot_be_written_is_not_spoken_of(program, database, tmp_p
     assert not list((tmp_path / "tmp").iterdir())
 
 
+@pytest.mark.slow
 def test_output_that_the_terminal_cannot_show_is_escaped(program, tmp_path):
     kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2}
     (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [kernel]}))

@@ -69,6 +69,7 @@ def test_a_baseline_keeps_the_job(run):
     assert run("check", "before.duckdb", "--baseline", "job").exit_code == 0
 
 
+@pytest.mark.slow
 def test_budgets_of_a_job(made, run):
     (made / "job.toml").write_text('[job]\nslowdown = 1.1\nstraggler = "absent"\n')
     assert run("check", "after.duckdb", "--budgets", "job.toml").exit_code == 3

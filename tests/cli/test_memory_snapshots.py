@@ -102,6 +102,7 @@ def test_the_comparison_for_programs(pair, cli):
     ]
 
 
+@pytest.mark.slow
 def test_databases_of_snapshots_are_compared(pair, tmp_path):
     databases = [tmp_path / f"{each.stem}.duckdb" for each in pair]
     for path, database in zip(pair, databases, strict=True):
@@ -161,7 +162,7 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
     assert "train.py:9 main allocates 2 MiB a step that are never released" in " ".join(told.split())
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     "content",
     [
@@ -243,6 +244,7 @@ def test_a_ticket_against_a_snapshot_names_the_command_that_compares(pair, cli):
     assert f"traceq compare {pair[0]} {pair[1]}" in cli("report", pair[1], "--ticket", "--against", pair[0], status=2)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["activation-peak", "Activation-Peak"])
 def test_a_remark_is_shown_by_its_rule(tmp_path, cli, name):
     text = cli("report", training(tmp_path, 32), "--finding", name)

@@ -29,6 +29,7 @@ def runs(tmp_path):
     return found
 
 
+@pytest.mark.slow
 def test_it_says_what_runs_differ_by(traceq, runs):
     outcome = traceq("noise", *runs, "--format", "json")
     assert outcome.exit_code == 0, (outcome.output, outcome.exception)

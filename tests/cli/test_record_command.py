@@ -24,6 +24,7 @@ def leaves(monkeypatch):
     return arrange
 
 
+@pytest.mark.slow
 def test_the_report_goes_to_stdout_and_the_rest_to_stderr(traceq, leaves, tmp_path):
     trace = tmp_path / "run.sqlite"
     trace.write_bytes(EXPORT.read_bytes())

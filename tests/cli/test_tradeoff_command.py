@@ -86,6 +86,7 @@ def test_values_are_given_by_hand(tradeoff):
     assert content["curve"] is None
 
 
+@pytest.mark.slow
 def test_traces_are_read_on_the_fly_and_a_budget_is_kept(tradeoff):
     result = tradeoff("8=b8.json", "16=b16.duckdb", "--latency-budget", "2 ms", "--percentile", "p50")
     assert result.exit_code == 0

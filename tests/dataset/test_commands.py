@@ -90,7 +90,7 @@ def run(traceq_command, monkeypatch, folder, arguments):
     return found.exit_code, found.stdout, found.stderr, files
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(48)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_says_of_a_dataset_what_it_says_of_a_database(traceq_command, monkeypatch, made, command):
     database, dataset = (run(traceq_command, monkeypatch, made / kind, shlex.split(command)) for kind in KINDS)
@@ -134,6 +134,7 @@ def test_every_call_of_python_takes_a_dataset(made):
         assert alike[0] == alike[1], call
 
 
+@pytest.mark.slow
 def test_findings_that_nobody_looked_for_are_not_none(traceq_command, monkeypatch, made):
     monkeypatch.chdir(made / "dataset")
     for query in ("from finding", "select count(*) from finding", "select title from finding where rule = 'x'"):

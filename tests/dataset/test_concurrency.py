@@ -66,6 +66,7 @@ def seen(job):
         return tuple(traces.sql(query).fetchall()[0][0] for query in queries)
 
 
+@pytest.mark.slow
 def test_readers_see_all_of_an_ingest_or_nothing_of_it(job, later):
     found, failed, is_over = [], [], threading.Event()
 

@@ -39,6 +39,7 @@ def converted(tmp_path_factory, job_made):
     return folder
 
 
+@pytest.mark.slow
 def test_a_database_becomes_the_dataset_that_an_ingest_makes(converted, job_made):
     assert digests(converted / "job") == digests(job_made / "dataset" / "job")
     assert [path.name for path in (converted / "job").iterdir() if path.is_file()] == ["dataset.json"]

@@ -44,6 +44,7 @@ def faults(job):
     return [(each.where, each.what) for each in verify_dataset(str(job))[1]]
 
 
+@pytest.mark.slow
 def test_a_late_rank_and_a_new_window_join_and_only_their_windows_are_judged_anew(
     traceq_command, tmp_path, job, job_traces, job_made
 ):
@@ -133,6 +134,7 @@ def test_an_ingest_that_fails_leaves_the_dataset_as_it_was(tmp_path, job):
     assert files(job) == before
 
 
+@pytest.mark.slow
 def test_compact_removes_what_is_traceqs_and_leaves_what_an_ingest_can_go_on_with(traceq_command, job):
     piece = json.loads((job / FIRST / "rank=0" / "piece.json").read_text())
     for name, content in (("dead/x.parquet", b"x"), ("alive/x.parquet", b"xyz")):

@@ -57,11 +57,13 @@ def test_the_report_is_that_of_a_database(small):
     assert _text(database) == _text(dataset)
 
 
+@pytest.mark.slow
 def test_so_is_that_of_one_rank(small):
     database, dataset = (traceq.report(each, rank=1) for each in small)
     assert database.content == dataset.content
 
 
+@pytest.mark.slow
 def test_a_rank_is_reported_from_its_own_piece(small, without):
     whole = traceq.report(small[1], traces=[3])
     alone = traceq.report(without(small[1], {3}), traces=[3])

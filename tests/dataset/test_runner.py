@@ -38,6 +38,7 @@ def temporary(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_a_rank_is_made_again_when_its_worker_was_killed(traces, tmp_path, temporary, made_by, content):
     traceq.ingest(traces, f"{tmp_path}/whole/", jobs=2)
     made_by(made_pieces.deadly)

@@ -120,12 +120,14 @@ def test_it_is_dropped_from_cleared_and_verified(server, bucket, two_windows, jo
     assert (faulty.exit_code, "rank=1/step.parquet" in faulty.stdout) == (3, True)
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_read_again(alone, traced, server):
     result = traceq.ingest(traced, alone, run="x")
     assert (len(result.ingested), len(result.skipped)) == (0, 1)
     assert server.counted() == {"DELETE": 1, "GET": 2, "PUT": 1}
 
 
+@pytest.mark.slow
 def test_a_place_without_a_dataset_is_told(bucket):
     said = f"traceq: error: {bucket}/none: no dataset there; make one with: traceq ingest SOURCE -o {bucket}/none\n"
     for arguments in (("sql", f"{bucket}/none", "from trace"), ("report", f"{bucket}/none")):
@@ -301,6 +303,7 @@ def test_credentials_are_in_no_catalogue(written, tmp_path):
     connect(tmp_path / "c.duckdb").close()
 
 
+@pytest.mark.slow
 def test_an_address_with_credentials_is_refused(traced):
     for arguments in (
         ("sql", "s3://AKIAHIDDEN:hidden@written/some/job", "from trace"),
@@ -458,6 +461,7 @@ def test_places_have_names_of_all_kinds(request, tmp_path, one_rank, name, where
         assert run(connection, RANKS).fetchall() == [(0, 48)]
 
 
+@pytest.mark.slow
 def test_a_run_has_any_name(bucket, traced):
     traceq.ingest(traced, f"{bucket}/we[ird]*/job", run="a/b?c=1#%å *")
     with traceq.open(f"{bucket}/we[ird]*/job") as traces:

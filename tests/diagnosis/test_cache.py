@@ -59,6 +59,7 @@ def test_a_report_of_a_cached_judgement_is_the_same_and_asks_no_rule(database, m
     assert (after.exit_code, after.stdout) == (0, before.stdout)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "content", ["{", "[" * 50_000, "[]", '{"trace_id": 1}', '"\x00"', '{"trace_id": ' + "9" * 6000]
 )

@@ -45,6 +45,7 @@ def found(folder):
     return judged.findings[0]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("kind", "assumed"), [("gpu", 0.6), ("cpu", 0.4)])
 def test_a_trace_without_a_gpu_takes_what_was_fitted_without_one(tmp_path, fitted, kind, assumed):
     fitted("host-operators", "cpu")

@@ -265,6 +265,7 @@ def ranks(tmp_path_factory):
     return first.build(tmp_path_factory.mktemp("ranks"))
 
 
+@pytest.mark.slow
 def test_ranks_have_processes_of_their_own_and_one_clock(ranks):
     content = shown(ranks)
     processes = {each.process for each in content.slices}
@@ -358,6 +359,7 @@ def test_what_does_not_fit_is_left_out_and_said(trained, part):
     assert any(each.args.get("id") == findings[1][0].finding_id for each in picture.slices)
 
 
+@pytest.mark.slow
 def test_texts_are_cut_around_a_finding_only(tmp_path):
     trace = training(start=0)
     trace.op("n" * 300_000, 1_000_000, 1_000, args=json.dumps({"stack": "s" * 300_000}))

@@ -65,7 +65,7 @@ def test_without_the_package_nothing_reads_the_file(tmp_path):
         find_sources([rocprof_traces.write(tmp_path)])
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_its_traces_are_ingested(rocprof, tmp_path, jobs):
     rocprof_traces.write(rocprof.parent, "other", steps=2)
@@ -163,6 +163,7 @@ def render(report):
 """
 
 
+@pytest.mark.slow
 def test_a_format_of_another_package_is_offered_by_the_command_and_in_python(install, tmp_path):
     site = install("traceq.renderers", "findings_csv", "findings_csv")
     (site / "findings_csv.py").write_text(_RENDERER)

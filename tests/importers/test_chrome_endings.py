@@ -21,7 +21,7 @@ BEFORE, AFTER = op("before", 1, 1), op("after", 3, 1)
 EVENTS = [op(f"op{number}", number, 1, {"External id": number, "list": [{"x": 1}]}) for number in range(20)]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_truncated_file_gives_what_was_there(tmp_path, compressed):
     whole = text(*EVENTS)

@@ -150,6 +150,7 @@ microseconds = st.integers(-(9 * 10**18) + 1, 9 * 10**18 - 1).map(lambda ns: Dec
 
 
 # Opening the decoder takes longer than many times: few examples of many.
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(microseconds, st.booleans()), min_size=1, max_size=30))
 def test_every_time_with_three_decimals_round_trips(tmp_path, written):

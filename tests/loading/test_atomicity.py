@@ -197,6 +197,7 @@ def dead_pid():
     return child.pid
 
 
+@pytest.mark.slow
 def test_stale_directories_of_dead_processes_are_removed(database, source, dead_pid):
     folder = database.parent
     kept = [scratch_of(owner()), scratch_of(dead_pid, "other.duckdb"), ".t.duckdb.notes", scratch_of("x")]
@@ -208,6 +209,7 @@ def test_stale_directories_of_dead_processes_are_removed(database, source, dead_
     assert names_in(folder) == sorted([*kept, "t.duckdb"])
 
 
+@pytest.mark.slow
 def test_fresh_directories_stay_for_their_process_may_run_on_another_machine(database, source, dead_pid):
     (database.parent / scratch_of(dead_pid)).mkdir()
     ingest([source], database)
@@ -244,6 +246,7 @@ def test_a_number_that_is_given_again_is_another_process():
     assert is_gone(pid) is None
 
 
+@pytest.mark.slow
 def test_link_that_looks_like_a_stale_directory_is_not_followed(database, source, dead_pid, tmp_path):
     treasure = trace_file(tmp_path / "treasure" / "a.json")
     (database.parent / scratch_of(dead_pid)).symlink_to(treasure.parent)
@@ -381,6 +384,7 @@ def test_another_ingest_that_was_faster(database, source, tmp_path, exists):
     assert names_in(database.parent) == ["t.duckdb"]
 
 
+@pytest.mark.slow
 def test_another_process_that_began_to_write(database, source):
     with duckdb.connect(str(database)) as connection:
         connection.execute("create table mine (number integer)")
@@ -411,6 +415,7 @@ def test_database_locked_by_another_process(database, source):
             child.wait()
 
 
+@pytest.mark.slow
 def test_database_with_changes_that_were_not_finished(database, source):
     leave_log(database)
     with nothing_changes_in(database.parent):
@@ -474,6 +479,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_full_disk(small_disk, made_once, tmp_path, jobs):
     database = shutil.copyfile(made_once, small_disk / "t.duckdb")

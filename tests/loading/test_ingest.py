@@ -57,6 +57,7 @@ def test_the_time_of_ingest_is_utc_wherever_the_machine_stands(tmp_path):
     assert before <= ingested_at <= datetime.now(UTC).replace(tzinfo=None)
 
 
+@pytest.mark.slow
 def test_files_of_both_formats_are_numbered_in_the_order_given(tmp_path):
     result = ingest(BOTH_FORMATS, tmp_path / "t.duckdb")
     assert [(each.path, each.trace_id) for each in result.ingested] == list(zip(BOTH_FORMATS, (1, 2), strict=True))
@@ -198,7 +199,7 @@ def test_default_database_gets_the_traces_of_the_same_name_too(tmp_path, monkeyp
     assert ask(tmp_path / "a.duckdb", "select count(*) from trace") == [(2,)]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [":memory:", "md:x", 'it\'s "a"; b*[c].db'])
 def test_database_of_any_name_is_a_file_of_that_name(tmp_path, source, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
@@ -238,6 +239,7 @@ def test_run_is_the_name_given(database, source):
     assert ask(database, "select trace_id, run from trace order by all") == [(1, None), (2, "baseline; it's")]
 
 
+@pytest.mark.slow
 def test_content_decides_what_a_trace_is(tmp_path):
     source = trace_file(tmp_path / "a.json")
     same = shutil.copyfile(source, tmp_path / "b.json")
@@ -367,7 +369,7 @@ class Told:
         self._hear("finish")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_only_grows_and_is_told_in_the_calling_thread(tmp_path, jobs):
     told = Told()
@@ -385,6 +387,7 @@ def test_progress_only_grows_and_is_told_in_the_calling_thread(tmp_path, jobs):
     assert told.threads == {threading.get_ident()}
 
 
+@pytest.mark.slow
 def test_progress_ends_with_everything_read_and_every_row(tmp_path):
     told = Told()
     ingest(BOTH_FORMATS, tmp_path / "t.duckdb", progress=told)

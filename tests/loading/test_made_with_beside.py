@@ -63,7 +63,7 @@ def test_only_what_is_known_to_be_harmless_is_taken(trace):
     assert facts(trace) == [("environment", 0, "NCCL_ALGO", "Ring"), ("environment", 0, "OMP_NUM_THREADS", "set")]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(
     ("content", "why"),
     [
@@ -90,6 +90,7 @@ def test_the_cache_knows_the_snapshot(trace, tmp_path, monkeypatch):
             assert traces.sql("select value from made_with").fetchall() == [(workers,)]
 
 
+@pytest.mark.slow
 def test_parts_and_traces_without_names_have_it_too(trace, tmp_path):
     put(trace, program=[{"command_line": "0123abcd"}], host=[{"disk": "alice"}])
     trim(trace, tmp_path / "part.json.gz", steps="3")

@@ -252,6 +252,7 @@ def test_a_larger_budget_is_not_given(paths):
     assert len(answer.data["rows"]) <= 200
 
 
+@pytest.mark.slow
 def test_what_a_session_made_of_traces_is_gone_after_it():
     with Session() as session:
         session.open(str(DEMO))
@@ -322,6 +323,7 @@ def test_the_configurations_start_the_command():
     assert [(each["command"], each["args"]) for each in servers] == [("traceq", ["mcp"])] * 2
 
 
+@pytest.mark.slow
 def test_the_client_in_the_documentation_works(paths, monkeypatch, tmp_path):
     page = (ROOT / "docs" / "agents.md").read_text("utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -31,7 +31,7 @@ def slow(request, tmp_path_factory):
     return one, database
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_the_finding_tells_what_the_fix_wins(slow):
     one, database = slow
     shares = won(load()["pairs"][one.name])

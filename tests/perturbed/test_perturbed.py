@@ -63,6 +63,7 @@ def test_the_same_name_makes_the_same_file(tmp_path):
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_frozen_host_makes_slices_longer_but_keeps_them_nested(tmp_path):
     case = there("frozen_mi300")
     path, truth = case.make(tmp_path)

@@ -34,6 +34,7 @@ def test_it_is_at_most_60_lines_with_verdict_and_fix_within_15(case):
         assert at + 2 + 2 <= 15
 
 
+@pytest.mark.slow
 def test_findings_are_cut_to_the_screen_and_counted():
     report = made_up.report(complete(), top=100)
     (trace,) = report.traces

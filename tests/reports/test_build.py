@@ -56,7 +56,7 @@ def test_savings_never_exceed_the_step():
         assert sum(each.saving_ns for each in report.findings) <= report.steps.mean
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("trace", [training, hostile, waiting])
 def test_the_queries_of_a_finding_give_its_evidence(trace):
     connection = database(MadeUp().step(0, 7).gpu("compute", 0, 5), trace())
@@ -210,7 +210,7 @@ def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
     ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("paths", "files"),
     [

@@ -66,6 +66,7 @@ def test_the_trace_that_a_database_was_made_from_is_not_overwritten(command, tmp
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_database_gives_the_same_report_as_its_trace(trace, database):
     shown = run(trace).stdout.replace(str(trace), "SOURCE"), run(database).stdout.replace(str(database), "SOURCE")
     assert shown[0] == shown[1]

@@ -196,6 +196,7 @@ def test_a_page_that_would_be_too_large_leaves_drawings_out_before_findings(monk
     assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.slow
 def test_hundreds_of_traces_fit():
     text = to_html(times(300, "waiting"))
     assert len(text.encode()) <= LIMIT

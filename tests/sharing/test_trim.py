@@ -66,7 +66,7 @@ def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases,
         assert counted(part)["host"] > 0
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [KINETO, NSYS], ids=lambda path: path.name)
 def test_a_window_says_what_the_whole_says_of_it(path, database, tmp_path):
     for window in ("0.1ms..0.4ms", "1ms.."):
@@ -124,6 +124,7 @@ def test_members_beside_the_events_stay(tmp_path, database):
     assert database(tmp_path / "part.json").execute("select rank from trace").fetchall() == [(3,)]
 
 
+@pytest.mark.slow
 def test_ranges_of_two_events_stay_pairs(tmp_path, database):
     path = tmp_path / "trace.json"
     place = {"pid": 1, "tid": 1}
@@ -143,6 +144,7 @@ def test_ranges_of_two_events_stay_pairs(tmp_path, database):
     assert differences(database(path), database(tmp_path / "part.json")) == {}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name",
     [

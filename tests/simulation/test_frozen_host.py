@@ -34,7 +34,7 @@ def test_on_one_rank_the_saving_is_what_cores_win(how, tmp_path):
     assert first.saving_ns == pytest.approx(won("frozen_host"), rel=0.02)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 2])
 def test_of_a_job_all_of_it_is_won_when_every_rank_has_cores(rank, tmp_path):
     """What is likely is this rank's part, the others' waiting is within the bounds."""

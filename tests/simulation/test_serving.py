@@ -94,7 +94,7 @@ def reckoned(steps):
         )
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("trace_format", WRITERS)
 @pytest.mark.parametrize("name", SERVERS)
 def test_statistics_of_a_server_are_those_of_its_batches(name, trace_format, served):

@@ -52,7 +52,7 @@ def differences(ledger, told):
             yield (device, step, category), found, idle
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(72)
 @pytest.mark.parametrize("trace_format", WRITERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_traces_hold_the_run_and_the_ledger_is_the_truth(name, trace_format, ingested):

@@ -51,7 +51,7 @@ def resnet(runs, workers, era):
     return runs(TORCH / f"kineto_resnet50_w{workers}.{era}.pt.trace.json.gz")
 
 
-@pytest.mark.sample(8)
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize("era", ERAS)
 def test_workers_that_load_data_are_an_improvement(runs, era):
@@ -162,7 +162,7 @@ def longer(runs, factor):
     ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_half_of_a_run_against_the_other_half_is_no_change(name, runs):
     path = TRACES.parent / name

@@ -61,6 +61,7 @@ TOTALS = """
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -56,7 +56,7 @@ def replayed(name):
     return [found[correlation] for correlation in sorted(found)]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trace", "capture", "graphs", "kernels", "dur", "read"), PAIRS, ids=[each[0] for each in PAIRS]
 )

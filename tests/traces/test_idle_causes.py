@@ -72,7 +72,7 @@ EXTENT = """
 """
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize(
     "row",
     facts() or [pytest.param([], marks=pytest.mark.skip("no shared facts"))],

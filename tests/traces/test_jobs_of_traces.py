@@ -112,6 +112,7 @@ def test_findings_of_real_jobs(job, shared_file):
     }
 
 
+@pytest.mark.slow
 @needs["megatron"]
 def test_one_rank_alone_tells_how_long_it_waits(job):
     (rank,) = [path for path in MEGATRON if "rank3" in path.name]
@@ -140,6 +141,7 @@ def test_two_of_128_ranks_are_not_judged(job):
         assert "could be matched" in why
 
 
+@pytest.mark.slow
 @needs["nsys"]
 def test_two_gpus_of_one_export(job):
     with job("two-gpus", [TWO_GPUS]) as traces:
@@ -176,6 +178,7 @@ def test_operation_tables(job, name, ranks, slowdown, stage, share, pattern):
         assert error < 0.001
 
 
+@pytest.mark.slow
 @needs["bytedance"]
 def test_the_late_stage_of_an_operation_table(job):
     with job("ST", [BYTEDANCE / "bytedance_straggler_ST.parquet"]) as traces:

@@ -79,6 +79,7 @@ def test_the_slow_step_of_a_trace_is_named_with_what_it_has_more(ask):
     assert ask(trace, "select sum(change) from outlier_step") == longer
 
 
+@pytest.mark.slow
 def test_tiny_kernels_with_a_synchronization_behind_each_are_bound_by_launches_and_synchronization(ask):
     trace = "cestwc_report11"
     in_use = dict(ask(trace, IN_USE))
@@ -128,6 +129,7 @@ def test_graph_launches_are_one_launch_each(ask):
     assert dict(ask(trace, LEDGER))["idle_unattributed"] == pytest.approx(92.77, abs=ABOUT)
 
 
+@pytest.mark.slow
 def test_kernels_that_overlap_on_one_stream_are_all_counted(ask):
     trace = "nsysai_mfu_2gpu_before"
     ((slice_id, dur, alone),) = ask(trace, OVERLAPPING)

@@ -67,7 +67,7 @@ def check_window(path: Path, folder: Path) -> None:
         assert differences(whole, connection) == {}
 
 
-@pytest.mark.sample(12)
+@pytest.mark.slow
 @parametrized([*TORCH, *NSYS])
 def test_steps_cut_out_are_those_of_the_whole(path, databases, tmp_path):
     check_steps(databases(path), path, tmp_path)

@@ -120,7 +120,7 @@ def test_the_window_is_the_labelled_one(label, path, databases):
         assert abs(ours[1] - theirs[1]) <= near
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "level", "launches", "count"),
     [

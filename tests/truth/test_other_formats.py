@@ -92,6 +92,7 @@ FIRST = {
 }
 
 
+@pytest.mark.sample(3)
 def test_the_first_finding_is_what_the_label_says(both, request):
     from traceq.reports.build import build
 

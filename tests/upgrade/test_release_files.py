@@ -54,6 +54,7 @@ def without_deviation(item):
     return replace(item, every=replace(item.every, deviation=None), typical=replace(item.typical, deviation=None))
 
 
+@pytest.mark.slow
 def test_a_baseline_of_0_1_is_the_run_it_was_made_from(folder):
     kept = baselines.read(folder / "baseline.json")
     with connect(folder / "run.duckdb") as connection:

@@ -156,6 +156,7 @@ def test_the_interval_holds_the_truth(statistic, draw, monkeypatch):
     assert missed <= 6
 
 
+@pytest.mark.slow
 def test_several_runs_that_differ_as_wholes_widen_the_interval():
     random = np.random.default_rng(4)
     missed = 0

@@ -152,7 +152,7 @@ def test_a_line_that_another_version_of_traceq_or_finding_made_is_another(tmp_pa
     assert not append(path, replace(first, won_ns=21))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["float64", "json_lines"])
 def test_a_line_of_a_finding_in_a_report_predicts_what_the_report_says(name):
     """The trace of a pair, whose fix is said to have won half of a step without the profiler, which is a third shorter."""
