@@ -86,7 +86,8 @@ def _chosen(chosen: Level, loop: Loop | None) -> _Unit:
 
 def _period(level: Level) -> int | None:
     """The median distance of marks, of one its length, ns."""
-    marks = [mark for mark in level.marks if mark.excluded is None]
+    # Rounds follow one another as they were launched; of a damaged trace they can have run in another order.
+    marks = sorted((mark for mark in level.marks if mark.excluded is None), key=lambda mark: mark.ts)
     distances = sorted(later.ts - mark.ts for mark, later in pairwise(marks))
     if distances:
         return distances[(len(distances) - 1) // 2]
