@@ -14,11 +14,11 @@ STALLS = """
 """
 
 
-def loop(*, rounds=30, held=5 * MS, at=(20,), name="aten::view", kind="op", inside="own"):
+def loop(*, rounds=30, held=5 * MS, at=(20,), name="aten::view", kind="op", inside="own", start=0):
     """One step of 400 ms: an operator that calls `name` and launches, 30 times; in rounds `at` the call stands still."""
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 400 * MS)
-    ts = 100_000
+    trace.annotation("ProfilerStep#1", start, 400 * MS)
+    ts = start + 100_000
     for number in range(rounds):
         long = held if number in at else 0
         trace.op("aten::linear", ts, 80_000 + long)
@@ -33,6 +33,16 @@ def test_a_view_that_takes_milliseconds_is_a_stall_with_its_idle_time():
     trace = loop().fill_all()
     assert trace.rows(STALLS) == [("call", True, "aten::view", 2110, 5006, 6)]
     assert trace.rows("select cause, gap_id is not null, dur // 1000 from stall_cost") == [("idle_launch", True, 5006)]
+
+
+@pytest.mark.parametrize("start", [-(10**17), -(10**9), 10**17])
+@pytest.mark.parametrize("inside", ["own", "after"])
+def test_the_origin_of_the_clock_changes_nothing(start, inside):
+    facts = "select place, thread_id, dur, usual, does_nothing from host_stall order by ts"
+    owed = "select cause, dur from stall_cost order by all"
+    here, there = loop(at=(10, 20), inside=inside).fill_all(), loop(at=(10, 20), inside=inside, start=start).fill_all()
+    assert there.rows(facts) == here.rows(facts) != []
+    assert there.rows(owed) == here.rows(owed)
 
 
 def late_after_a_stall(*, waits=False):

@@ -166,6 +166,13 @@ def _watch() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def give_up(line: str) -> None:
+    """End this process with the line and exit code 1 where it is traceq's own, as what it waits for cannot be stopped."""
+    if _told:
+        os.write(2, f"{_TIDY if os.isatty(2) else ''}{line}\n".encode())
+        _end(0, None)
+
+
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
     if not _ending.acquire(blocking=False):
         while True:  # the other thread does it
@@ -213,15 +220,16 @@ def _semaphores() -> list[str]:
 
 
 def _clean(arguments: list[str]) -> int:
-    """End children, remove scratch and say why, given the number of the signal and what to remove; the exit code."""
+    """End children, remove scratch and say why, given the number of the signal, 0 for none, and what to remove; the exit code."""
     import shutil
     import tempfile
     from pathlib import Path
 
     number = int(arguments[0])
-    with suppress(OSError):  # nobody reads it
-        what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
-        os.write(2, f"{_TIDY if os.isatty(2) else ''}traceq: {what}\n".encode())
+    if number:
+        with suppress(OSError):  # nobody reads it
+            what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+            os.write(2, f"{_TIDY if os.isatty(2) else ''}traceq: {what}\n".encode())
     ended = _end_children()
     temporary = Path(tempfile.gettempdir())
     for path in [*map(Path, arguments[1:]), *(each for pid in ended for each in temporary.glob(f"traceq-{pid}-*"))]:
@@ -230,7 +238,7 @@ def _clean(arguments: list[str]) -> int:
         else:
             with suppress(OSError):  # was never made
                 path.unlink()
-    return 128 + number
+    return 128 + number if number else 1
 
 
 def _end_children() -> list[int]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import duckdb
 
+from traceq.common import ending
 from traceq.database.connect import is_of_files
 from traceq.database.failures import without_advice
 from traceq.database.query import without_end
@@ -31,6 +32,8 @@ _DEEPEST = 200
 _OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
 
 _SIGNALS_SEEN_EVERY = 0.1  # seconds
+# How long a query that was told to stop may take for that, seconds.
+_PATIENCE = 30.0
 
 _EMPTY = "the query is empty; write one, e.g.: select * from trace"
 
@@ -185,10 +188,7 @@ def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float, what: str)
     def watch() -> None:
         if not done.wait(seconds):
             late.set()
-            while not done.wait(
-                _SIGNALS_SEEN_EVERY
-            ):  # DuckDB forgets an interrupt that comes before the query has begun
-                connection.interrupt()
+            _interrupt(connection, lambda: done.wait(_SIGNALS_SEEN_EVERY), too_long(what, seconds))
 
     watcher = Thread(target=watch, daemon=True)
     watcher.start()
@@ -221,18 +221,29 @@ def interruptible(
             while not future.done():
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
                 if seconds is not None and time.monotonic() - began > seconds:
-                    _stop(connection, future)
-                    raise QueryError(message or f"the query was stopped after {seconds:g} s: query less at a time")
+                    told = message or f"the query was stopped after {seconds:g} s: query less at a time"
+                    _stop(connection, future, told)
+                    raise QueryError(told)
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C; TERM and HUP, see cli/__init__.py
             _stop(connection, future)
             raise
         return future.result()
 
 
-def _stop(connection: duckdb.DuckDBPyConnection, future: Future[T]) -> None:
-    while not future.done():  # DuckDB forgets an interrupt that comes before the query has begun
+def _stop(connection: duckdb.DuckDBPyConnection, future: Future[T], told: str | None = None) -> None:
+    _interrupt(connection, lambda: bool(wait([future], timeout=_SIGNALS_SEEN_EVERY).done), told)
+
+
+def _interrupt(connection: duckdb.DuckDBPyConnection, is_over: Callable[[], bool], told: str | None) -> None:
+    """Interrupt the query until it is over: DuckDB forgets an interrupt that comes before it has begun.
+
+    While DuckDB binds a query, which crafted ones make last for ever, it hears of none: then traceq itself ends, saying `told`.
+    """
+    end = time.monotonic() + _PATIENCE
+    while not is_over():
         connection.interrupt()
-        wait([future], timeout=_SIGNALS_SEEN_EVERY)
+        if told is not None and time.monotonic() > end:
+            ending.give_up(f"traceq: error: {told}")
 
 
 def _relation(

@@ -166,8 +166,8 @@ chosen as materialized (
 ),
 
 stretch as (
-    -- the first row of a thread begins with time itself
-    select c.kind, c.name, t.next_ts - greatest(t.ts, 0) as dur
+    -- the first row of a thread begins with time itself, from which nothing can be subtracted; it is in no slice
+    select c.kind, c.name, t.next_ts - greatest(t.ts, -4611686018427387904) as dur
     from (
         select slice_id, thread_id, ts, lead(ts) over () as next_ts, lead(thread_id) over () as next_thread_id
         from _host_timeline
@@ -202,7 +202,7 @@ before as materialized (
 ),
 
 stretch as (
-    select p.next_ts - greatest(p.ts, 0) as dur, b.before_name, p.slice_id, p.after_id
+    select p.next_ts - greatest(p.ts, -4611686018427387904) as dur, b.before_name, p.slice_id, p.after_id
     from (
         select
             slice_id as before_id,
