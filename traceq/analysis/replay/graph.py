@@ -243,8 +243,9 @@ def _since(
     That is what is before it on its stream, what its stream waits for, and what is before it on its copy engine.
     """
     work = recorded.work
-    given = recorded.events.ts[work.event] + lead[work.event]
-    since_call = np.where(work.is_launched, work.ts - given, np.inf).astype(np.float64)
+    # Whole numbers first: a time since 1970 as a double is 256 ns rough.
+    since_call = (work.ts - recorded.events.ts[work.event]) - lead[work.event]
+    since_call = np.where(work.is_launched, since_call, np.inf)
     return since_call, [
         np.where(other >= 0, work.ts - work.ts_end[other], np.inf).astype(np.float64)
         for other in (before, awaited, engine)
