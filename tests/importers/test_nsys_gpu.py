@@ -169,6 +169,16 @@ def test_a_product_of_damaged_numbers_is_not_known(tmp_path, damaged):
     assert "value_out_of_range" in notes(tables)
 
 
+@pytest.mark.parametrize("number", [-1, 1 << 31, (1 << 63) - 1, -(1 << 63)])
+@pytest.mark.parametrize("column", ["pid", "cudaId", "gpuId"])
+def test_numbers_that_no_gpu_or_process_has_tie_nothing(tmp_path, column, number):
+    links = [{"pid": 7, "cudaId": 0, "gpuId": 4}, {"pid": 8, "cudaId": 0, "gpuId": 5, column: number}]
+    gpus = [{"id": key, "cuDevice": None, **GPU_INFO} for key in (4, 5)]
+    rows = {KERNEL: [kernel(0, 1, deviceId=0)], "TARGET_INFO_GPU": gpus, "TARGET_INFO_CUDA_DEVICE": links}
+    tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **rows))
+    assert picked(tables["device"], "device name") == [(0, "H100")]
+
+
 def test_device_that_is_used_but_not_described(tmp_path):
     tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [kernel(0, 1, deviceId=3)]}))
     assert picked(tables["device"], "device name source") == [(3, None, "unknown")]

@@ -60,6 +60,19 @@ def test_numbers_that_cannot_be_are_null(tmp_path):
     assert "number_out_of_range" in codes
 
 
+@pytest.mark.parametrize("number", [-(1 << 62), -1, (1 << 31) - 1, 1 << 62])
+@pytest.mark.parametrize("name", ["numSms", "warpSize", "maxThreadsPerMultiprocessor", "sharedMemPerMultiprocessor"])
+def test_a_gpu_that_there_cannot_be_has_no_such_property(tmp_path, name, number):
+    gpu = {"id": 0, "numSms": 1, "warpSize": 1, "maxThreadsPerMultiprocessor": 1, "sharedMemPerMultiprocessor": 1}
+    found, _ = rows(
+        tmp_path,
+        [event("cpu_op", "a", 1, 1), kernel(3)],
+        "select sm_count, warp_size, max_threads_per_sm, shared_memory_per_sm from device",
+        deviceProperties=[{**gpu, name: number}],
+    )
+    assert sorted(found[0], key=str) == [1, 1, 1, None]
+
+
 def memory(ts, allocated, reserved):
     totals = {"Device Type": 1, "Device Id": 0, "Total Allocated": allocated, "Total Reserved": reserved}
     return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "args": totals}

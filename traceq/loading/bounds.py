@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # More bytes no machine has: a petabyte.
 _MOST_BYTES = 1 << 50
 _MOST_DEVICES = 1 << 16
+# Threads, registers or bytes of a multiprocessor, and multiprocessors of a GPU: a thousand times what there is.
+_MOST_OF_SM = 1 << 28
 _MOST_RANKS = 1 << 24
 # Larger readings cannot be squared and summed.
 _MOST_VALUE = "1e100"
@@ -36,13 +38,24 @@ _RANGES: Mapping[str, tuple[tuple[str, int, int], ...]] = {
         ("src_device", -1, _MOST_DEVICES),
         ("dst_device", -1, _MOST_DEVICES),
         ("shared_memory", 0, _MOST_BYTES),
+        ("registers_per_thread", 0, _MOST_OF_SM),
     ),
     "collective": (
         ("group_size", 1, _MOST_RANKS),
         ("in_elements", 0, _MOST_BYTES),
         ("out_elements", 0, _MOST_BYTES),
     ),
-    "device": (("memory_bytes", 0, _MOST_BYTES), ("memory_bandwidth", 0, _MOST_BYTES)),
+    "device": (
+        ("memory_bytes", 0, _MOST_BYTES),
+        ("memory_bandwidth", 0, _MOST_BYTES),
+        *(
+            (column, 0, _MOST_OF_SM)
+            for column in (
+                *("sm_count", "warp_size", "max_threads_per_sm", "max_blocks_per_sm"),
+                *("registers_per_sm", "shared_memory_per_sm"),
+            )
+        ),
+    ),
     "counter": (("device", -1, _MOST_DEVICES),),
     "file_access": (("bytes", 0, _MOST_BYTES),),
 }
@@ -97,10 +110,9 @@ def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
     for table in _LASTING:
         _limit_durations(connection, table)
     # The latest event must have a time since 1970, too.
-    _limit(connection, "trace", "utc_origin_ns", 0, LATEST - max(0, middle or 0))
+    _limit(connection, "trace", ("utc_origin_ns", 0, LATEST - max(0, middle or 0)))
     for table, columns in _RANGES.items():
-        for column, least, most in columns:
-            _limit(connection, table, column, least, most)
+        _limit(connection, table, *columns)
     for table, condition in _NEEDED.items():
         found = _count(connection, table, f"not coalesce({condition}, false)")
         if found:
@@ -113,12 +125,14 @@ def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
             )
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, table: str, column: str, least: int, most: int) -> None:
-    where = f"{column} not between {least} and {most}"
-    found = _count(connection, table, where)
-    if found:
-        connection.execute(f"update staging.{table} set {column} = null where {where}")
-        _note(connection, "number_out_of_range", found, f"values of {table}.{column} that cannot be true are NULL")
+def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:
+    wheres = {column: f"{column} not between {least} and {most}" for column, least, most in ranges}
+    counts = ", ".join(f"count(*) filter ({where})" for where in wheres.values())
+    (found,) = connection.execute(f"select {counts} from staging.{table}").fetchall()
+    for (column, where), count in zip(wheres.items(), found, strict=True):
+        if count:
+            connection.execute(f"update staging.{table} set {column} = null where {where}")
+            _note(connection, "number_out_of_range", count, f"values of {table}.{column} that cannot be true are NULL")
 
 
 def _middle(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:

@@ -10,7 +10,7 @@ mixed on one device.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,7 +41,7 @@ _NARROW = ("sm_count", "warp_size", "max_threads_per_sm", "max_blocks_per_sm", "
 # Until 2021 (TARGET_INFO_CUDA_GPU) bandwidth was in CUPTI's kB/s. No GPU has less than 10 GB/s or more than
 # 10 TB/s.
 _LEAST_BANDWIDTH = 10_000_000_000
-_MOST_INT64 = (1 << 63) - 1
+_MOST_INT32, _MOST_INT64 = (1 << 31) - 1, (1 << 63) - 1
 
 
 Gpu = dict[str, Any]
@@ -123,12 +123,17 @@ def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
         *(new for new, _ in _SIZES.values()),
     ]
     for own, device, ordinal, name, major, minor, *sizes in source.rows("TARGET_INFO_GPU", wanted):
-        key = next((one for one in (own, device, ordinal) if isinstance(one, int)), len(gpus))
+        key = next((one for one in (own, device, ordinal) if _is_number(one)), len(gpus))
         gpus.setdefault(key, _gpu(name, major, minor, sizes))
-        number = ordinal if isinstance(ordinal, int) and ordinal >= 0 else device
-        if isinstance(number, int) and number not in ordinals.values():
+        number = ordinal if _is_number(ordinal) else device
+        if _is_number(number) and number not in ordinals.values():
             ordinals.setdefault(key, number)
     return gpus, ordinals
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    """Whether it can be that of a GPU or a process: a damaged one says nothing."""
+    return isinstance(value, int) and 0 <= value <= _MOST_INT32
 
 
 def _gpu(name: object, major: object, minor: object, sizes: Sequence[object]) -> Gpu:
@@ -150,7 +155,7 @@ def _links(source: Source) -> dict[tuple[int, int], int]:
     """TARGET_INFO_CUDA_DEVICE: (pid, CUDA ordinal) to nsys' id."""
     links = {}
     for pid, ordinal, gpu in source.rows("TARGET_INFO_CUDA_DEVICE", ["pid", "cudaId", "gpuId"]):
-        if isinstance(pid, int) and isinstance(ordinal, int) and isinstance(gpu, int):
+        if _is_number(pid) and _is_number(ordinal) and _is_number(gpu):
             links[pid, ordinal] = gpu
     return links
 
@@ -163,7 +168,7 @@ def _before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], 
     wanted = ["deviceId", "pid", "pciBusId", "name", "computeCapabilityMajor", "computeCapabilityMinor"]
     wanted += [old for _, old in _SIZES.values()]
     for device, pid, bus, name, major, minor, *sizes in source.rows("TARGET_INFO_CUDA_GPU", wanted):
-        if not isinstance(device, int):
+        if not _is_number(device):
             continue
         bandwidth = sizes[-1]
         if isinstance(bandwidth, int) and bandwidth < _LEAST_BANDWIDTH:
@@ -172,7 +177,7 @@ def _before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], 
         free = device if device not in keys.values() else max(keys.values()) + 1
         key = keys.setdefault(bus or f"device {device}", free)
         gpus.setdefault(key, _gpu(name, major, minor, sizes))
-        links[pid if isinstance(pid, int) else 0, device] = key
+        links[pid if _is_number(pid) else 0, device] = key
     return gpus, links
 
 
