@@ -19,7 +19,7 @@ from traceq.errors import QueryError
 
 NO_THREADS = (
     "no more threads may be started: raise the limit of the user (ulimit -u) or of the container (pids),"
-    " end other processes, or have fewer --jobs"
+    " end other processes, or use fewer CPUs (taskset) or --jobs"
 )
 
 

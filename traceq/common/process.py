@@ -118,7 +118,7 @@ def no_threads(error: Exception) -> str | None:
         return None
     return (
         "no more threads may be started: raise the limit of the user (ulimit -u) or of the container (pids),"
-        " end other processes, or have fewer --jobs"
+        " end other processes, or use fewer CPUs (taskset) or --jobs"
     )
 
 
