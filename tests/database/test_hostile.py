@@ -273,6 +273,14 @@ def test_another_printing_of_views_is_no_other_view(made, monkeypatch):
 MOST, LEAST = 2**63 - 1, -(2**63)
 
 
+def changed(small, tmp_path, statement):
+    """A copy of the database in which the statement was run."""
+    path = shutil.copyfile(small, tmp_path / "t.duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(statement)
+    return path
+
+
 @pytest.mark.parametrize(
     ("insert", "what"),
     [
@@ -286,9 +294,7 @@ MOST, LEAST = 2**63 - 1, -(2**63)
     ],
 )
 def test_times_that_no_trace_has_are_named(small, tmp_path, insert, what):
-    path = shutil.copyfile(small, tmp_path / "t.duckdb")
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(insert)
+    path = changed(small, tmp_path, insert)
     with pytest.raises(
         StoreError, match=f"not as traceq makes it, {re.escape(what)}, which no trace has; ask who made it"
     ):
@@ -317,9 +323,7 @@ from range(2)
     ],
 )
 def test_rows_that_are_there_twice_or_lacking_are_named(small, tmp_path, change, what):
-    path = shutil.copyfile(small, tmp_path / "t.duckdb")
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(change)
+    path = changed(small, tmp_path, change)
     with pytest.raises(
         StoreError, match=f"not as traceq makes it, {what}; ingest the traces again, or ask who made it"
     ):
@@ -345,9 +349,7 @@ def test_each_table_with_times_is_looked_at():
 
 
 def test_a_look_for_an_upgrade_is_not_the_whole_look(small, tmp_path):
-    path = shutil.copyfile(small, tmp_path / "t.duckdb")
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("update step set dur = -1")
+    path = changed(small, tmp_path, "update step set dur = -1")
     connect(path, older=True).close()
     with pytest.raises(StoreError, match=r"step\.dur holds"):
         connect(path)

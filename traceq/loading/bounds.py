@@ -69,7 +69,11 @@ _NEEDED: Mapping[str, str] = {
         abs(value) < {_MOST_VALUE} and (
             unit is distinct from 'bytes'
             or value between -{_MOST_BYTES} and {_MOST_BYTES}
-            and (value >= 0 or name <> 'memory_allocated' or not exists (from staging.counter where name = 'memory_reserved'))
+            and (
+                value >= 0
+                or name not in ('memory_allocated', 'memory_reserved')
+                or not exists (from staging.counter where name = 'memory_reserved')
+            )
         )
     """,
     "allocator_event": f"coalesce(bytes, 0) between 0 and {_MOST_BYTES}",
