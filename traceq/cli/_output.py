@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 # Where nothing says how wide lines may be: in files and pipes.
 _WIDTH = 100
+
+# Pagers that show colours: less with -R, and those that hand the codes on to the terminal. On macOS `more` is a less without.
+_COLOUR_PAGERS = frozenset({"less", "cat", "bat", "batcat", "moar", "moor", "ov"})
 
 
 def write_view(view: View[Any], format_: str, output: Path | None, **options: Any) -> None:
@@ -45,8 +49,9 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
     if output is None:
         encoding = sys.stdout.encoding or "utf-8"
         shown = text.encode(encoding, "replace").decode(encoding)
-        if _is_too_long(shown):
-            click.echo_via_pager(shown, color=colour or None)
+        pager = _pager() if _is_too_long(shown) else None
+        if pager is not None:
+            _page(shown, pager, colour=colour)
         else:
             click.echo(shown, nl=False, color=colour or None)
         return
@@ -56,11 +61,27 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
         file.write(text.encode())
 
 
+def _page(text: str, pager: str, *, colour: bool) -> None:
+    """Show the text in the pager; its colours only in one that shows them, or where FORCE_COLOR demands them."""
+    if colour and pager == "less":
+        # click sets -R only where LESS is unset. It goes in front, as what the user set may end in the text of a prompt.
+        os.environ["LESS"] = f"-R {os.environ.get('LESS', '')}".rstrip()
+    click.echo_via_pager(text, color=colour and (pager in _COLOUR_PAGERS or _demands_colours()))
+
+
+def _pager() -> str | None:
+    """The name, without its path, of the program that click pages with; None where PAGER is empty or not a command."""
+    said = os.environ.get("PAGER")
+    try:
+        words = shlex.split(said or "")
+    except ValueError:
+        return None
+    return None if said == "" else Path(words[0]).name if words else "less"
+
+
 def _is_too_long(text: str) -> bool:
-    """Whether the text goes through a pager: stdout is a terminal, the text is longer than that, and PAGER is not empty."""
-    if not sys.stdout.isatty() or os.environ.get("PAGER") == "":
-        return False
-    return text.count("\n") >= shutil.get_terminal_size().lines
+    """Whether stdout is a terminal with fewer lines than the text."""
+    return sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines
 
 
 def terminal() -> tuple[int, bool]:
@@ -82,6 +103,10 @@ def _colours(*, is_terminal: bool) -> bool:
     # Of both, NO_COLOR wins: so it does in Python itself.
     if os.environ.get("NO_COLOR"):
         return False
-    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+    if _demands_colours():
         return True
     return is_terminal and os.environ.get("TERM") != "dumb"
+
+
+def _demands_colours() -> bool:
+    return os.environ.get("FORCE_COLOR", "0") not in ("", "0")
