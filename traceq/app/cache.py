@@ -65,6 +65,12 @@ def entries() -> list[Entry]:
     return sorted(found, key=lambda entry: (-entry.used, entry.path.name))
 
 
+def last_of(source: str | Path) -> Path | None:
+    """The entry used last of a trace of this name, found without reading the trace: it may have changed since."""
+    pattern = re.compile(rf"{re.escape(_stem(source))}-[0-9a-f]{{32}}{re.escape(_SUFFIX)}")
+    return next((entry.path for entry in entries() if pattern.fullmatch(entry.path.name)), None)
+
+
 def clear() -> list[Entry]:
     """Remove all entries; what was removed. Who reads one of them reads on."""
     removed = entries()
@@ -128,8 +134,11 @@ def _name(source: str | Path, steps: StepOptions, beside: Beside) -> str:
         sorted(steps.items()),
     ]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
-    stem = _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
-    return f"{stem}-{key[:32]}{_SUFFIX}"
+    return f"{_stem(source)}-{key[:32]}{_SUFFIX}"
+
+
+def _stem(source: str | Path) -> str:
+    return _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -19,6 +19,9 @@ from traceq.common import ending
 from traceq.common.process import no_threads
 from traceq.common.text import printable, without_controls
 from traceq.errors import TraceqError, WrongUse
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 INTERRUPTED = 128 + signal.SIGINT
 BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not name
@@ -64,6 +67,17 @@ class LazyGroup(click.Group):
             what = "command" if self.default is None else "command, and no file"
             raise click.UsageError(f"There is no {what} {printable(name)!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, without importing them; files where none does and files are taken."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=text) for name, (_, text) in self.lazy.items() if name.startswith(incomplete)
+        ]
+        if self.default is not None and not found and not incomplete.startswith("-"):
+            return [CompletionItem(incomplete, type="file")]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
+from traceq.cli import completion
 from traceq.common.process import TIMEOUT
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_share, parsed_size
 from traceq.reports import SUFFIXES
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from traceq.app.source import Reading
     from traceq.cli._progress import Bar
 
@@ -44,6 +47,14 @@ class Several(click.Command):
             else:
                 spread += [option, argument] if option else [argument]
         return super().parse_args(ctx, spread)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Options; else one more value of the last option, which are files."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class Parsed(click.ParamType[T], Generic[T]):
@@ -124,6 +135,7 @@ capture_option = click.option(
     "--capture",
     multiple=True,
     metavar="FILE",
+    shell_complete=completion.files,
     help="A trace of the capture of the program's CUDA graphs, or of the program without them: gives kernels of graphs their"
     " operators; may be repeated; for traces only.",
 )
@@ -131,6 +143,7 @@ inductor_option = click.option(
     "--inductor",
     multiple=True,
     metavar="PATH",
+    shell_complete=completion.files,
     help="What torch.compile wrote of its kernels: torch_compile_debug, files of provenance tracking; may be repeated; for traces"
     " only. [default: what lies beside the trace]",
 )
@@ -182,6 +195,7 @@ force_option = click.option("--force", is_flag=True, help="Replace the file to w
 noise_option = click.option(
     "--noise",
     metavar="SHARE_OR_BASELINE",
+    shell_complete=completion.baselines,
     help="What runs of one program are known to differ by (traceq noise): a share of the step, or a baseline whose runs tell it."
     " [default: measured from three runs a side, else assumed]",
 )

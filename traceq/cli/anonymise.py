@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import force_option, output_option
 from traceq.common.text import printable
 
 
 @click.command(short_help="Write a trace without what names anybody.")
-@click.argument("source", metavar="TRACE")
+@click.argument("source", metavar="TRACE", shell_complete=completion.files)
 @output_option
 @click.option(
     "--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]"

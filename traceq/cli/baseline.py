@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._group import LazyGroup
 from traceq.cli._options import rank_option, reading, reading_options
 from traceq.cli._output import write_blocks
@@ -48,8 +49,8 @@ def baseline() -> None:
 
 
 @click.command(short_help="Keep the summary of runs under a name.")
-@click.argument("name")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.argument("name", shell_complete=completion.baselines)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
 @rank_option("Keep")
 @reading_options
 @click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
@@ -106,7 +107,7 @@ def _read(path: Path) -> tuple[Kept | str, int]:
 
 
 @click.command(short_help="Show steps, ledger and findings of a baseline.")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.baselines)
 @click.option(
     "--format",
     "format_",
@@ -134,7 +135,7 @@ def show(*, name: str, format_: str, directory: Path | None) -> None:
 
 
 @click.command(short_help="Delete a baseline.")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.baselines)
 @directory_option
 def drop(*, name: str, directory: Path | None) -> None:
     """Delete a baseline."""

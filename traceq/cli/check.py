@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import (
     FILE,
     SHARE,
@@ -27,14 +28,19 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 
 
 @click.command(short_help="Fail when a budget is exceeded, or a baseline is missed.")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
 @click.option(
     "--budgets",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="The budgets. [default: traceq.toml, if it is there]",
 )
-@click.option("--baseline", metavar="NAME_OR_FILE", help="Compare with this baseline, trace or trace database.")
+@click.option(
+    "--baseline",
+    metavar="NAME_OR_FILE",
+    shell_complete=completion.baselines,
+    help="Compare with this baseline, trace or trace database.",
+)
 @click.option(
     "--max-regression",
     type=SHARE,

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import (
     FILE,
     SHARE,
@@ -21,9 +22,21 @@ from traceq.cli._output import write, write_view
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")
-@click.argument("sources", nargs=-1, metavar="[BASE NEW]")
-@click.option("--base", multiple=True, metavar="SOURCE...", help="Runs of the base, pooled.")
-@click.option("--new", multiple=True, metavar="SOURCE...", help="Runs to compare with them, pooled.")
+@click.argument("sources", nargs=-1, metavar="[BASE NEW]", shell_complete=completion.baselines)
+@click.option(
+    "--base",
+    multiple=True,
+    metavar="SOURCE...",
+    shell_complete=completion.baselines,
+    help="Runs of the base, pooled.",
+)
+@click.option(
+    "--new",
+    multiple=True,
+    metavar="SOURCE...",
+    shell_complete=completion.baselines,
+    help="Runs to compare with them, pooled.",
+)
 @document_options(default=None)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Rows of a table.")
 @rank_option("Compare", "the whole job, else the lowest")

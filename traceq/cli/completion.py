@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _VARIABLE = "_TRACEQ_COMPLETE"
+# Offered where nothing is known about the trace on the line.
+_USUAL_FINDINGS = 5
 _CREATED = re.compile(r"^create (?:or replace )?(?:table|view|macro) (?:if not exists )?(\w+)", re.MULTILINE)
 
 
@@ -19,7 +22,7 @@ _CREATED = re.compile(r"^create (?:or replace )?(?:table|view|macro) (?:if not e
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, /, shell: str) -> None:
-    """Print the completion script for a shell: commands, options, rules, tables and metrics are completed.
+    """Print the completion script for a shell: commands, files, options and their values, rules, tables.
 
     \b
     Examples:
@@ -33,6 +36,74 @@ def completion(context: click.Context, /, shell: str) -> None:
     if made is None:
         raise click.UsageError(f"there is no completion for {shell}")
     click.echo(made(context.find_root().command, {}, "traceq", _VARIABLE).source())
+
+
+def files(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Files, which the shell completes itself."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(begun, type="file")]
+
+
+def baselines(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The baselines whose names begin so, else files: bash completes files only where nothing else is offered."""
+    from traceq.runs.baselines import names
+
+    return _beginning(names(context.params.get("directory")), begun) or files(context, parameter, begun)
+
+
+def findings(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """F1, F2, ... of the trace on the line, as far as a database or the cache knows them; else the first few."""
+    from click.shell_completion import CompletionItem
+
+    titles = _titles(context) or dict.fromkeys(range(1, _USUAL_FINDINGS + 1))
+    return [CompletionItem(f"F{n}", help=title) for n, title in titles.items() if f"F{n}".startswith(begun.upper())]
+
+
+def _titles(context: click.Context) -> dict[int, str]:
+    """The titles of the findings by number; empty where they are not known without reading a trace."""
+    from traceq.database.connect import connect
+    from traceq.errors import TraceqError
+
+    for database in _databases(context):
+        try:
+            with connect(database) as connection:
+                query = "select rank_order, any_value(title) from finding group by all order by rank_order"
+                return dict(connection.execute(query).fetchall())
+        except TraceqError:  # of another version, or damaged
+            continue
+    return {}
+
+
+def _databases(context: click.Context) -> Iterator[Path]:
+    """The databases on the line, and those in the cache of traces on it."""
+    from traceq.app.cache import last_of
+    from traceq.database.connect import is_database
+
+    # An option that lacks its value leaves all words in context.args.
+    given = [value for value in context.params.values() if isinstance(value, str | tuple)]
+    words = [word for value in given for word in ([value] if isinstance(value, str) else value)]
+    for path in (Path(word) for word in (*words, *context.args) if isinstance(word, str) and word):
+        if not path.is_file():
+            continue
+        database = path if is_database(path) else last_of(path)
+        if database is not None:
+            yield database
+
+
+def changes(_context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Of the names of traceq whatif those that the option takes."""
+    from traceq.app.asked import ASKABLE, COPIES, MOVABLE, TRANSFERS
+
+    names = {"overlap": TRANSFERS, "move": MOVABLE}
+    return _beginning(names.get(parameter.name or "", (*ASKABLE, COPIES)), begun)
+
+
+def one_of(
+    names: Iterable[str],
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """What completes one of the names."""
+    return lambda _context, _parameter, begun: _beginning(names, begun)
 
 
 def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import memory_option, note, wait_option
 from traceq.common.text import printable
 from traceq.common.units import some
 
 
 @click.command(short_help="Make a dataset of a database, or a database of a dataset.")
-@click.argument("source", metavar="DB_OR_DATASET")
-@click.argument("target", metavar="TARGET")
+@click.argument("source", metavar="DB_OR_DATASET", shell_complete=completion.files)
+@click.argument("target", metavar="TARGET", shell_complete=completion.files)
 @wait_option
 @memory_option
 def convert(*, source: str, target: str, wait: int, memory_limit: int | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._group import LazyGroup
 from traceq.cli._options import memory_option, wait_option
 from traceq.common.text import printable, quiet_json
@@ -50,7 +51,7 @@ def dataset() -> None:
 
 
 @click.command("list", short_help="List the windows of a dataset and their ranks.")
-@click.argument("name", metavar="DATASET")
+@click.argument("name", metavar="DATASET", shell_complete=completion.files)
 @format_option
 def list_(*, name: str, format_: str) -> None:
     """List the windows of a dataset: ranks, bytes, when the ranks were last judged together, and whether that still holds.
@@ -105,7 +106,7 @@ def _write_list(found: Listed) -> None:
 
 
 @click.command(short_help="Take a run, a window or a rank out of a dataset.")
-@click.argument("name", metavar="DATASET")
+@click.argument("name", metavar="DATASET", shell_complete=completion.files)
 @click.option("--run", required=True, metavar="NAME", help="Of this run; all of it without --window and --rank.")
 @click.option("--window", type=click.IntRange(min=0), metavar="N", help="Only this window.")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank.")
@@ -133,7 +134,7 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int
 
 
 @click.command(short_help="Remove what a dataset does not need any more.")
-@click.argument("name", metavar="DATASET")
+@click.argument("name", metavar="DATASET", shell_complete=completion.files)
 @click.option("--all", "everything", is_flag=True, help="Also what an ingest that ended early has left to go on with.")
 @wait_option
 @memory_option
@@ -160,7 +161,7 @@ def compact(*, name: str, everything: bool, wait: int, memory_limit: int | None)
 
 
 @click.command(short_help="Check that a dataset holds what it lists, row by row.")
-@click.argument("name", metavar="DATASET")
+@click.argument("name", metavar="DATASET", shell_complete=completion.files)
 @format_option
 @memory_option
 @click.pass_context

@@ -11,12 +11,20 @@ from pathlib import Path
 
 import click
 
+from traceq.cli import completion
+
 _DATABASE = "traceq-demo.duckdb"
 _QUERY = "select name, sum(dur) as dur from kernel group by all order by dur desc limit 5"
 
 
 @click.command(short_help="Ingest the bundled trace and report on it.")
-@click.option("-o", "--output", metavar="DB", help=f"Database to make. [default: {_DATABASE}]")
+@click.option(
+    "-o",
+    "--output",
+    metavar="DB",
+    shell_complete=completion.files,
+    help=f"Database to make. [default: {_DATABASE}]",
+)
 @click.pass_context
 def demo(context: click.Context, output: str | None) -> None:
     """Ingest the bundled trace and report on it.

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from traceq.capture.knobs.registry import ABLATIONS, KNOBS
+from traceq.cli import completion
 from traceq.cli._options import FILE, F, Parsed
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_size
@@ -73,11 +74,26 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     short_help="Run a program at several settings, and say which win.",
     context_settings={"allow_interspersed_args": False},
 )
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.files)
 @click.option("--vary", multiple=True, type=_VALUES, callback=_once, help="Values of a knob: num_workers=0,2,4.")
 @click.option("--env", multiple=True, type=_VALUES, callback=_once, help="Values of a variable: NAME=A,B.")
-@click.option("--try", "tries", multiple=True, callback=_several, metavar="FINDING", help="F1, a rule, or all.")
-@click.option("--ablate", multiple=True, callback=_ablations, metavar="PART", help=f"{', '.join(ABLATIONS)}.")
+@click.option(
+    "--try",
+    "tries",
+    multiple=True,
+    callback=_several,
+    metavar="FINDING",
+    shell_complete=completion.one_of(("all", "F1", "F2", "F3")),
+    help="F1, a rule, or all.",
+)
+@click.option(
+    "--ablate",
+    multiple=True,
+    callback=_ablations,
+    metavar="PART",
+    shell_complete=completion.one_of(ABLATIONS),
+    help=f"{', '.join(ABLATIONS)}.",
+)
 @click.option("--factorial", is_flag=True, help="All combinations of --vary and --env, not one at a time.")
 @_number("--repeats", 1, ROUNDS, "Rounds: each setting runs once in each.")
 @_number("--steps", 3, STEPS, "Steps of a run that count: more where they take less than a second together.")

@@ -24,7 +24,7 @@ _EVERY = 1_000
 
 @click.command(short_help="Explain a rule: what it finds, how it is measured, what to try.")
 @click.argument("rule", shell_complete=completion.rules)
-@click.argument("source", required=False, metavar="[SOURCE_OR_DB]")
+@click.argument("source", required=False, metavar="[SOURCE_OR_DB]", shell_complete=completion.files)
 @rules_option
 def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
     """Explain a rule: what it finds, why it matters, how it is measured, what to try.

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import (
     goal_option,
     ranks_option,
@@ -20,7 +21,7 @@ from traceq.common.text import printable
 
 
 @click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
-@click.argument("source", metavar="SOURCE_OR_DB")
+@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.files)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
 )
@@ -29,10 +30,22 @@ from traceq.common.text import printable
     type=click.Choice(("perfetto", "chrome", "parquet", "csv")),
     help="perfetto and chrome are the same.  [default: by the suffix of -o]",
 )
-@click.option("--finding", metavar="ID", help="Only the time around this finding: its id, its rule, or F1, F2, ...")
+@click.option(
+    "--finding",
+    metavar="ID",
+    shell_complete=completion.findings,
+    help="Only the time around this finding: its id, its rule, or F1, F2, ...",
+)
 @traces_options
 @ranks_option
-@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table or view; repeatable.")
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.tables,
+    help="Only this table or view; repeatable.",
+)
 @goal_option("Optimise for this, as traceq report does.")
 @rules_option
 @timeout_option("each rule of your own")

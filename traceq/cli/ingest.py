@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import bar, capture_option, inductor_option, memory_option, note, step_options, wait_option
 from traceq.common.text import printable
 from traceq.common.units import some
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Read trace files into a trace database.")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", shell_complete=completion.files)
 @click.option(
     "-o",
     "--output",
     "database",
     metavar="DB",
+    shell_complete=completion.files,
     help="Database to make or add to; with a slash at the end, or an address, a dataset. [default: SOURCE's name, .duckdb, here]",
 )
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")

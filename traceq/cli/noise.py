@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import Several, document_options, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 
 
 @click.command(cls=Several, short_help="Say what runs of one program differ by.")
-@click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...")
+@click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...", shell_complete=completion.baselines)
 @document_options()
 @rank_option("Take")
 @click.option(

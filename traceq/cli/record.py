@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import FILE, F
 from traceq.common.text import printable
 from traceq.errors import TraceqError
@@ -27,7 +28,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.command(
     short_help="Record a training program without editing it.", context_settings={"allow_interspersed_args": False}
 )
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.files)
 @click.option(
     "--backend",
     type=click.Choice(("torch", "nsys")),

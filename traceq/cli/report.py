@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import (
     document_options,
     goal_option,
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Report where the time of each step went.")
-@click.argument("source", metavar="SOURCE_OR_DB")
+@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.files)
 @document_options(all_suffixes(), None)
 @click.option("-v", "--verbose", is_flag=True, help="Text: with the evidence for each finding.")
 @click.option("--full", is_flag=True, help="Text: all sections.")
-@click.option("--finding", metavar="F1", help="Text: one finding in full: its number, its id or its rule.")
+@click.option(
+    "--finding",
+    metavar="F1",
+    shell_complete=completion.findings,
+    help="Text: one finding in full: its number, its id or its rule.",
+)
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
@@ -40,7 +46,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Anonymise for sharing: replace host names, users and paths. As Markdown at most 10 KB, else all of it. [format: md]",
 )
-@click.option("--against", metavar="BASE", help="With --ticket: compare with this trace, trace database or baseline.")
+@click.option(
+    "--against",
+    metavar="BASE",
+    shell_complete=completion.baselines,
+    help="With --ticket: compare with this trace, trace database or baseline.",
+)
 @click.option(
     "--for",
     "site",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import reading, reading_options
 from traceq.common import ending
 from traceq.common.text import printable
@@ -27,7 +28,7 @@ A statement ends with a semicolon and may take several lines.
 
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
-@click.argument("database", metavar="SOURCE_OR_DB")
+@click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.files)
 @reading_options
 @click.pass_context
 def shell(context: click.Context, /, *, database: str, **options: Any) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import format_option, output_option, reading, reading_options, timeout_option
 from traceq.errors import QueryError
 
@@ -25,9 +26,15 @@ FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet"
 
 
 @click.command(short_help="Ask a trace database in SQL.")
-@click.argument("database", metavar="SOURCE_OR_DB")
+@click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.files)
 @click.argument("query", required=False)
-@click.option("--of", "finding", metavar="F1", help="Run the query of a finding: its number, its id or its rule.")
+@click.option(
+    "--of",
+    "finding",
+    metavar="F1",
+    shell_complete=completion.findings,
+    help="Run the query of a finding: its number, its id or its rule.",
+)
 @format_option(FORMATS, "text")
 @output_option
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")

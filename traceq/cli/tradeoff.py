@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import FILE, Parsed, document_options, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 from traceq.common.units import parsed_duration
@@ -24,7 +25,7 @@ def _latency(text: str) -> int:
 
 
 @click.command(short_help="Weigh throughput against latency, for example over batch sizes.")
-@click.argument("sources", nargs=-1, required=True, metavar="[VALUE=]SOURCE...")
+@click.argument("sources", nargs=-1, required=True, metavar="[VALUE=]SOURCE...", shell_complete=completion.files)
 @click.option("--knob", metavar="NAME", help="What differs. [default: batch_size, samples, tokens or sequences]")
 @click.option("--work", metavar="KEY", help="What throughput counts, as marked. [default: samples, tokens, the knob]")
 @click.option("--latency-budget", type=Parsed("time", _latency), help='Longest step allowed: "50 ms".')

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import cache_option, force_option, memory_option, ranks_option, reading
 from traceq.common.text import printable
 from traceq.common.units import some
 
 
 @click.command(short_help="Cut a trace down to some of its steps.")
-@click.argument("source", metavar="TRACE")
+@click.argument("source", metavar="TRACE", shell_complete=completion.files)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
 )

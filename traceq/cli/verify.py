@@ -7,15 +7,30 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import FILE, Several, document_options, noise_option, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 from traceq.common.text import printable
 
 
 @click.command(cls=Several, short_help="Check whether a fix saved what its finding predicted.")
-@click.argument("finding", metavar="FINDING")
-@click.option("--before", multiple=True, required=True, metavar="SOURCE...", help="Runs before the fix.")
-@click.option("--after", multiple=True, required=True, metavar="SOURCE...", help="Runs after it.")
+@click.argument("finding", metavar="FINDING", shell_complete=completion.findings)
+@click.option(
+    "--before",
+    multiple=True,
+    required=True,
+    metavar="SOURCE...",
+    shell_complete=completion.files,
+    help="Runs before the fix.",
+)
+@click.option(
+    "--after",
+    multiple=True,
+    required=True,
+    metavar="SOURCE...",
+    shell_complete=completion.files,
+    help="Runs after it.",
+)
 @click.option(
     "--append",
     type=FILE,

@@ -7,28 +7,52 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import document_options, ranks_option, reading, reading_options
 from traceq.cli._output import write_view
 
 
 @click.command(short_help="Predict what a change would save, before you make it.")
-@click.argument("source", metavar="SOURCE_OR_DB")
-@click.argument("like", nargs=-1, metavar="[like median]")
-@click.option("--remove", multiple=True, metavar="WHAT", help="Take all of its time away.")
+@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.files)
+@click.argument("like", nargs=-1, metavar="[like median]", shell_complete=completion.one_of(("like", "median")))
 @click.option(
-    "--scale", multiple=True, type=(str, float), metavar="WHAT FACTOR", help="Multiply its time: 0.5 is twice as fast."
+    "--remove",
+    multiple=True,
+    metavar="WHAT",
+    shell_complete=completion.changes,
+    help="Take all of its time away.",
 )
-@click.option("--overlap", multiple=True, metavar="WHAT", help="Let communication or copies run beside kernels.")
+@click.option(
+    "--scale",
+    multiple=True,
+    type=(str, float),
+    metavar="WHAT FACTOR",
+    shell_complete=completion.changes,
+    help="Multiply its time: 0.5 is twice as fast.",
+)
+@click.option(
+    "--overlap",
+    multiple=True,
+    metavar="WHAT",
+    shell_complete=completion.changes,
+    help="Let communication or copies run beside kernels.",
+)
 @click.option(
     "--move",
     multiple=True,
     type=(str, int),
     metavar="WHAT N",
+    shell_complete=completion.changes,
     help="Let N other threads do it: work of the host.",
 )
 @click.option("--graph", is_flag=True, help="Launch the kernels between two waits at once, as a CUDA graph does.")
 @click.option("--transfer-only", is_flag=True, help="Let no collective wait for other ranks.")
-@click.option("--finding", metavar="F1", help="Take away what a finding owns: its number, its id or its rule.")
+@click.option(
+    "--finding",
+    metavar="F1",
+    shell_complete=completion.findings,
+    help="Take away what a finding owns: its number, its id or its rule.",
+)
 @click.option("--list", "lists", is_flag=True, help="List what can be changed in this trace.")
 @click.option("--trace", type=int, metavar="N", help="Ask the trace with this trace_id. [default: the first]")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Ask the trace of this rank.")
