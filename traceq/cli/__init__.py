@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import click
 
-from traceq.cli._group import LazyGroup
+from traceq.cli._group import LazyGroup, os_error_words
 from traceq.common import ending
 from traceq.common.process import (
     address_space,
@@ -123,4 +123,8 @@ def run() -> None:
         block_pandas_import()
     if command not in _RUNS_OTHERS:
         spare_threads_and_collections()
-    main(prog_name="traceq")
+    try:
+        main(prog_name="traceq")
+    except OSError as error:  # of help and of errors themselves, which click prints
+        click.echo(f"traceq: error: {os_error_words(error)}", err=True)
+        raise SystemExit(1) from error

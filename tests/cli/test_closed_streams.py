@@ -1,0 +1,87 @@
+"""Standard streams that whoever called traceq has closed: `traceq report DB >&-`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from traceq.cli import main
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+# Calls that write to standard output; of the other commands it is their help.
+CALLS = {
+    "report": ("report", "DB"),
+    "sql": ("sql", "DB", "select 1"),
+    "explain": ("explain", "slow-gpu"),
+    "rules": ("rules", "list"),
+    "completion": ("completion", "zsh"),
+    "doctor": ("doctor", "--plan"),
+    "cache": ("cache", "show"),
+    "record": ("record", "--dry-run", "--", "true"),
+}
+
+IN, OUT, ERR = range(3)
+
+# Streams that are closed and a call: its exit status, and what it writes to stderr.
+ENDS = {
+    **{
+        ((OUT,), call): (1, "traceq: error: standard output is closed\n")
+        for call in (*(CALLS.get(name, (name, "--help")) for name in main.lazy), ("--help",), ("--version",))
+    },
+    ((IN,), ("sql", "DB", "-")): (1, "traceq: error: the query is empty; write one, e.g.: select * from trace\n"),
+    ((IN,), ("shell", "DB")): (0, ""),
+    ((IN, OUT, ERR), ("report", "DB", "-o", "written.json")): (0, ""),
+    ((IN, OUT, ERR), ("sql", "DB", "nope")): (1, ""),
+    ((IN, OUT, ERR), ("completion", "fish")): (1, ""),
+    ((IN, OUT, ERR), ("nope",)): (2, ""),
+}
+
+# Each call runs in a fork, in which the imports are done already; a traceback exits with 99.
+PROGRAM = """
+import gc, json, os, sys, tempfile
+import duckdb, traceq.app.report, traceq.cli.report, traceq.cli.sql
+from traceq.__main__ import run
+
+gc.freeze()
+answers = []
+for closed, arguments in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile() as errors:
+        child = os.fork()
+        if not child:
+            os.dup2(errors.fileno(), 2)
+            for number in closed:
+                os.close(number)
+                setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+            sys.argv = ["traceq", *arguments]
+            try:
+                run()
+                sys.stdout.flush()
+            except SystemExit as error:
+                os._exit(error.code or 0)
+            except BaseException:
+                os._exit(99)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        errors.seek(0)
+        answers.append((os.waitstatus_to_exitcode(status), errors.read().decode()))
+print(json.dumps(answers))
+"""
+
+
+def test_every_command_ends_well_whatever_streams_are_closed(made_once, tmp_path):
+    shutil.copyfile(made_once, tmp_path / "DB")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(list(ENDS))],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    ended = map(tuple, json.loads(done.stdout.splitlines()[-1]))
+    assert dict(zip(ENDS, ended, strict=True)) == ENDS
+    assert json.loads((tmp_path / "written.json").read_text())["schema_version"]
+    # no file has taken the number of a closed stream, and got what was written to it
+    assert (tmp_path / "DB").read_bytes() == made_once.read_bytes()
