@@ -36,7 +36,7 @@ ENDS = {
     },
     ((IN,), ("sql", "DB", "-")): (1, "traceq: error: the query is empty; write one, e.g.: select * from trace\n"),
     ((IN,), ("shell", "DB")): (0, ""),
-    ((IN, OUT, ERR), ("report", "DB", "-o", "written.json")): (0, ""),
+    ((IN, OUT, ERR), ("sql", "DB", "select 1 as n", "-o", "written.json")): (0, ""),
     ((IN, OUT, ERR), ("sql", "DB", "nope")): (1, ""),
     ((IN, OUT, ERR), ("completion", "fish")): (1, ""),
     ((IN, OUT, ERR), ("nope",)): (2, ""),
@@ -82,6 +82,6 @@ def test_every_command_ends_well_whatever_streams_are_closed(made_once, tmp_path
     )  # fmt: skip
     ended = map(tuple, json.loads(done.stdout.splitlines()[-1]))
     assert dict(zip(ENDS, ended, strict=True)) == ENDS
-    assert json.loads((tmp_path / "written.json").read_text())["schema_version"]
+    assert json.loads((tmp_path / "written.json").read_text()) == [{"n": 1}]
     # no file has taken the number of a closed stream, and got what was written to it
     assert (tmp_path / "DB").read_bytes() == made_once.read_bytes()
