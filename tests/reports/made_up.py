@@ -226,7 +226,7 @@ def training():
         trace.gpu("compute", ts + 1_000_000, 200_000, device=1)
         trace.gpu("d2h", ts + 2_000_000, 300_000 + number, device=1)
     trace.note("info", "flow_not_stored", "flow events were left out", 1234)
-    return trace.note("data_loss", "truncated", "the file ends in the middle of an event", 1)
+    return trace.note("data_loss", "malformed_event", "events that are not valid JSON were left out", 1)
 
 
 HOSTILE = "x|y`z``<script>alert(1)</script>\n\n# h\x1b[31m\u202e[a](http://e.vil) @me *b* _c_ &lt; \\| " + "n" * 300

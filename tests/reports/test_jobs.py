@@ -14,12 +14,12 @@ from traceq.common.ranks import numbers
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.answers.reported import finding
-from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Report, Straggler
+from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Note, Report, Straggler
 from traceq.reports.redact import redacted
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import text_of
-from traceq.reports.sections.brief import brief
+from traceq.reports.sections.brief import brief, job_screen
 from traceq.reports.sections.compose import compose, one_finding
 from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import called, findings_of_job
@@ -144,6 +144,16 @@ def test_a_job_that_cannot_be_judged_says_why():
 def test_a_balanced_job_is_said_to_be():
     assert "No rank holds up the others: 100.0 ms per step, 99.00 ms with all ranks alike" in said(BALANCED)
     assert list(not_the_cause(BALANCED)) == []
+
+
+def test_a_balanced_job_is_not_called_so_where_the_file_of_a_rank_is_cut():
+    assert "Cannot tell which rank is late: the file of rank 3 is cut.\n" in said(
+        BALANCED, faults=["the file of rank 3 is cut"]
+    )
+    (trace,) = made_up.report(training()).traces
+    cut = replace(trace, notes=(Note("data_loss", "truncated", 1, "the file ends in the middle"),))
+    screen = text_of(job_screen(Report((cut,), "", (BALANCED,)), BALANCED), 100)
+    assert "Cannot tell which rank is late: the file of rank 3 is cut.\n" in screen
 
 
 def test_a_call_that_took_a_little_longer_proves_nothing():

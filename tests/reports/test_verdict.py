@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import html
+import json
 from dataclasses import replace
 
 import made_up
 import pytest
 from made_up import MadeUp, on_host_only, waiting
 
+from traceq.app.report import ReportView
+from traceq.reports.answers.reported import opened, reported
 from traceq.reports.document import Literal
 from traceq.reports.model import Note
 from traceq.reports.sections.verdict import verdict, verdicts
+from traceq.reports.ticket import Ticket, rendered
 
 
 def of(trace, rules=None):
@@ -77,3 +82,47 @@ def test_without_gpu_and_host_nothing_can_be_told():
 def test_the_training_thread_is_judged_where_no_gpu_works():
     (report,) = made_up.report(on_host_only()).traces
     assert [each.outcome for each in verdicts(report)] != ["cannot tell"]
+
+
+def busy():
+    """Nothing is to fix, and nothing is found."""
+    trace = MadeUp()
+    for number in range(3):
+        trace.step(1000 * number, 1000).gpu("compute", 1000 * number, 950)
+    return trace
+
+
+def incomplete(trace, code="truncated"):
+    """The report on the trace, as if its file had been cut."""
+    made = made_up.report(trace())
+    note = Note("data_loss", code, 1, "the file ends in the middle")
+    return replace(made, traces=(replace(made.traces[0], notes=(note,)),))
+
+
+def test_a_file_of_which_tables_are_damaged_tells_nothing_either():
+    said = verdict(incomplete(busy, "table_damaged").traces[0])
+    assert (said.outcome, said.spans) == ("cannot tell", ("Cannot tell: the file is damaged.",))
+
+
+@pytest.mark.parametrize("trace", [busy, waiting], ids=["without findings", "with findings"])
+def test_a_file_that_is_cut_is_said_first_wherever_the_verdict_stands(trace):
+    made = incomplete(trace)
+    view = ReportView(made, "TRACE")
+    first = "Cannot tell: the file is cut."
+    shown = {
+        "text": view.to_text(),
+        "html": html.unescape(view.to_html()),
+        "ticket": rendered(Ticket(made), "github"),
+        "llm": view.render("llm"),
+        "mcp open": opened(made, "a", "a.json", 8_000).text,
+        "mcp report": reported(made, "a", "a.json", 8_000).text,
+        "wrote": view.verdict,
+    }
+    others = ("Nothing to fix", "Healthy", "Fix first: ", "Look into first: ")
+    assert {
+        name: text for name, text in shown.items() if first not in text or any(each in text for each in others)
+    } == {}
+    assert json.loads(view.to_json())["traces"][0]["verdict"] == {"outcome": "cannot tell", "text": first}
+    told = opened(made, "a", "a.json", 8_000).data
+    assert told["outcome"] == "cannot tell"
+    assert told["verdict"].startswith(first)

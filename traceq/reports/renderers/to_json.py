@@ -7,6 +7,7 @@ from typing import Any
 from traceq.diagnosis.finding import Finding, Observation, Part
 from traceq.reports import model
 from traceq.reports.renderers.json_text import json_text, picked, plain
+from traceq.reports.sections.verdict import verdict
 
 _RENAMED: dict[type, dict[str, str]] = {
     **{key: {"dur": "dur_ns"} for key in (model.TraceFacts, model.ExcludedStep, model.GapSize, model.HostPart)},
@@ -65,8 +66,10 @@ def _trace(report: model.TraceReport) -> dict[str, Any]:
     content = {**plain(report, _RENAMED), **plain(report.topics, _RENAMED)}
     for drawn in ("topics", "step_ledgers", "over_time", "flame", "close_ups"):
         del content[drawn]
+    said = verdict(report)
     return {
         **content,
+        "verdict": {"outcome": said.outcome, "text": "".join(said.spans)},
         "ledger": [
             {"device": device.device, **plain(part, _RENAMED)} for device in report.ledger for part in device.parts
         ],

@@ -21,7 +21,7 @@ from traceq.reports.sections.jobs import example, holds_up, in_a_line, judged, o
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.snapshot import brief_snapshot, highest_peak, is_snapshot, peaks
-from traceq.reports.sections.verdict import verdicts
+from traceq.reports.sections.verdict import fault_of_file, verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
 
 # So that all of it is at most 60 lines: each finding takes two or three.
@@ -94,7 +94,9 @@ def job_screen(
     """The job in one verdict, and its ranks and collectives; `opened` are the traces that have a section of their own."""
     by_id = {trace.trace.trace_id: trace for trace in report.traces}
     first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
-    yield from verdict_of_job(job, _deed(first, by_id.get(usual(job).trace_id)) if first is not None else "")
+    deed = _deed(first, by_id.get(usual(job).trace_id)) if first is not None else ""
+    faulty = [(each.trace.rank, fault) for each in report.traces if (fault := fault_of_file(each))]
+    yield from verdict_of_job(job, deed, [f"the file of rank {rank} is {fault}" for rank, fault in faulty])
     yield from findings_of_job(job, in_full=in_full)
     yield from example(job)
     yield from not_the_cause(job)
@@ -294,6 +296,8 @@ def _snapshots(report: Report, most: int) -> Iterator[Block]:
 
 
 def _fix_first(report: TraceReport) -> str:
+    if fault := fault_of_file(report):
+        return f"cannot tell: file {fault}"
     if report.findings:
         return Title(report.findings[0].title)
     return "-" if report.rules_asked else "not asked"

@@ -61,23 +61,25 @@ def of_rank(job: Job, report: TraceReport) -> str:
     return f"{told}{part}; if it alone were like the usual one, that would save {alone}."
 
 
-def verdict_of_job(job: Job, deed: str = "") -> Iterator[Block]:
+def verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Iterator[Block]:
     """Who is there, how long a step takes and would take, and where it goes.
 
-    `deed` is what to do about the rank that is waited for most.
+    `deed` is what to do about the rank that is waited for most, `faults` say which files of ranks are incomplete.
     """
     yield Paragraph((_present(job),))
-    yield _verdict(job, deed)
+    yield _verdict(job, deed, faults)
     if job.dur:
         yield _reasons(job, job.dur)
 
 
-def _verdict(job: Job, deed: str) -> Verdict:
+def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     """Who holds up the job, that nobody does, or that the traces cannot tell."""
     if job.dur is None or job.ideal is None or job.slowdown is None:
         why = job.cannot_tell or "its collectives tell no time"
         return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
     step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
+    if not holds_up(job) and faults:
+        return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
     if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")
     lines: list[Spans] = [

@@ -21,6 +21,8 @@ _NEARLY_ALL = 0.95
 _BUSY_ENOUGH = 0.9
 _TO_WIN = frozenset(IDLE) - {"idle_earlier_work"}
 _UNKNOWN = ("idle_unattributed", "idle_launch_latency")
+# Notes of a file of which a part is missing, and what that makes of it.
+_INCOMPLETE = {"truncated": "cut", "table_damaged": "damaged"}
 # Remarks that say why rules on idle time were not asked.
 _NO_IDLE_TIME = ("sampled-capture", "graph-recording")
 
@@ -39,6 +41,8 @@ def verdict(report: TraceReport) -> Verdict:
     """What to do first, that nothing is worth doing, or that the trace cannot tell."""
     if is_snapshot(report):
         return verdict_of_snapshot(report)
+    if fault := fault_of_file(report):
+        return _of_incomplete(report, fault)
     if report.findings:
         return _first(report.findings[0], report)
     if not report.rules_asked:
@@ -49,6 +53,24 @@ def verdict(report: TraceReport) -> Verdict:
             "cannot tell",
             lines=tuple((f"{each.rule}: {each.error}",) for each in report.failed[:1]),
         )
+    return _without_findings(report)
+
+
+def fault_of_file(report: TraceReport) -> str:
+    """Whether a part of the trace's file is missing: cut or damaged; empty where it is whole."""
+    codes = {each.code for each in report.notes}
+    return next((fault for code, fault in _INCOMPLETE.items() if code in codes), "")
+
+
+def _of_incomplete(report: TraceReport, fault: str) -> Verdict:
+    """That the trace cannot tell; and what would be first by the part that was read."""
+    lines: list[Spans] = [("Copy it again, or record again: a job that is killed leaves half a file.",)]
+    if report.findings:
+        lines.append(("In the part that was read, first: ", report.findings[0].title))
+    return Verdict((f"Cannot tell: the file is {fault}.",), "cannot tell", lines=tuple(lines))
+
+
+def _without_findings(report: TraceReport) -> Verdict:
     if not report.ledger and not report.host_ledger:
         return _without_ledger(report)
     outcome, words = _nothing(report)
