@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
 from traceq.cli import main
 from traceq.database.connect import connect
+from traceq.database.empty import create_database
 from traceq.loading.ingest import ingest
 
 
@@ -146,6 +148,46 @@ def test_what_is_neither_trace_nor_database_is_one_line(tmp_path, content):
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
     assert str(path) in result.stderr
+
+
+@pytest.fixture
+def nothing(tmp_path):
+    """A database of a trace of which nothing was recorded."""
+    path = tmp_path / "t.duckdb"
+    create_database(path)
+    with duckdb.connect(str(path)) as connection:
+        trace = "select 1 as trace_id, 'in/t.json' as path, '0' as sha256, 1 as size_bytes, 'chrome' as format"
+        connection.execute(f"insert into trace by name {trace}, now()::timestamp as ingested_at, 0 as ts, 9 as dur")
+    return path
+
+
+@pytest.mark.parametrize("options", [("--format", "json"), ("--ticket",), ("-o", "r.html")])
+def test_a_trace_of_which_nothing_was_recorded_is_an_error_that_says_what_to_do(
+    nothing, options, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    result = run(nothing, *options)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("traceq: error: t.json: nothing recorded: ")
+    assert result.stderr.endswith("Record steps again: traceq record -- python train.py\n")
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_database_of_no_trace_is_one_line(tmp_path):
+    path = tmp_path / "t.duckdb"
+    create_database(path)
+    result = run(path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"traceq: error: {path}: nothing recorded: ")
+
+
+def test_samples_of_a_monitor_are_reported(nothing):
+    with duckdb.connect(str(nothing)) as connection:
+        connection.execute(
+            "insert into counter by name select 1 as trace_id, 'gpu_power' as name, 5 as ts, 300.0 as value"
+        )
+    assert run(nothing).exit_code == 0
 
 
 def test_a_damaged_database_is_one_line(trace, tmp_path):

@@ -18,6 +18,8 @@ from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.common.process import TIMEOUT
 from traceq.database.connect import connect
+from traceq.database.query import ask
+from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible, lock
 from traceq.dataset.look import Look
 from traceq.dataset.manifest import is_dataset
@@ -28,7 +30,7 @@ from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged, not_asked
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.subject import Goal
-from traceq.errors import WrongUse
+from traceq.errors import UnusableTrace, WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
 from traceq.reports.document import Block, Picture
@@ -177,7 +179,8 @@ def report(
     files or directories of rules of your own, each of which may take `timeout` seconds for a trace. `store` puts all findings
     into the table finding of the database. `drawn`: with timelines, which only HTML shows. `ticket`: to be shown to others,
     with hosts, users and paths replaced. `traces` are the trace_ids to report on, all when it is empty, `rank` the rank.
-    Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged.
+    Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged, UnusableTrace where the
+    traces hold nothing to report on.
     """
     if store and (traces or rank is not None):
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
@@ -195,6 +198,7 @@ def report(
             lock(connection)
         wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
         content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
+        _check_recorded(connection, content, source)
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
             save(connection, judgements, goal, chosen)
@@ -203,6 +207,20 @@ def report(
 
         content = redacted(content)
     return ReportView(content, source)
+
+
+def _check_recorded(connection: duckdb.DuckDBPyConnection, content: Report, source: Source) -> None:
+    """Raise UnusableTrace where the traces hold nothing to report on."""
+    traces = [each.trace.trace_id for each in content.traces]
+    (row,) = ask(connection, statement("reports/sql/recorded.sql"), traces=traces)
+    if row["is_recorded"]:
+        return
+    # A ticket is made from a copy, whose path nobody knows.
+    name = ", ".join(each.trace.file for each in content.traces) or source
+    raise UnusableTrace(
+        f"{name}: nothing recorded: no work of a GPU or the host, no memory history, no monitor samples; was the profiler"
+        " stopped too early? Record steps again: traceq record -- python train.py"
+    )
 
 
 def report_of(

@@ -84,6 +84,9 @@ def report(
     -v adds the evidence for each finding, --full every section, --sql the queries. Text that is longer than the
     terminal goes through $PAGER. HTML, Markdown and JSON hold everything.
 
+    Exit status: 0 a report was made, also one that cannot tell what to fix; 1 SOURCE_OR_DB cannot be read, or nothing was
+    recorded in it; 2 wrong usage. traceq check fails on what a report says: 3 and 4.
+
     \b
     Examples:
       traceq report profile.duckdb
