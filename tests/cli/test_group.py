@@ -30,6 +30,38 @@ def test_what_is_neither_is_wrong_use_with_a_suggestion(name, said):
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("profle.sqlite", "profle.sqlite: no such file; did you mean profile.sqlite?"),
+        ("profil.json", "profil.json: no such file; did you mean profile.sqlite?"),
+        ("other.json", "other.json: no such file"),
+        ("there/x.json", "there/x.json: no such file: there is no folder there"),
+    ],
+)
+def test_a_path_that_is_not_there_ends_alike_with_and_without_report(tmp_path, monkeypatch, name, said):
+    monkeypatch.chdir(tmp_path)
+    for each in ("profile.sqlite", "run.json"):
+        (tmp_path / each).touch()
+    for result in (run(name), run("report", name), run("whatif", name)):
+        assert (result.exit_code, result.stderr) == (1, f"traceq: error: {said}\n")
+
+
+def test_a_word_may_be_meant_as_a_command_or_as_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reports.sqlite").touch()
+    result = run("reports")
+    assert result.exit_code == 2
+    assert "There is no command, and no file 'reports'. Did you mean 'report' or 'export' or 'reports.sqlite'?" in result.stderr
+
+
+def test_a_database_that_is_not_there_is_looked_for_beside_it(tmp_path):
+    (tmp_path / "profile.duckdb").touch()
+    result = run("sql", str(tmp_path / "profil.duckdb"), "select 1")
+    assert result.exit_code == 1
+    assert result.stderr.endswith(f"no such trace database; did you mean {tmp_path}/profile.duckdb?\n")
+
+
 def test_help_is_a_command_too():
     assert run("help").output == run("--help").output
     assert run("help", "sql").output.splitlines()[0] == "Usage: traceq sql [OPTIONS] SOURCE_OR_DB [QUERY]"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from traceq.common import ending
+from traceq.common.near import near
 from traceq.common.process import no_threads
 from traceq.common.text import printable, without_controls
 from traceq.errors import TraceqError, WrongUse
@@ -62,7 +63,7 @@ class LazyGroup(click.Group):
         if self.default is not None and name not in self.lazy and _is_source(name):
             return super().resolve_command(ctx, [self.default, *args])
         if name not in self.lazy and not name.startswith("-"):
-            close = difflib.get_close_matches(name, self.lazy, n=2)
+            close = difflib.get_close_matches(name, self.lazy, n=2) + (near(Path(name)) if self.default else [])
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else " `traceq -h` lists the commands."
             what = "command" if self.default is None else "command, and no file"
             raise click.UsageError(f"There is no {what} {printable(name)!r}.{hint}", ctx)
@@ -131,8 +132,9 @@ def os_error_words(error: OSError) -> str:
 
 
 def _is_source(name: str) -> bool:
-    """Whether the argument names files: one that is there, or a pattern."""
-    return Path(name).exists() or glob.has_magic(name)
+    """Whether the argument names files: one that is there, a pattern, or what no command is called (a dot, a slash)."""
+    is_path = not name.startswith("-") and ("." in name or os.sep in name)
+    return Path(name).exists() or glob.has_magic(name) or is_path
 
 
 def _fail(ctx: click.Context, message: str) -> None:

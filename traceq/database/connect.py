@@ -12,6 +12,7 @@ from tempfile import gettempdir
 import duckdb
 
 from traceq.common import ending
+from traceq.common.near import way_out
 from traceq.common.owner import owner
 from traceq.common.process import usable_cpus, usable_memory
 from traceq.database import made_by_others, sql
@@ -259,7 +260,8 @@ def _check_file(path: Path) -> None:
     if path.is_dir():
         raise StoreError(f"{path}: is a directory, not a trace database; name a file in it")
     if not path.is_file():
-        raise StoreError(f"{path}: no such trace database; make one with: traceq ingest SOURCE -o {path}")
+        make = f"; make one with: traceq ingest SOURCE -o {path}"
+        raise StoreError(f"{path}: no such trace database{way_out(path, make)}")
     if not is_database(path):
         raise StoreError(f"{path}: not a DuckDB database; name a trace database, or a new file to make one")
 

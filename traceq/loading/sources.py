@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from traceq import importers
+from traceq.common.near import way_out
 from traceq.errors import NoTraces, StoreError, UnusableTrace
 from traceq.formats.capabilities import FORMATS
 from traceq.importers import Importer
@@ -160,7 +161,7 @@ def _look_up(given: str | Path) -> list[Source]:
             raise NoTraces(f"{path}: no such file, and no file matches it as a pattern")
     else:
         if not path.exists():
-            raise UnusableTrace(f"{path}: no such file")
+            raise UnusableTrace(f"{path}: no such file{way_out(path)}")
         if not path.is_file():
             raise UnusableTrace(f"{path}: a pipe or a device; traces are read more than once: write it to a file first")
         return [_source(path, importers.find(path))]
