@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from pathlib import Path
 
 from isal import igzip, isal_zlib
@@ -12,9 +14,12 @@ from traceq.importers.operations.source import PARQUET, lacks
 from traceq.importers.packed import GZIP
 
 _WAY_OUT = (
-    "name a file that torch.profiler, nsys export --type sqlite, rocprofv3, jax.profiler"
-    " or torch.cuda.memory._dump_snapshot() wrote"
+    "traceq reads what torch.profiler, nsys export --type sqlite, rocprofv3, jax.profiler"
+    " and torch.cuda.memory._dump_snapshot() write"
 )
+
+# Keys that a notebook has near its beginning.
+_OF_NOTEBOOK = re.compile(rb'"(?:cell_type|nbformat)"\s*:')
 
 _SQLITE = b"SQLite format 3\x00"
 # Bytes of the header of a SQLite database.
@@ -22,6 +27,10 @@ _HEADER = 100
 
 # (how the file begins, what it is and what to do)
 _KNOWN_OTHERS = (
+    (b"\x89PNG", f"a PNG image; {_WAY_OUT}"),
+    (b"\xff\xd8\xff", f"a JPEG image; {_WAY_OUT}"),
+    (b"GIF8", f"a GIF image; {_WAY_OUT}"),
+    (b"%PDF", f"a PDF document; {_WAY_OUT}"),
     (b"version https://git-lfs", "a git-lfs pointer, not the file itself; fetch it with: git lfs pull"),
     (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
     (
@@ -60,15 +69,26 @@ def why_unknown(path: Path) -> TraceqError:
         return UnusableTrace(f"{path}: the {name} is empty; was the profiler stopped before it could write?")
     if not is_packed and (why := _what_it_lacks(path, head)) is not None:
         return why
+    verb = "is gzip'd and contains" if is_packed else "is"
+    return UnknownFormat(f"{path}: {verb} {_what_it_is(head)}")
+
+
+def _what_it_is(head: bytes) -> str:
+    """What begins so, and what to do."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    what = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
-    if what is not None:
-        return UnknownFormat(f"{path}: gzip'd, contains {what}" if is_packed else f"{path}: {what}")
-    but = "gzip'd, but contains " if is_packed else ""
-    return UnknownFormat(
-        f"{path}: {but}neither an nsys SQLite export nor a Chrome trace, none of rocprofv3, RPD or JAX, and no memory"
-        f" snapshot; {_WAY_OUT}"
-    )
+    if begin.startswith(b"{") and _OF_NOTEBOOK.search(begin):
+        return f"a Jupyter notebook; {_WAY_OUT}"
+    known = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
+    return known or f"{'plain text' if _is_text(head) else 'nothing that traceq knows'}; {_WAY_OUT}"
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether it is UTF-8 without control characters; the last character may be cut."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return bool(text.strip()) and all(each.isprintable() or each in "\t\r\n\f" for each in text)
 
 
 def _what_it_lacks(path: Path, head: bytes) -> TraceqError | None:
