@@ -166,13 +166,12 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
 @pytest.mark.parametrize(
     "content",
     [
-        snapshot([], []),
         snapshot(history("5 alloc 1 0 main")),
         snapshot([], history("1000000 free 7 5 -"), segments=[segment(1, "8 0 free -", device=2)]),
         snapshot(history(f"1 alloc 1 {1 << 60} main\n{10**15} freed 1 {1 << 60} main")),
         [segment(1, "8 4 waiting -")],
     ],
-    ids=["nothing", "no bytes", "other devices", "decades of terabytes", "segments only"],
+    ids=["no bytes", "other devices", "decades of terabytes", "segments only"],
 )
 def test_odd_snapshots_are_told_as_they_are(tmp_path, cli, content):
     path = written(tmp_path, content)
@@ -182,6 +181,10 @@ def test_odd_snapshots_are_told_as_they_are(tmp_path, cli, content):
     assert "numbers that do not add up" not in cli("doctor", path)
     if "Peak:" in text:
         assert "the same to the byte" in cli("compare", path, path)
+
+
+def test_an_empty_snapshot_holds_nothing_to_report_on(tmp_path, cli):
+    assert "snapshot.pickle: nothing recorded" in cli("report", written(tmp_path, snapshot([], [])), status=1)
 
 
 @pytest.mark.slow
@@ -257,5 +260,4 @@ def test_a_remark_is_shown_by_its_rule(tmp_path, cli, name):
 def test_what_traceq_reads_names_snapshots(tmp_path, cli):
     path = tmp_path / "odd.bin"
     path.write_bytes(b"nothing known")
-    assert "no memory snapshot; name a file that" in cli("report", path, status=1)
     assert "_dump_snapshot()" in cli("report", path, status=1)
