@@ -43,4 +43,4 @@ def test_it_says_what_runs_differ_by(traceq, runs):
 def test_one_run_is_refused(traceq, runs):
     outcome = traceq("noise", runs[0])
     assert outcome.exit_code == 2
-    assert "noise is what at least two runs differ by" in outcome.stderr
+    assert "noise needs two runs with at least two counted steps each; 1 qualifies" in outcome.stderr

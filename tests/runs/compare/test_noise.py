@@ -54,14 +54,15 @@ def test_of_many_series_of_runs_95_in_100_intervals_hold_the_truth():
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (runs(1.0), "1 of the traces has two steps that count"),
-        ([*runs(1.0), *runs(1.0)], "1 of the traces has two steps that count"),
+        ([], "^noise needs two runs with at least two counted steps each; 0 qualify$"),
+        (runs(1.0), "^noise needs two runs with at least two counted steps each; 1 qualifies$"),
+        ([*runs(1.0), *runs(1.0)], "each; 1 qualifies$"),
         (
             [replace(each, device_name=each.file) for each in runs(1.0, 1.1)],
             "is not a run of the same program as run0.json",
         ),
     ],
-    ids=["one", "one twice", "another GPU"],
+    ids=["none", "one", "one twice", "another GPU"],
 )
 def test_what_has_no_noise_is_refused(given, why):
     with pytest.raises(WrongUse, match=why):

@@ -42,9 +42,8 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
     """The noise of runs of one program; WrongUse for fewer than two with two counted steps, and for different programs."""
     runs = [run for run in usable(once(given)) if len(run.counted) > 1]
     if len(runs) < 2:  # noqa: PLR2004 - to differ
-        raise WrongUse(
-            f"{len(runs)} of the traces has two steps that count: noise is what at least two runs differ by."
-        )
+        qualify = "1 qualifies" if len(runs) == 1 else f"{len(runs)} qualify"
+        raise WrongUse(f"noise needs two runs with at least two counted steps each; {qualify}")
     for run in runs[1:]:
         for obstacle in obstacles(runs[:1], [run]):
             raise WrongUse(f"{run.file} is not a run of the same program as {runs[0].file}: {obstacle}.")
