@@ -36,7 +36,9 @@ def test_the_report_goes_to_stdout_and_the_rest_to_stderr(traceq, leaves, tmp_pa
     assert said[0] == "traceq: rank 1: \\x1b[31mtold"
     # run.sqlite is there, so the name is the next one.
     assert said[1].startswith(f"traceq: {tmp_path / 'run-2.duckdb'}: 1 trace, ")
-    assert said[2:] == [f"traceq: trace: {trace}", f"traceq: next: traceq shell {tmp_path / 'run-2.duckdb'}"]
+    # What is next the report says itself.
+    assert said[2:] == [f"traceq: trace: {trace}"]
+    assert f"{tmp_path / 'run-2.duckdb'}\n" in outcome.stdout.partition("Next:")[2]
 
 
 def test_without_a_report_the_next_command_is_the_report(traceq, leaves, tmp_path):

@@ -115,6 +115,17 @@ def test_commands_are_never_cut():
     assert lines(Commands("Next", (("evidence", command),)), 60) == f"Next:\n  evidence  {command}\n"
 
 
+def test_a_long_path_stands_once_where_commands_would_be_wider_than_the_page():
+    path = "'/home/me/it is/" + "x" * 60 + "'"
+    rows = (("evidence", f"traceq report {path} -v"), ("the page", f"traceq report {path} -o report.html"))
+    assert text_of([Commands("Next", rows)], 60, source=path) == (
+        f"Next:\n  TRACE={path}\n"
+        '  evidence  traceq report "$TRACE" -v\n'
+        '  the page  traceq report "$TRACE" -o report.html\n'
+    )
+    assert path in text_of([Commands("Next", rows)], 130, source=path).splitlines()[1]
+
+
 def test_a_deed_takes_at_most_two_lines():
     row = RankedFinding(Reference("F1"), Title("T"), "1 ms", "1 %", "1x", "low", ("word " * 100,))
     assert len(lines(Ranking((row,), "step")).splitlines()) == 4

@@ -120,7 +120,8 @@ def _kept(context: click.Context, database: Path, traces: tuple[Path, ...], *, r
     finally:
         for trace in traces:
             _tell(f"trace: {trace}")
-    _tell(f"next: traceq {'shell' if report else 'report'} {shlex.quote(str(database))}")
+    if not report:  # which says itself what is next
+        _tell(f"next: traceq report {shlex.quote(str(database))}")
     return True
 
 

@@ -107,12 +107,24 @@ def _weight(label: str, text: str) -> tuple[str, int]:
     return "", 0
 
 
+# In quotes, as the path may have spaces.
+_VARIABLE = '"$TRACE"'
+
+
 def _commands(block: doc.Commands, page: _Page) -> Iterator[str]:
-    """What a command gives, then the command: never cut, so that it can be copied."""
+    """What a command gives, then the command: never cut, so that it can be copied.
+
+    A long path that makes them wider than the page stands once, as a variable of the shell.
+    """
     yield page.paint(f"{block.title}:", "heading")
-    margin = max(width(what) for what, _ in block.rows) + len(_INDENT)
-    for what, command in block.rows:
-        yield f"{_INDENT}{what.ljust(margin)}{printable(command)}"
+    margin = max(width(what) for what, _ in block.rows) + 2 * len(_INDENT)
+    commands = [printable(command) for _, command in block.rows]
+    path = printable(page.source)
+    if len(path) > len(_VARIABLE) and max(map(width, commands)) + margin > page.width:
+        yield f"{_INDENT}TRACE={path}"
+        commands = [command.replace(path, _VARIABLE) for command in commands]
+    for (what, _), command in zip(block.rows, commands, strict=True):
+        yield f"{(_INDENT + what).ljust(margin)}{command}"
 
 
 def _query(block: doc.Query, page: _Page) -> Iterator[str]:
