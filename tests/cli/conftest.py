@@ -18,6 +18,8 @@ def made_once(tmp_path_factory):
     path = tmp_path_factory.mktemp("made_once") / "t.duckdb"
     create_database(path)
     with duckdb.connect(str(path)) as connection:
+        trace = "select 1 as trace_id, 't.json' as path, '0' as sha256, 1 as size_bytes, 'chrome' as format"
+        connection.execute(f"insert into trace by name {trace}, now()::timestamp as ingested_at")
         connection.executemany(
             "insert into gpu_slice by name select 1 as trace_id, $id as slice_id, 0 as device, 7 as stream,"
             " 'kernel' as kind, $name as name, $id * 100 as ts, 9007199254740993 + $id as dur,"

@@ -279,9 +279,48 @@ def test_a_query_that_is_not_utf8_is_one_line(traceq, database):
     assert "not UTF-8 (byte 8)" in outcome.stderr
 
 
-def test_of_several_statements_the_last_is_printed(traceq, database):
-    query = "create temp table long as from kernel where ts > 0; select count(*) as n from long; -- done;"
-    assert traceq("sql", database, query).stdout == "n\n-\n2\n"
+def test_of_several_statements_every_result_is_printed(traceq, database):
+    query = (
+        "select 1 as a; create temp table long as from kernel where ts > 0; from long limit 0; select 3 as n; -- done;"
+    )
+    shown = traceq("sql", database, query).stdout
+    assert shown.startswith("a\n-\n1\n\n")
+    assert shown.endswith("(no rows)\n\nn\n-\n3\n")
+    assert "Count" not in shown
+
+
+@pytest.mark.parametrize(
+    ("format_", "shown"),
+    [
+        ("md", "| a |\n| ---: |\n| 1 |\n\n| b |\n| ---: |\n| 2 |\n"),
+        ("csv", '"a"\n1\n\n"b"\n2\n'),
+        ("json", '[\n{"a":1}\n]\n[\n{"b":2}\n]\n'),
+    ],
+)
+def test_results_follow_one_another_in_a_file_too(traceq, database, tmp_path, format_, shown):
+    query = "select 1 as a; select 2 as b"
+    assert traceq("sql", database, query, "--format", format_).stdout == shown
+    traceq("sql", database, query, "-o", tmp_path / f"x.{format_}")
+    assert (tmp_path / f"x.{format_}").read_text() == shown
+
+
+def test_parquet_holds_one_result(traceq, database):
+    outcome = traceq("sql", database, "select 1; select 2", "--format", "parquet")
+    assert (outcome.exit_code, outcome.stdout_bytes) == (1, b"")
+    assert "2 statements have results, and this format holds one" in outcome.stderr
+    one = traceq("sql", database, "create temp table t as select 5 as n; from t", "--format", "parquet").stdout_bytes
+    assert pq.read_table(io.BytesIO(one)).to_pylist() == [{"n": 5}]
+
+
+@pytest.mark.parametrize("query", ["-- a comment\nselect 5 as n", "--a = comment\nselect 5 as n", "--\nselect 5 as n"])
+def test_a_query_may_begin_with_a_comment(traceq, database, query):
+    assert traceq("sql", database, query).stdout == "n\n-\n5\n"
+
+
+def test_a_misspelt_option_is_no_comment(traceq, database):
+    outcome = traceq("sql", database, "--fromat=a b", "select 5 as n")
+    assert outcome.exit_code == 2
+    assert "Did you mean '--format'?" in outcome.stderr
 
 
 def test_a_plan_is_printed_as_drawn(traceq, database):
@@ -292,7 +331,7 @@ def test_a_plan_is_printed_as_drawn(traceq, database):
     ("query", "position"),
     [
         ("selec 1", "line 1, column 1: "),
-        ("select 1;\n-- é ; ;\nselect 'é', nope from kernel", "line 3, column 13: "),
+        ("create temp table t (a int);\n-- é ; ;\nselect 'é', nope from kernel", "line 3, column 13: "),
         ("select '" + "x" * 500 + "', nope from kernel", "line 1, column 512: "),
         ("select *\n\n  from missing", "line 3, column 8: "),
         ("select 1;\n\n;selec", "line 3, column 2: "),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -18,14 +20,25 @@ from traceq.errors import QueryError
 if TYPE_CHECKING:
     from traceq.exports.result import Result
 
-# Suffix of a file -> name of the format.
 # Findings of a trace: more than any has.
 _EVERY = 1_000
 
+# A comment of SQL, and no option with a value (--step-range="a b").
+_COMMENT = re.compile(r"--[^=]*\s")
+
+# Suffix of a file -> name of the format.
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet", ".md": "md"}
 
 
-@click.command(short_help="Ask a trace database in SQL.")
+class _WithQuery(click.Command):
+    """A command with a query among its arguments, which may begin with a comment."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let no comment be taken for an option: names of options have no spaces."""
+        return super().parse_args(ctx, [f" {each}" if _COMMENT.match(each) else each for each in args])
+
+
+@click.command(cls=_WithQuery, short_help="Ask a trace database in SQL.")
 @click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.files)
 @click.argument("query", required=False)
 @click.option(
@@ -53,9 +66,9 @@ def sql(
     """Ask a trace database in SQL.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
-    input. Of several statements the last one's result is printed. The database is opened read-only, and the query can
-    reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds, sizes bytes. On a terminal
-    what does not fit is left out or shown row by row; with -o or a pipe nothing is.
+    input. Of several statements every result is printed, one after the other; Parquet holds one. The database is opened
+    read-only, and the query can reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds,
+    sizes bytes. On a terminal what does not fit is left out or shown row by row; with -o or a pipe nothing is.
 
     \b
     Examples:
@@ -79,8 +92,7 @@ def sql(
         text = _read_query() if query == "-" else str(query)
     from traceq.app.open import locked
     from traceq.cli._table import write_markdown_result, write_result
-    from traceq.common.files import atomic_write
-    from traceq.database.user_sql import interruptible, one_line_errors, run, too_long
+    from traceq.database.user_sql import interruptible, one_line_errors, results, too_long
     from traceq.exports.result import WRITERS, result_of
 
     if vertical and format_ != "text":
@@ -88,15 +100,23 @@ def sql(
     writers: dict[str, Callable[[Result, BinaryIO], None]]
     writers = {"text": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
     write_rows = writers[format_]
-    with locked(database, **options, **reading(output)) as connection:
-        relation = interruptible(connection, lambda: run(connection, text), timeout, too_long("the query", timeout))
-        with one_line_errors():
-            if output is not None:
-                with atomic_write(output) as file:
-                    write_rows(result_of(connection, relation, format_, seconds=timeout), file)
-            else:
-                result = result_of(connection, relation, format_, terminal_width(), timeout)
-                write_rows(result, sys.stdout.buffer)
+    width = None if output is not None else terminal_width()
+    with locked(database, **options, **reading(output)) as connection, _opened(output) as file:
+        found = results(connection, text, only_one=format_ == "parquet")
+        stopped = too_long("the query", timeout)
+        separator = b""
+        while (relation := interruptible(connection, lambda: next(found, None), timeout, stopped)) is not None:
+            file.write(separator)
+            with one_line_errors():
+                write_rows(result_of(connection, relation, format_, width, timeout), file)
+            separator = b"" if format_ == "json" else b"\n"
+
+
+def _opened(output: Path | None) -> AbstractContextManager[BinaryIO]:
+    """The file to write, else standard output."""
+    from traceq.common.files import atomic_write
+
+    return nullcontext(sys.stdout.buffer) if output is None else atomic_write(output)
 
 
 def terminal_width() -> int | None:

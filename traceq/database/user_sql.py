@@ -85,6 +85,37 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
     Nothing runs when any of them has a syntax error. Raises QueryError, with line and column if the
     connection was told ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
     """
+    *before, last = _checked(connection, text)
+    for each in before:
+        _relation(connection, each, None)
+    return _relation(connection, last, params)
+
+
+def results(
+    connection: duckdb.DuckDBPyConnection, text: str, *, only_one: bool = False
+) -> Iterator[duckdb.DuckDBPyRelation]:
+    """Run the statements of `text` as `run` does, and yield the relation of each query among them, and of the last statement.
+
+    Each must be read before the next is asked for. Raises QueryError, before anything runs, for more than one with `only_one`.
+    """
+    found = _checked(connection, text)
+    shown = [each for each in found[:-1] if _shows_rows(connection, each)]
+    if only_one and shown:
+        raise QueryError(
+            f"{len(shown) + 1} statements have results, and this format holds one: give one, or another format"
+        )
+    for each in found:
+        relation = _relation(connection, each, None)
+        if each in shown or each is found[-1]:
+            yield relation
+
+
+def _shows_rows(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
+    return any(parsed.type in _MAY_READ for parsed in connection.extract_statements(statement))
+
+
+def _checked(connection: duckdb.DuckDBPyConnection, text: str) -> list[str]:
+    """The statements of `text`, of which none has a syntax error. Raises QueryError for others, and where there is none."""
     with one_line_errors(text):
         check_depth(text)
         found = statements(text)
@@ -93,10 +124,7 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
             check_reads(parsed)
     if not found:
         raise QueryError(_EMPTY)
-    *before, last = found
-    for each in before:
-        _relation(connection, each, None)
-    return _relation(connection, last, params)
+    return found
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
