@@ -12,10 +12,13 @@ from traceq.common.units import some
 
 @click.command(short_help="Make a dataset of a database, or a database of a dataset.")
 @click.argument("source", metavar="DB_OR_DATASET", shell_complete=completion.files)
-@click.argument("target", metavar="TARGET", shell_complete=completion.files)
+@click.argument("target", required=False, metavar="", shell_complete=completion.files)
+@click.option(
+    "-o", "--output", metavar="TARGET", shell_complete=completion.files, help="The dataset or database to make."
+)
 @wait_option
 @memory_option
-def convert(*, source: str, target: str, wait: int, memory_limit: int | None) -> None:
+def convert(*, source: str, target: str | None, output: str | None, wait: int, memory_limit: int | None) -> None:
     """Make a dataset of a trace database, or a trace database of a dataset, without the traces.
 
     TARGET is new: a folder or an address (s3://bucket/job) for a database, a file for a dataset. Rows, trace_ids and reports stay
@@ -23,12 +26,16 @@ def convert(*, source: str, target: str, wait: int, memory_limit: int | None) ->
 
     \b
     Examples:
-      traceq convert job.duckdb job/
-      traceq convert s3://bucket/job job.duckdb
+      traceq convert job.duckdb -o job/
+      traceq convert s3://bucket/job -o job.duckdb
     """  # noqa: D301 - click wants the backspace itself
+    if (target is None) == (output is None):
+        raise click.UsageError(
+            "Say where to write: -o TARGET." if output is None else "TARGET is given twice: leave one out."
+        )
     from traceq.app.convert import convert as make
 
-    done = make(source, target, memory_limit=memory_limit, wait=wait / 1e9)
+    done = make(source, output or target or "", memory_limit=memory_limit, wait=wait / 1e9)
     if done.not_judged is not None:
         note(f"every report will run the rules again: {done.not_judged}")
     click.echo(printable(f"{done.target}: {some(done.traces, 'trace')}"))
