@@ -52,7 +52,10 @@ def test_a_word_may_be_meant_as_a_command_or_as_a_file(tmp_path, monkeypatch):
     (tmp_path / "reports.sqlite").touch()
     result = run("reports")
     assert result.exit_code == 2
-    assert "There is no command, and no file 'reports'. Did you mean 'report' or 'export' or 'reports.sqlite'?" in result.stderr
+    assert (
+        "There is no command, and no file 'reports'. Did you mean 'report' or 'export' or 'reports.sqlite'?"
+        in result.stderr
+    )
 
 
 def test_a_database_that_is_not_there_is_looked_for_beside_it(tmp_path):
@@ -60,6 +63,26 @@ def test_a_database_that_is_not_there_is_looked_for_beside_it(tmp_path):
     result = run("sql", str(tmp_path / "profil.duckdb"), "select 1")
     assert result.exit_code == 1
     assert result.stderr.endswith(f"no such trace database; did you mean {tmp_path}/profile.duckdb?\n")
+
+
+def test_help_groups_the_commands_and_says_what_is_read():
+    shown = run("--help").output
+    headings = [
+        line.removesuffix(":") for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")
+    ]
+    assert headings == ["Options", *main.groups]
+    assert headings[1] == "Read a trace"
+    listed = [line.split()[0] for line in shown.partition("Read a trace:")[2].splitlines() if line.startswith("  ")]
+    assert [name for name in listed if name in main.lazy] == list(main.lazy)
+    for form in ("nsys", "PyTorch's profiler", "ROCm", "JAX", "memory snapshots", "operations"):
+        assert form in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("name", ["rules", "baseline", "dataset"])
+def test_a_group_without_a_command_prints_its_help_once(name):
+    result = run(name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == run(name, "--help").stdout
 
 
 def test_help_is_a_command_too():

@@ -24,34 +24,49 @@ class Commands(LazyGroup):
     """The commands of traceq."""
 
     default = "report"
+    groups: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+        "Read a trace": {
+            "report": ("traceq.cli.report", "Report where the time of each step went."),
+            "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
+            "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
+            "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
+        },
+        "Ask it": {
+            "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
+            "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
+            "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),
+            "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
+            "rules": ("traceq.cli.rules", "List the rules behind a report, and test them."),
+            "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
+            "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
+        },
+        "Change or share it": {
+            "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
+            "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
+            "anonymise": ("traceq.cli.anonymise", "Write a trace without what names anybody."),
+        },
+        "Compare and check": {
+            "compare": ("traceq.cli.compare", "Say what changed from one run to another."),
+            "noise": ("traceq.cli.noise", "Say what runs of one program differ by."),
+            "check": ("traceq.cli.check", "Fail when a budget is exceeded, or a baseline is missed."),
+            "baseline": ("traceq.cli.baseline", "Keep what later runs are compared with."),
+            "tradeoff": ("traceq.cli.tradeoff", "Weigh throughput against latency, for example over batch sizes."),
+            "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
+        },
+        "Record and try": {
+            "record": ("traceq.cli.record", "Record a training program without editing it."),
+            "experiment": ("traceq.cli.experiment", "Run a program at several settings, and say which win."),
+        },
+        "Keep": {
+            "dataset": ("traceq.cli.dataset", "Look after a dataset: list, drop, compact, verify."),
+            "convert": ("traceq.cli.convert", "Make a dataset of a database, or a database of a dataset."),
+            "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
+            "cache": ("traceq.cli.cache", "Show or clear the cache of traces that were read."),
+            "completion": ("traceq.cli.completion", "Print the completion script for a shell."),
+        },
+    }
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
-        "dataset": ("traceq.cli.dataset", "Look after a dataset: list, drop, compact, verify."),
-        "convert": ("traceq.cli.convert", "Make a dataset of a database, or a database of a dataset."),
-        "report": ("traceq.cli.report", "Report where the time of each step went."),
-        "compare": ("traceq.cli.compare", "Say what changed from one run to another."),
-        "noise": ("traceq.cli.noise", "Say what runs of one program differ by."),
-        "check": ("traceq.cli.check", "Fail when a budget is exceeded, or a baseline is missed."),
-        "baseline": ("traceq.cli.baseline", "Keep what later runs are compared with."),
-        "tradeoff": ("traceq.cli.tradeoff", "Weigh throughput against latency, for example over batch sizes."),
-        "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
-        "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
-        "experiment": ("traceq.cli.experiment", "Run a program at several settings, and say which win."),
-        "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
-        "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
-        "anonymise": ("traceq.cli.anonymise", "Write a trace without what names anybody."),
-        "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
-        "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
-        "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),
-        "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
-        "rules": ("traceq.cli.rules", "List the rules behind a report, and test them."),
-        "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
-        "record": ("traceq.cli.record", "Record a training program without editing it."),
-        "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
-        "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
-        "cache": ("traceq.cli.cache", "Show or clear the cache of traces that were read."),
-        "completion": ("traceq.cli.completion", "Print the completion script for a shell."),
-        "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
+        name: command for group in groups.values() for name, command in group.items()
     }
 
 
@@ -60,8 +75,9 @@ class Commands(LazyGroup):
 def main() -> None:
     """Ask GPU training traces where the time went.
 
-    traceq reads Nsight Systems exports and PyTorch profiler traces into one DuckDB database of documented
-    tables, answers SQL over it, and reports the time of each training step. New here? Try: traceq demo
+    traceq reads traces into one DuckDB database of documented tables, answers SQL over it, and reports the time of
+    each training step: exports of Nsight Systems (nsys), traces of PyTorch's profiler, of ROCm (rocprofv3, rocpd, RPD) and of
+    JAX (XSpace), PyTorch's memory snapshots, and tables of a job's operations (Parquet). New here? Try: traceq demo
 
     `traceq TRACE` is short for `traceq report TRACE`.
 

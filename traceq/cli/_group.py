@@ -32,6 +32,8 @@ class LazyGroup(click.Group):
     """A group that lists its commands as name -> (module that holds it under this name, or module:name, one line of help)."""
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    # The same under headings, where there are many.
+    groups: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]] = {}
     # The command that a file is given to.
     default: ClassVar[str | None] = None
 
@@ -82,8 +84,10 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line) for name, (_, help_line) in self.lazy.items()])
+        width = max(map(len, self.lazy))
+        for title, commands in (self.groups or {"Commands": self.lazy}).items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), help_line) for name, (_, help_line) in commands.items()])
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; every failure a user can meet ends as one line on stderr and an exit code."""
@@ -97,6 +101,8 @@ class LazyGroup(click.Group):
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             called = ctx if command is None else click.Context(command, parent=ctx, info_name=ctx.invoked_subcommand)
             raise click.UsageError(without_controls(str(error)), called) from error
+        except click.exceptions.NoArgsIsHelpError:
+            raise
         except click.UsageError as error:
             raise click.UsageError(without_controls(error.format_message()), error.ctx) from error
         except TraceqError as error:
