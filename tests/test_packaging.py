@@ -120,7 +120,7 @@ def installed(line):
             # Prose goes on after a quoted word that no space follows, and after a word with a comma or a full stop.
             ends = line[word.end() : at] != " " or (word[3] is not None and bare != word[3]) or "uvx" in begin[0]
             named = word[1] or word[2] or bare
-            if not skips and not named.startswith("-"):
+            if named and not skips and not named.startswith("-"):
                 yield named
             skips = named in TAKE_A_VALUE
 

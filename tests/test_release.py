@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,13 @@ def test_the_changelog_keeps_its_form():
 def test_the_version_stands_in_one_place():
     assert f'__version__ = "{__version__}"' in (ROOT / "traceq" / "common" / "version.py").read_text()
     assert __version__ not in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_changelog_is_readable_and_has_no_change_twice():
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert [line for line in text.splitlines() if len(line) > 120] == []
+    entries = [" ".join(each.split()) for each in re.split(r"^- ", text, flags=re.MULTILINE)[1:]]
+    assert [begin for begin, times in Counter(each[:50] for each in entries).items() if times > 1] == []
 
 
 @pytest.fixture(scope="module")
