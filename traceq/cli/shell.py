@@ -11,6 +11,7 @@ import click
 
 from traceq.cli._options import reading, reading_options
 from traceq.common import ending
+from traceq.common.extras import install_command
 from traceq.common.text import printable
 from traceq.errors import MissingTool, QueryError
 
@@ -63,7 +64,7 @@ def line_editor(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
         from traceq.cli._prompt import prompt_for
     except ModuleNotFoundError as error:
         raise MissingTool(
-            f"traceq shell needs {error.name}, which is not installed here: pip install 'traceq[shell]';"
+            f"traceq shell needs {error.name}, which is not installed here: {install_command('shell')};"
             " statements can be piped in without it"
         ) from error
     return prompt_for(connection, is_ready)

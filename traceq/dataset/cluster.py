@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from traceq.common.code_hash import code_hash
+from traceq.common.extras import install_command
 from traceq.common.units import some
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
@@ -62,7 +63,7 @@ def cluster(address: str) -> Iterator[Cluster]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise MissingTool("--cluster needs dask.distributed: pip install 'traceq[cluster]'") from error
+        raise MissingTool(f"--cluster needs dask.distributed: {install_command('cluster')}") from error
     where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
         client = Client(  # type: ignore[no-untyped-call]
