@@ -83,15 +83,20 @@ def test_what_only_samples_the_machine_is_imported_there_only():
     assert {path for name in MONITOR for path in imported()[name]} == ONLY_FOR_MONITORS
 
 
-@pytest.mark.parametrize("requirement", PROJECT["dependencies"] + PROJECT["optional-dependencies"]["shell"])
+EXTRAS = [
+    each for extra in ("shell", "mcp", "cluster", "s3", "monitor") for each in PROJECT["optional-dependencies"][extra]
+]
+
+
+@pytest.mark.parametrize("requirement", PROJECT["dependencies"] + EXTRAS)
 def test_the_lowest_version_declared_is_the_one_tested(requirement):
     name, low = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()
     tested = re.search(rf"^{name}==([\d.]+)$", FLOORS, re.MULTILINE)[1]
     assert re.fullmatch(rf"{re.escape(low)}(\.0)*", tested)
 
 
-def test_nothing_else_has_a_floor():
-    assert set(re.findall(r"^([\w-]+)==", FLOORS, re.MULTILINE)) == DEPENDENCIES | SHELL
+def test_nothing_but_dependencies_and_extras_has_a_floor():
+    assert set(re.findall(r"^([\w-]+)==", FLOORS, re.MULTILINE)) == DEPENDENCIES | names(EXTRAS)
 
 
 @pytest.mark.parametrize("extra", _REQUIREMENTS)
