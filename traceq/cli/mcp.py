@@ -10,6 +10,8 @@ import click
 
 from traceq.cli._group import os_error_words
 from traceq.common.extras import install_command
+from traceq.common.limits import Limits, within
+from traceq.common.process import usable_cpus
 from traceq.common.text import printable
 from traceq.common.version import __version__
 from traceq.errors import MissingTool, TraceqError
@@ -49,7 +51,7 @@ def mcp() -> None:
         raise MissingTool(f"the MCP SDK, 2.3 or newer, is not installed: {install_command('mcp')}") from error
     from traceq.app.agents import Session
 
-    with Session() as session:
+    with within(Limits(jobs=usable_cpus())), Session() as session:
         server(session).run("stdio")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from traceq.cli._options import reading, reading_options
+from traceq.cli._options import read_options
 from traceq.common import ending
 from traceq.common.extras import install_command
 from traceq.common.text import printable
@@ -17,6 +17,8 @@ from traceq.errors import MissingTool, QueryError
 
 if TYPE_CHECKING:
     import duckdb
+
+    from traceq.app.read_options import ReadOptions
 
 HELP = """\
 A statement ends with a semicolon and may take several lines.
@@ -29,9 +31,9 @@ A statement ends with a semicolon and may take several lines.
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
 @click.argument("database", metavar="SOURCE_OR_DB")
-@reading_options
+@read_options
 @click.pass_context
-def shell(context: click.Context, /, *, database: str, **options: Any) -> None:
+def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> None:
     """Ask a trace database in SQL, interactively.
 
     With history, highlighting and completion of tables, columns and keywords; type .help for its commands.
@@ -45,7 +47,7 @@ def shell(context: click.Context, /, *, database: str, **options: Any) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.open import locked
 
-    with locked(database, **options, **reading()) as connection:
+    with locked(database, read) as connection:
         session = Session(connection)
         if sys.stdin.isatty() and sys.stdout.isatty():
             prompt = line_editor(connection)
