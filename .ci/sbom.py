@@ -1,6 +1,6 @@
 """Print what traceq needs to run, with versions and licences, as a CycloneDX 1.5 document in JSON: .ci/sbom.py [EXTRA...].
 
-What is installed here is listed, so run it where traceq is installed with nothing else: pip install -c constraints.txt traceq.
+What is installed here is listed, so run it where traceq is installed with nothing else: pip install -c constraints.txt .
 """
 
 from __future__ import annotations
@@ -9,20 +9,28 @@ import json
 import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-_ROOT = "traceq"
-_PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+from traceq.common.version import __version__
+
+_PROJECT = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text())["project"]
+_ROOT = _PROJECT["name"]
 
 
 def document(extras: set[str]) -> dict[str, object]:
     """The document: traceq, and a component for each package that it or one of these needs here."""
     found: dict[str, Distribution] = {}
     needs: dict[str, list[str]] = {}
-    left = [(_ROOT, frozenset(extras))]
+    # What this checkout declares: what is installed of traceq may be older.
+    declared = [
+        *_PROJECT["dependencies"],
+        *(each for extra in extras for each in _PROJECT["optional-dependencies"][extra]),
+    ]
+    left = _used(_ROOT, declared, frozenset(), needs)
     while left:
         name, wanted = left.pop()
         if name in needs:
@@ -31,27 +39,26 @@ def document(extras: set[str]) -> dict[str, object]:
             found[name] = distribution(name)
         except PackageNotFoundError:
             continue  # for another system or version of Python
-        required = [*map(Requirement, (found[name].requires or ()) if name != _ROOT else _declared(extras))]
-        used = [each for each in required if _is_used(each, wanted)]
-        needs[name] = sorted({_canonical(each.name) for each in used})
-        left += [(_canonical(each.name), frozenset(each.extras)) for each in used]
-    root = found.pop(_ROOT)
+        left += _used(name, found[name].requires or (), wanted, needs)
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
-        "metadata": {"component": _component(_ROOT, root)},
-        "components": [_component(name, found[name]) for name in sorted(found)],
+        "metadata": {"component": _component(_ROOT, __version__, {"expression": _PROJECT["license"]})},
+        "components": [_component(name, found[name].version, _licence(found[name])) for name in sorted(found)],
         "dependencies": [
             {"ref": name, "dependsOn": [each for each in needs[name] if each in needs]} for name in sorted(needs)
         ],
     }
 
 
-def _declared(extras: set[str]) -> list[str]:
-    """What this checkout declares: what is installed may be older."""
-    project = tomllib.loads(_PROJECT.read_text())["project"]
-    return [*project["dependencies"], *(each for extra in extras for each in project["optional-dependencies"][extra])]
+def _used(
+    name: str, declared: Iterable[str], extras: frozenset[str], needs: dict[str, list[str]]
+) -> list[tuple[str, frozenset[str]]]:
+    """The packages (with their extras) that `name` needs here; their names are put into `needs`."""
+    used = [each for each in map(Requirement, declared) if _is_used(each, extras)]
+    needs[name] = sorted({_canonical(each.name) for each in used})
+    return [(_canonical(each.name), frozenset(each.extras)) for each in used]
 
 
 def _is_used(requirement: Requirement, extras: frozenset[str]) -> bool:
@@ -63,14 +70,14 @@ def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _component(name: str, found: Distribution) -> dict[str, object]:
+def _component(name: str, version: str, licence: dict[str, object]) -> dict[str, object]:
     return {
         "type": "library",
         "bom-ref": name,
         "name": name,
-        "version": found.version,
-        "purl": f"pkg:pypi/{name}@{found.version}",
-        "licenses": [_licence(found)],
+        "version": version,
+        "purl": f"pkg:pypi/{name}@{version}",
+        "licenses": [licence],
     }
 
 

@@ -14,6 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from golden import Golden
 
+# Real traces are not part of the repository.
+REAL_TRACES = Path(__file__).parents[2] / "shared"
+
 # Whoever starts the tests in the background (nohup, a shell's &) has these ignored, and ignored signals are inherited by
 # the processes that tests start and stop.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -53,6 +56,17 @@ def pytest_collection_finish():
 
 def pytest_unconfigure():
     gc.unfreeze()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many tests were left out because the real traces are not there."""
+    if not REAL_TRACES.exists():
+        reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
+        left_out = sum("shared" in reason or "empty parameter set" in reason for reason in reasons)
+        terminalreporter.section("real traces")
+        terminalreporter.write_line(
+            f"{left_out} tests were left out, most of them for each real trace: no folder `shared` lies beside the checkout"
+        )
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What METRICS sections 2-4 say, computed the slow way: one nanosecond at a time."""
+"""Steps, device activity and the ledger of docs/metrics.md, computed the slow way: one nanosecond at a time."""
 
 from __future__ import annotations
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 
 import duckdb
 import pytest
 
 import traceq
 from traceq import errors
+from traceq.common.limits import limits
 from traceq.database.empty import create_database
 
 
@@ -101,3 +103,41 @@ def test_closing_closes(database):
 def test_what_is_no_database_is_a_store_error(tmp_path):
     with pytest.raises(traceq.StoreError, match="no such trace database"):
         traceq.open(tmp_path / "missing.duckdb")
+
+
+READING = (
+    "report",
+    "compare",
+    "check",
+    "noise",
+    "verify",
+    "tradeoff",
+    "whatif",
+    "whatif_choices",
+    "doctor",
+    "trim",
+    "export",
+)
+
+
+@pytest.mark.parametrize("name", [*READING, "ingest", "compare_memory", "convert"])
+def test_a_function_says_the_options_of_its_use_case_with_the_same_defaults(name):
+    public = inspect.signature(getattr(traceq, name)).parameters
+    used = inspect.signature(getattr(import_module(f"traceq.app.{name.removesuffix('_choices')}"), name)).parameters
+    own = {key: each for key, each in used.items() if key not in ("read", "options", "which", "top", "failed")}
+    assert {key: each.default for key, each in own.items()} == {key: public[key].default for key in own}
+    assert not any(each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in public.values())
+
+
+@pytest.mark.parametrize("name", [*READING, "ingest", "open"])
+def test_functions_that_read_sources_take_what_is_said_about_traces(name):
+    assert {"step_range", "steps_per", "window", "memory_limit"} <= set(
+        inspect.signature(getattr(traceq, name)).parameters
+    )
+
+
+def test_the_limit_of_memory_of_a_call_ends_with_it(database, monkeypatch):
+    seen = []
+    monkeypatch.setattr("traceq.app.doctor.doctor", lambda *_arguments, **_options: seen.append(limits().memory))
+    traceq.doctor(database, memory_limit=2 << 30)
+    assert (seen, limits().memory) == ([2 << 30], None)

@@ -168,6 +168,34 @@ def test_the_index_names_every_page():
     assert pages - linked == set()
 
 
+WITHOUT_LINK = re.compile(r"\b(?:METRICS|DESIGN|RANKS|FORMATS|TRACES|PEERS)(?:\.md\b| (?:section )?[A-Z]?\d| says)")
+
+
+def test_nothing_cites_a_paper_that_no_clone_has():
+    cited = [
+        f"{path.relative_to(DOCS.parent)}: {found[0]}"
+        for folder in ("docs", "tests", "traceq", "fixtures/make")
+        for path in (DOCS.parent / folder).rglob("*.*")
+        if path.suffix in (".md", ".py", ".sql", ".toml") and path != Path(__file__)
+        for found in WITHOUT_LINK.finditer(path.read_text("utf-8"))
+    ]
+    assert cited == []
+
+
+def test_no_page_says_a_thing_twice_in_a_list():
+    for page in DOCS.rglob("*.md"):
+        titles = re.findall(r"^[*-] (\*\*[^*]+\*\*\S* \S+)", page.read_text("utf-8"), re.MULTILINE)
+        assert len(titles) == len(set(titles)), (page.name, titles)
+
+
+def test_functions_that_the_architecture_names_are_in_the_files_it_names():
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    named = re.findall(r"`(\w+/[\w/]+\.py)`\s+\(`(\w+)`", text)
+    assert {("app/cache.py", "entry_for"), ("app/source.py", "_judge")} <= set(named)
+    root = DOCS.parent / "traceq"
+    assert [each for each in named if f"def {each[1]}(" not in (root / each[0]).read_text("utf-8")] == []
+
+
 def test_the_readme_is_short_and_its_example_is_what_the_command_prints():
     text = (DOCS.parent / "README.md").read_text("utf-8")
     assert text.count("\n") <= 120

@@ -67,3 +67,14 @@ def test_a_rewritten_statement_is_recognised(code):
 def test_an_import_for_types_is_told_from_one_at_run_time():
     code = "if TYPE_CHECKING:\n    import duckdb\ndef f():\n    import pyarrow.csv\n    from json import loads"
     assert list(imports_at_run_time(ast.parse(code))) == ["pyarrow.csv", "json"]
+
+
+def test_options_are_named_and_not_passed_on():
+    """Only what hands the options of click to commands, and the tools of agents to theirs, takes any."""
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in modules("app", "cli")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.args.kwarg is not None
+    }
+    assert found == {"cli/_options.py", "cli/mcp.py"}

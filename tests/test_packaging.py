@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from traceq.common.extras import _REQUIREMENTS, install_command
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FLOORS = (ROOT / "constraints-floors.txt").read_text()
@@ -81,12 +83,107 @@ def test_what_only_samples_the_machine_is_imported_there_only():
     assert {path for name in MONITOR for path in imported()[name]} == ONLY_FOR_MONITORS
 
 
-@pytest.mark.parametrize("requirement", PROJECT["dependencies"] + PROJECT["optional-dependencies"]["shell"])
+EXTRAS = [
+    each for extra in ("shell", "mcp", "cluster", "s3", "monitor") for each in PROJECT["optional-dependencies"][extra]
+]
+
+
+@pytest.mark.parametrize("requirement", PROJECT["dependencies"] + EXTRAS)
 def test_the_lowest_version_declared_is_the_one_tested(requirement):
     name, low = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()
     tested = re.search(rf"^{name}==([\d.]+)$", FLOORS, re.MULTILINE)[1]
     assert re.fullmatch(rf"{re.escape(low)}(\.0)*", tested)
 
 
-def test_nothing_else_has_a_floor():
-    assert set(re.findall(r"^([\w-]+)==", FLOORS, re.MULTILINE)) == DEPENDENCIES | SHELL
+def test_nothing_but_dependencies_and_extras_has_a_floor():
+    assert set(re.findall(r"^([\w-]+)==", FLOORS, re.MULTILINE)) == DEPENDENCIES | names(EXTRAS)
+
+
+@pytest.mark.parametrize("extra", _REQUIREMENTS)
+def test_the_command_that_messages_show_installs_what_the_extra_declares(extra):
+    named = install_command(extra).removeprefix("pip install ").split()
+    assert [each.strip("'") for each in named] == PROJECT["optional-dependencies"][extra]
+
+
+# --- what texts tell to install
+
+CONSTRAINED = set(re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text().lower(), re.MULTILINE))
+# Projects of others that are not among the dependencies.
+OTHERS = {"adlfs", "atheris", "check-jsonschema", "gcsfs", "holistictraceanalysis", "notebook", "pip-audit"}
+TAKE_A_VALUE = {"-c", "-r", "--constraint", "--requirement"}
+WORD = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s'"`;&|#)\\]+)""")
+
+
+def installed(line):
+    """What each `pip install`, `pipx install` and `uvx --from` of a line names, without options and their values."""
+    for begin in re.finditer(r"""(?:\bpipx?\b["']? install|\buvx --from) """, line):
+        at, ends, skips = begin.end(), False, False
+        while not ends and (word := WORD.match(line, at)):
+            at = word.end() + 1
+            bare = (word[3] or "").rstrip(",:") if word[3] != "." else "."
+            bare = bare if bare == "." else bare.rstrip(".")
+            # Prose goes on after a quoted word that no space follows, and after a word with a comma or a full stop.
+            ends = line[word.end() : at] != " " or (word[3] is not None and bare != word[3]) or "uvx" in begin[0]
+            named = word[1] or word[2] or bare
+            if named and not skips and not named.startswith("-"):
+                yield named
+            skips = named in TAKE_A_VALUE
+
+
+def is_ours_or_a_dependency(named):
+    place = named.partition("[")[0]
+    if place.endswith(".whl"):
+        return re.fullmatch(r"(?:\S*/)?traceq_perf-(?:\*|[\d.]+-py3-none-any)\.whl", place) is not None
+    if place.startswith((".", "/", "$", "{")):
+        return True
+    name = re.split(r"[<>=!~]", place)[0].lower().replace("_", "-")
+    return name in CONSTRAINED | OTHERS
+
+
+def lines_on_installing():
+    """Path with number, and text, of the lines in what users and CI read that may name a distribution to install."""
+    folders = ("docs", "traceq", "fixtures/make", ".ci", ".github")
+    files = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
+    kinds = {"", ".md", ".yml", ".yaml", ".txt", ".py", ".toml", ".sql", ".html", ".ipynb"}
+    for path in files:
+        text = path.read_text("utf-8") if path.is_file() and path.suffix in kinds else ""
+        if " install " in text or "uvx" in text or "traceq[" in text or "traceq==" in text:
+            yield from ((f"{path.relative_to(ROOT)}:{n}", line) for n, line in enumerate(text.splitlines(), 1))
+
+
+def test_no_text_tells_to_install_what_is_not_ours():
+    """`traceq` on the package index is another project, and traceq-perf is not there yet."""
+    lines = list(lines_on_installing())
+    found = [(place, named) for place, line in lines for named in installed(line)]
+    assert len(found) > 25
+    assert [each for each in found if not is_ours_or_a_dependency(each[1])] == []
+    other = re.compile(r"\btraceq(?:\[(?:mcp|shell|cluster|s3|monitor|torch|dev)|==)")
+    assert [place for place, line in lines if other.search(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("Needs it: pip install 'traceq[mcp]'. An agent starts this", ["traceq[mcp]"]),
+        ("- pip install traceq -r requirements.txt", ["traceq"]),
+        ("pip install atheris, no dependency; pipx install .", ["atheris", "."]),
+        ("\"$X/bin/pip\" install --quiet -c constraints.txt -e '.[dev]' && python", [".[dev]"]),
+        ("`uvx --from . traceq demo`, then `pip install dist/traceq-*.whl`", [".", "dist/traceq-*.whl"]),
+    ],
+)
+def test_what_a_line_tells_to_install_is_seen(line, named):
+    assert list(installed(line)) == named
+
+
+def test_names_that_are_not_ours_are_noticed():
+    for named in ("traceq", "traceq[mcp]", "traceq==0.1.0", "traceq-perf", "dist/traceq-*.whl", "no-such-thing"):
+        assert not is_ours_or_a_dependency(named), named
+    for named in (
+        ".",
+        ".[mcp]",
+        "./traceq",
+        "dist/traceq_perf-*.whl",
+        "dist/traceq_perf-0.1.0-py3-none-any.whl[mcp]",
+        "mcp>=2.3,<3",
+    ):
+        assert is_ours_or_a_dependency(named), named

@@ -38,11 +38,11 @@ def listed():
 
 def test_it_is_a_cyclonedx_document_of_traceq(listed):
     assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.5")
-    assert listed["metadata"]["component"]["name"] == "traceq"
+    assert listed["metadata"]["component"]["name"] == "traceq-perf"
     names = [each["name"] for each in listed["components"]]
     assert names == sorted(set(names))
     assert {name.lower() for name in DEPENDENCIES} <= set(names)
-    assert {each["ref"] for each in listed["dependencies"]} == {"traceq", *names}
+    assert {each["ref"] for each in listed["dependencies"]} == {"traceq-perf", *names}
 
 
 def test_each_has_a_version_and_a_licence_that_lets_it_be_used(listed):

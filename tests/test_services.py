@@ -268,12 +268,25 @@ def test_the_example_uses_it_in_25_lines():
     (job,) = workflow["jobs"].values()
     assert "head.repo.full_name == github.repository" in job["if"]
     *others, ours = [each for each in job["steps"] if "uses" in each]
-    assert ours["uses"].startswith("OWNER/traceq@")
+    assert is_checked_out(others[-1], ours)
     assert set(ours["with"]) <= set(ACTION["inputs"])
     assert [each["uses"] for each in others if not PINNED.fullmatch(each["uses"])] == []
-    snippet = yaml.safe_load(SNIPPETS["github"])[0]
+    checkout, snippet = yaml.safe_load(SNIPPETS["github"])
+    assert checkout == others[-1]
     assert snippet["uses"] == ours["uses"]
     assert set(snippet["with"]) <= set(ours["with"])
+
+
+def is_checked_out(checkout, ours):
+    """Whether `ours` is the action in a folder into which `checkout` puts a repository that the user names."""
+    into = checkout["with"]
+    return ours["uses"] == f"./{into['path']}" and into["repository"] == "${{ vars.TRACEQ_REPOSITORY }}"
+
+
+def test_no_page_uses_the_action_of_an_owner_that_does_not_exist():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.*"), ROOT / "action.yml"]
+    texts = {each: each.read_text("utf-8") for each in pages if each.suffix in (".md", ".yml", ".yaml")}
+    assert [str(page) for page, text in texts.items() if re.search(r"OWNER/|\w/traceq@", text)] == []
 
 
 class Runner:
@@ -319,6 +332,57 @@ def test_it_reports_on_a_database_and_keeps_a_baseline(runner, here):
     assert (here / ".traceq" / "baselines" / "main.json").exists()
     assert {each.name for each in (here / "traceq").iterdir()} == {"report.html", "ticket.md"}
     assert "steps.check.outputs.state" not in runner.outputs
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """A function that runs the action with a stand-in for traceq: exit status, words of the recorded command, log."""
+    monkeypatch.chdir(tmp_path)
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    stub = commands / "traceq"
+    stub.write_text(
+        '#!/bin/sh\n[ "$1" = record ] && printf "%s\\0" "$@" > words && touch traceq/traces/train.duckdb\n:\n'
+    )
+    stub.chmod(0o755)
+    (tmp_path / "traceq" / "traces").mkdir(parents=True)
+    (tmp_path / "traceq" / "ticket.md").touch()
+    (commands / "python").symlink_to(sys.executable)
+
+    def run(command):
+        runner = Runner(tmp_path, commands)
+        status = runner.run(record=command)
+        words = tmp_path / "words"
+        given = words.read_text("utf-8").split("\0")[:-1] if words.exists() else []
+        return status, given[given.index("--") + 1 :] if given else [], runner.log
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ('python train.py --name "a b"', ["python", "train.py", "--name", "a b"]),
+        (
+            "python -c 'import train; train.main()' --tag=\"it's\"",
+            ["python", "-c", "import train; train.main()", "--tag=it's"],
+        ),
+        ('torchrun train.py \\\n  --empty "" --path a\\ b\n', ["torchrun", "train.py", "--empty", "", "--path", "a b"]),
+        (
+            "python train.py $HOME * $(touch pwned); `id` | cat",
+            ["python", "train.py", "$HOME", "*", "$(touch", "pwned);", "`id`", "|", "cat"],
+        ),
+    ],
+)
+def test_the_program_is_recorded_with_its_quotes_and_nothing_is_expanded(recorded, command, words):
+    status, given, log = recorded(command)
+    assert (status, given) == (0, words), log
+
+
+def test_a_quote_without_its_end_is_an_error(recorded):
+    status, given, log = recorded("python train.py --name 'a b")
+    assert (status, given) == (2, [])
+    assert "a quote without its end" in log
 
 
 @pytest.mark.slow

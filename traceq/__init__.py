@@ -21,21 +21,33 @@ if TYPE_CHECKING:
     from traceq import annotate
     from traceq.app import plots
     from traceq.app.anonymise import anonymise
-    from traceq.app.check import CheckView, check
-    from traceq.app.compare import ComparisonView, compare
-    from traceq.app.compare_memory import MemoryComparisonView, compare_memory
-    from traceq.app.convert import convert
-    from traceq.app.doctor import HealthView, doctor
-    from traceq.app.export import export
-    from traceq.app.ingest import ingest
-    from traceq.app.noise import NoiseView, noise
+    from traceq.app.api import (
+        check,
+        compare,
+        compare_memory,
+        convert,
+        doctor,
+        export,
+        ingest,
+        noise,
+        report,
+        tradeoff,
+        trim,
+        verify,
+        whatif,
+        whatif_choices,
+    )
+    from traceq.app.api import open_traces as open  # noqa: A004 - traceq.open reads as it should
+    from traceq.app.check import CheckView
+    from traceq.app.compare import ComparisonView
+    from traceq.app.compare_memory import MemoryComparisonView
+    from traceq.app.doctor import HealthView
+    from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
-    from traceq.app.open import open_traces as open  # noqa: A004 - traceq.open reads as it should
-    from traceq.app.report import ReportView, report
-    from traceq.app.tradeoff import TradeoffView, tradeoff
-    from traceq.app.trim import trim
-    from traceq.app.verify import VerificationView, verify
-    from traceq.app.whatif import WhatIfChoicesView, WhatIfView, whatif, whatif_choices
+    from traceq.app.report import ReportView
+    from traceq.app.tradeoff import TradeoffView
+    from traceq.app.verify import VerificationView
+    from traceq.app.whatif import WhatIfChoicesView, WhatIfView
     from traceq.capture.profile import profile
     from traceq.errors import (
         BrokenIdentity,
@@ -126,22 +138,22 @@ _ELSEWHERE = {
     "WhatIfChoicesView": ("traceq.app.whatif", "WhatIfChoicesView"),
     "WhatIfView": ("traceq.app.whatif", "WhatIfView"),
     "anonymise": ("traceq.app.anonymise", "anonymise"),
-    "check": ("traceq.app.check", "check"),
-    "compare": ("traceq.app.compare", "compare"),
-    "compare_memory": ("traceq.app.compare_memory", "compare_memory"),
-    "convert": ("traceq.app.convert", "convert"),
-    "doctor": ("traceq.app.doctor", "doctor"),
-    "export": ("traceq.app.export", "export"),
-    "ingest": ("traceq.app.ingest", "ingest"),
-    "noise": ("traceq.app.noise", "noise"),
-    "open": ("traceq.app.open", "open_traces"),
+    "check": ("traceq.app.api", "check"),
+    "compare": ("traceq.app.api", "compare"),
+    "compare_memory": ("traceq.app.api", "compare_memory"),
+    "convert": ("traceq.app.api", "convert"),
+    "doctor": ("traceq.app.api", "doctor"),
+    "export": ("traceq.app.api", "export"),
+    "ingest": ("traceq.app.api", "ingest"),
+    "noise": ("traceq.app.api", "noise"),
+    "open": ("traceq.app.api", "open_traces"),
     "profile": ("traceq.capture.profile", "profile"),
-    "report": ("traceq.app.report", "report"),
-    "tradeoff": ("traceq.app.tradeoff", "tradeoff"),
-    "trim": ("traceq.app.trim", "trim"),
-    "verify": ("traceq.app.verify", "verify"),
-    "whatif": ("traceq.app.whatif", "whatif"),
-    "whatif_choices": ("traceq.app.whatif", "whatif_choices"),
+    "report": ("traceq.app.api", "report"),
+    "tradeoff": ("traceq.app.api", "tradeoff"),
+    "trim": ("traceq.app.api", "trim"),
+    "verify": ("traceq.app.api", "verify"),
+    "whatif": ("traceq.app.api", "whatif"),
+    "whatif_choices": ("traceq.app.api", "whatif_choices"),
 }
 
 _MODULES = {"annotate": "traceq.annotate", "plots": "traceq.app.plots"}

@@ -1,6 +1,7 @@
 """Let Slurm start the workers that read traces into a dataset: python slurm_cluster.py traces/ job/ 4.
 
-The last argument is the number of Slurm jobs. Needs traceq[cluster] and dask-jobqueue, here and on the nodes.
+The last argument is the number of Slurm jobs. Needs traceq with its extra `cluster` (in a clone: pip install '.[cluster]')
+and dask-jobqueue, here and on the nodes.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Random fetches, copies and kernels against what METRICS says, one unit of time at a time."""
+"""Random fetches, copies and kernels against docs/metrics.md (fetching of input), one unit of time at a time."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from traceq.app import cache
-from traceq.app.ingest import ingest
-from traceq.app.report import report
+from traceq.app.api import ingest, report
 from traceq.cli import main
 from traceq.database.connect import connect
 from traceq.errors import UnusableTrace, WrongUse

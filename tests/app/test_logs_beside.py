@@ -15,9 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures" / "make"
 
 from labelled import simulated
 
+from traceq.app.api import ingest, report
 from traceq.app.doctor import doctor
-from traceq.app.ingest import ingest
-from traceq.app.report import report
 from traceq.cli import main
 from traceq.errors import UnknownFormat, UnusableTrace
 

@@ -13,9 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from traceq.app import cache
-from traceq.app.report import report
+from traceq.app.api import report
+from traceq.app.read_options import AS_FOUND
 from traceq.cli import main
 from traceq.common.cache_folder import is_wanted
+from traceq.common.limits import Limits, within
 from traceq.common.owner import owner
 from traceq.errors import WrongUse
 from traceq.loading import ingest
@@ -158,7 +160,8 @@ def test_a_cache_of_another_user_is_not_used(place, monkeypatch):
     place.mkdir(mode=0o700)
     monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
     notes = []
-    assert cache.entry_for("x", {}, None, notes.append) is None
+    with within(Limits(note=notes.append)):
+        assert cache.entry_for("x", AS_FOUND, None) is None
     assert "belongs to user" in notes[0]
 
 

@@ -109,13 +109,15 @@ def main() -> None:
         "--stretch", type=float, default=0.03, help="how far time axes of groups are stretched and squeezed"
     )
     arguments = parser.parse_args()
+    from traceq.common.limits import Limits, within
     from traceq.loading.ingest import ingest
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         clocks = make(folder, arguments.groups, arguments.stretch)
         database = folder / "job.duckdb"
-        ingest([folder], database, jobs=2)
+        with within(Limits(jobs=2)):
+            ingest([folder], database)
         with duckdb.connect(str(database), read_only=True) as connection:
             _tell_job(connection)
             _tell_groups(connection)

@@ -9,6 +9,7 @@ import pytest
 
 from traceq.cli import _progress
 from traceq.cli.ingest import summary
+from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
 from traceq.loading.ingest import IngestedTrace, IngestResult
 
@@ -51,8 +52,9 @@ def test_again_is_a_no_op(traceq, trace):
 def test_options_reach_the_store(traceq, monkeypatch):
     asked = {}
 
-    def ingest(sources, database, **options):
-        asked.update(sources=sources, database=database, **options)
+    def ingest(sources, database, traces, **options):
+        asked.update(sources=sources, database=database, **vars(traces), **options)
+        asked.update(memory=limits().memory, jobs=limits().jobs)
         return IngestResult(Path("x.duckdb"), (), ())
 
     monkeypatch.setattr("traceq.app.ingest.ingest", ingest)
@@ -85,7 +87,7 @@ def test_options_reach_the_store(traceq, monkeypatch):
     assert callable(asked.pop("failed"))
     assert asked == {
         "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
-        "steps_per": "1/2", "window": "1s..2s", "memory_limit": 2 << 30, "progress": None, "capture": ("c",), "inductor": (),
+        "steps_per": "1/2", "window": "1s..2s", "memory": 2 << 30, "capture": ("c",), "inductor": (),
         "logs": (), "offset": None, "cluster": "tcp://head:8786", "wait": 120.0,
     }  # fmt: skip
     traceq("ingest", "a")

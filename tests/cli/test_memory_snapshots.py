@@ -114,7 +114,7 @@ def test_databases_of_snapshots_are_compared(pair, tmp_path):
 
 
 def test_a_ticket_of_two_snapshots_is_refused(pair, cli):
-    assert "are for times" in cli("compare", *pair, "--ticket", status=2)
+    assert "--ticket: for times" in cli("compare", *pair, "--ticket", status=2)
 
 
 class Evil:

@@ -142,7 +142,7 @@ def test_what_only_typing_needs_is_said_to_be_missing(database, monkeypatch, pac
     monkeypatch.setitem(sys.modules, package, None)
     with (
         locked(database) as connection,
-        pytest.raises(MissingTool, match=rf"traceq shell needs {package}[\w.]*, .*: pip install 'traceq\[shell\]'"),
+        pytest.raises(MissingTool, match=rf"traceq shell needs {package}[\w.]*, .*: pip install 'prompt-toolkit>="),
     ):
         line_editor(connection)
 

@@ -266,7 +266,7 @@ def test_the_database_is_not_overwritten_by_its_own_result(traceq, database):
 def test_a_missing_directory_is_one_line(traceq, database, tmp_path):
     outcome = traceq("sql", database, "select 5", "-o", tmp_path / "no" / "x.csv")
     assert outcome.exit_code == 1
-    assert outcome.stderr.endswith("cannot be written: No such file or directory; choose another file\n")
+    assert outcome.stderr.endswith("cannot be written: no such directory; create it or choose another -o\n")
 
 
 def test_the_query_can_come_from_stdin(traceq, database):

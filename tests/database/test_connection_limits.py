@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import duckdb
 import pytest
 
 import traceq
+from traceq.common import limits as limits_
 from traceq.common import process
+from traceq.common.limits import LEAST_OF_READING, Limits, limits, within
 from traceq.common.units import parsed_size
 from traceq.database import connect as connections
 from traceq.database.connect import connect
 from traceq.database.empty import create_database
+from traceq.database.user_sql import interruptible
 
 SETTINGS = "select current_setting('memory_limit'), current_setting('threads')"
 
@@ -22,7 +27,7 @@ def database(tmp_path):
 
 
 def test_a_quarter_of_the_memory_by_default(database, monkeypatch):
-    monkeypatch.setattr(connections, "usable_memory", lambda: 8 << 30)
+    monkeypatch.setattr(limits_, "usable_memory", lambda: 8 << 30)
     monkeypatch.setattr(connections, "usable_cpus", lambda: 64)
     monkeypatch.setattr(connections, "MOST_ROWS", -1)
     with connect(database) as connection:
@@ -35,7 +40,7 @@ def test_a_small_database_is_read_by_one_thread(database):
 
 
 def test_a_limit_is_kept_also_on_the_second_connection(database):
-    with connect(database, memory_limit=900 << 20) as first, connect(database, memory_limit=900 << 20) as second:
+    with within(Limits(900 << 20)), connect(database) as first, connect(database) as second:
         for connection in (first, second):
             memory, threads = connection.execute(SETTINGS).fetchone()
             assert memory == "900.0 MiB"
@@ -46,7 +51,7 @@ def test_a_limit_is_kept_also_on_the_second_connection(database):
 
 def test_queries_have_what_recursive_ones_wait_for_otherwise(database):
     """With 300 MiB DuckDB 2.0 never ends the query for what collectives are for, of two small traces."""
-    with connect(database, memory_limit=256 << 20) as connection:
+    with within(Limits(256 << 20)), connect(database) as connection:
         assert connection.execute(SETTINGS).fetchone()[0] == "768.0 MiB"
 
 
@@ -56,9 +61,45 @@ def test_another_connection_of_the_process_may_have_the_database_open(database):
 
 
 def test_a_gigabyte_at_least_by_default(monkeypatch):
-    monkeypatch.setattr(connections, "usable_memory", lambda: 2 << 30)
-    assert connections.memory_for(None) == 1 << 30
-    assert connections.memory_for(512 << 20) == 512 << 20
+    monkeypatch.setattr(limits_, "usable_memory", lambda: 2 << 30)
+    assert Limits().memory_bytes == 1 << 30
+    assert Limits(512 << 20).memory_bytes == 512 << 20
+
+
+@pytest.mark.parametrize(
+    ("limit", "jobs", "tasks", "processes"), [(256, 4, 4, 2), (512, 4, 4, 4), (1024, 4, 2, 2), (64, 4, 4, 1)]
+)
+def test_no_more_processes_read_than_the_limit_gives_their_least(limit, jobs, tasks, processes):
+    share = Limits(limit << 20, jobs=jobs).share(tasks)
+    assert share.processes == processes
+    assert share.memory == max(limit, 128) // processes << 20
+    assert share.processes * share.memory <= max(limit << 20, LEAST_OF_READING)
+
+
+def test_ingest_keeps_to_the_memory_in_all_processes_together(tmp_path, monkeypatch):
+    taken = []
+    monkeypatch.setattr("traceq.loading.ingest.build_all", lambda tasks: taken.extend(tasks) or _stop())
+    traces = [write_trace(tmp_path / f"{rank}.json", rank) for rank in range(4)]
+    with pytest.raises(ZeroDivisionError):
+        traceq.ingest(traces, tmp_path / "t.duckdb", jobs=4, memory_limit=256 << 20)
+    assert [task.memory for task in taken] == [128 << 20] * 4  # of which two are built at the same time
+    assert Limits(256 << 20, jobs=4).share(len(taken)).processes == 2
+
+
+def _stop():
+    raise ZeroDivisionError
+
+
+def write_trace(path, rank):
+    event = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": rank, "dur": 1, "args": {"device": 0}}
+    path.write_text(json.dumps({"traceEvents": [event]}))
+    return path
+
+
+def test_work_that_can_be_interrupted_keeps_to_the_limits(database):
+    with within(Limits(900 << 20)), connect(database) as connection:
+        assert interruptible(connection, limits) == Limits(900 << 20, progress=limits().progress)
+    assert limits().memory is None
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from builder import TraceBuilder
 
 from traceq.app.open import locked
+from traceq.common.limits import Limits, within
 from traceq.database import made_by_others, times
 from traceq.database.connect import SCHEMA, connect, create_schema
 from traceq.database.empty import create_database
@@ -128,7 +129,7 @@ def test_tables_that_are_missing_are_named(made):
 def test_duckdb_gives_no_advice_of_its_own(tmp_path):
     create_database(tmp_path / "t.duckdb")
     shutil.copyfile(tmp_path / "t.duckdb", tmp_path / "u.duckdb")
-    with closing(connect(tmp_path / "t.duckdb", memory_limit=16 << 20)) as connection:
+    with within(Limits(16 << 20)), closing(connect(tmp_path / "t.duckdb")) as connection:
         connection.execute("set max_temp_directory_size = '1MB'")
         with pytest.raises(FAILURES) as caught:
             connection.execute("select max(l) from (select list(range) l from range(30000000))").fetchall()

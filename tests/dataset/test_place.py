@@ -177,7 +177,7 @@ def test_a_place_that_cannot_be_is_told(name, reason):
 def test_a_package_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "s3fs", None)
     monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
-    with pytest.raises(StoreError, match=r"^s3://bucket/job: needs s3fs, .*: pip install 'traceq\[s3\]'$"):
+    with pytest.raises(StoreError, match=r"^s3://bucket/job: needs s3fs, .*: pip install 's3fs>=2024.12'$"):
         Place("s3://bucket/job").read("a")
     with pytest.raises(StoreError, match=r"needs gcsfs, .*: pip install 'gcsfs'$"):
         Place("gs://bucket/job").read("a")

@@ -119,8 +119,8 @@ def test_traces_without_a_run_have_that_of_their_job(known, new, expected):
 
 
 def test_jobs_are_numbered_as_in_a_database(monkeypatch):
-    monkeypatch.setattr(ingest, "fill_window", lambda _place, _manifest, _pieces, window, _limit: window)
+    monkeypatch.setattr(ingest, "fill_window", lambda _place, _manifest, _pieces, window: window)
     pieces = (piece(1, 0, 0, run="a", key="world 8"), piece(2, 0, 0, run="b", key="world 4"), piece(3, 0, 0, run="c"))
     manifest = Manifest(pieces=pieces, shapes=((),))
-    windows = ingest.refill(Place("."), manifest, {("a", 0), ("b", 0), ("c", 0)}, None)
+    windows = ingest.refill(Place("."), manifest, {("a", 0), ("b", 0), ("c", 0)})
     assert [(each.job, each.run) for each in windows] == [(0, "c"), (1, "b"), (2, "a")]

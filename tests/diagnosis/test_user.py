@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import duckdb
 import pytest
@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import traceq
 from traceq.cli import main
 from traceq.common import plugins
+from traceq.common.limits import Limits, within
 from traceq.database.connect import connect
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
@@ -344,7 +345,8 @@ ENDLESS = "range(100000000) as a, range(100000000) as b"
 
 def test_a_rule_is_stopped_when_its_time_is_over_and_the_rest_stands(write, connection):
     path = write(claiming() + f" and (select count(*) from {ENDLESS}) > 0")
-    (judged,) = judge(connection, rules=user_rules.rules([path], timeout=0.2))
+    with within(Limits(timeout=0.2)):
+        (judged,) = judge(connection, rules=user_rules.rules([path]))
     (failed,) = judged.failed
     assert (
         failed.error
@@ -359,6 +361,22 @@ def test_the_command_gives_rules_their_time(write, connection, tmp_path):
     database = str(tmp_path / "trace.duckdb")
     result = CliRunner().invoke(main, ["report", "--full", "--rules", str(path), "--timeout", "200ms", database])
     assert "the rule was stopped after 0.2 s" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("form", [[], ["--ticket"], ["--ticket", "--format", "json"]])
+def test_rules_have_as_much_time_in_a_ticket_as_in_a_report(write, connection, tmp_path, monkeypatch, form):
+    told = []
+
+    @contextmanager
+    def time_limit(_connection, seconds, _what):
+        told.append(seconds)
+        yield
+
+    monkeypatch.setattr(user_rules, "time_limit", time_limit)
+    connection.close()
+    arguments = ["--rules", str(write(claiming())), "--timeout", "200ms", str(tmp_path / "trace.duckdb")]
+    assert CliRunner().invoke(main, ["report", *form, *arguments]).exit_code == 0
+    assert set(told) == {0.2}
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def _warmed(place: Path) -> Outcome:
     snapshot.write_bytes(mutate_snapshot.plain_snapshot())
     for number, path in enumerate((_TRACE, nsys, snapshot)):
         database = place / f"{number}.duckdb"
-        traceq.app.ingest.ingest([path], database)
+        traceq.ingest([path], database)
         _reported(database)
     return Outcome("ok", " ".join(name for name in sys.modules if name not in before and name.startswith(_HEAVY)))
 
@@ -210,7 +210,7 @@ def _read(place: Path, path: Path, format_: str, *, whole: bool) -> Outcome:
             return Outcome("ok")
         logs = [path] if format_ == "log" else []
         database = place / "x.duckdb"
-        result = traceq.app.ingest.ingest([_TRACE if logs else path], database, memory_limit=_MEMORY_LIMIT, logs=logs)
+        result = traceq.ingest([_TRACE if logs else path], database, memory_limit=_MEMORY_LIMIT, logs=logs)
         if result.not_judged is not None:
             return Outcome("broken numbers", f"the rules could not run: {result.not_judged}")
         return _reported(database)
@@ -220,10 +220,10 @@ def _read(place: Path, path: Path, format_: str, *, whole: bool) -> Outcome:
 
 
 def _reported(database: Path) -> Outcome:
-    examined = traceq.app.doctor.doctor(database, memory_limit=_MEMORY_LIMIT)
+    examined = traceq.doctor(database, memory_limit=_MEMORY_LIMIT)
     examined.to_text()
     _strict(examined.to_json())
-    report = traceq.app.report.report(database, memory_limit=_MEMORY_LIMIT)
+    report = traceq.report(database, memory_limit=_MEMORY_LIMIT)
     impossible = list(_impossible(_strict(report.to_json())))
     for text in (report.to_html(), report.to_text(), report.to_text(detail="full"), report.to_markdown()):
         text.encode("utf-8", "strict")

@@ -21,8 +21,8 @@ labelled from the raw files by readers who had run no traceq (tests/truth). A fi
 that the label accepts as the first and its likely saving is within 30 % of the label's, or between the label's bounds;
 *partly* when it is true but another cause is larger, or its size is another. Where the label says that nothing can be won, or
 that the capture cannot tell, no finding may be wrong. A finding is *true* by its cause and its size. What may be said beside
-the bottlenecks is in the labels, too. **These traces were at hand while the rules were written**: others are kept apart by
-those who judge.
+the bottlenecks is in the labels, too. **These traces were at hand while the rules were written**: what is reached here is a
+fit to them, and says little of other traces.
 """
 
 _AIMS = {"first_right": 0.95, "findings_true": 0.90, "high_true": 0.98}
@@ -73,7 +73,7 @@ def section(results: Sequence[Result], changed: Sequence[str] = ()) -> Iterator[
     reached = shares(results)
     yield BEGIN
     yield ""
-    yield "## Real traces"
+    yield "## Real traces at hand"
     yield ""
     yield _HOW.format(traces=len(results))
     yield ""

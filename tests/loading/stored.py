@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from traceq.common.limits import Limits, within
+from traceq.common.progress import Silent
 from traceq.database.connect import connect
 from traceq.errors import TraceqError
-from traceq.loading.ingest import ingest
+from traceq.loading import ingest as loading
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +53,11 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def ingest(*arguments, jobs=1, progress=None, **options):
+    with within(Limits(jobs=jobs, progress=progress or Silent())):
+        return loading.ingest(*arguments, **options)
+
+
 def error_of(kind: type[TraceqError], *arguments, **options) -> str:
     """The message of the error of this kind that the ingest raises: one line, always."""
     with pytest.raises(kind) as caught:
@@ -62,6 +69,7 @@ def error_of(kind: type[TraceqError], *arguments, **options) -> str:
 def started(code: str, *arguments: object) -> subprocess.Popen[str]:
     """A child process that has imported traceq, said so on stdout, and goes on with `code` (arguments: sys.argv)."""
     setup = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from traceq.loading.ingest import ingest\n"
+    setup += "from traceq.common.limits import Limits, within\n"
     setup += "print('ready', flush=True)\n"
     child = subprocess.Popen(
         [sys.executable, "-c", setup + code, *map(str, arguments)],

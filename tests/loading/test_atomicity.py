@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import duckdb
 import pytest
-from stored import ask, error_of, names_in, started, trace_file
+from stored import ask, error_of, ingest, names_in, started, trace_file
 
 from traceq.common.owner import is_gone, owner
 from traceq.common.scratch import temporary_folder
@@ -19,7 +19,6 @@ from traceq.database import publish
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.errors import SchemaMismatch, StoreError, UnusableTrace
 from traceq.loading import sources
-from traceq.loading.ingest import ingest
 from traceq.loading.sources import find_sources
 
 INGEST = "ingest(sys.argv[2:], sys.argv[1])"
@@ -160,7 +159,7 @@ def test_signals_that_end_a_process(tmp_path, made_once, how):
 @pytest.mark.slow
 def test_interrupt_ends_the_processes_and_removes_what_they_wrote(tmp_path):
     sources = [trace_file(tmp_path / "sources" / f"{rank}.json", rank, kernels=100_000) for rank in range(2)]
-    with started("ingest(sys.argv[2:], sys.argv[1], jobs=2)", tmp_path / "t.duckdb", *sources) as child:
+    with started(f"with within(Limits(jobs=2)): {INGEST}", tmp_path / "t.duckdb", *sources) as child:
         wait_for(lambda: any(tmp_path.glob(".*.ingest/*")))
         # What Ctrl-C in a terminal does: a signal to all processes of the group.
         os.killpg(child.pid, signal.SIGINT)

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from stored import ROOT, ask, contents, error_of, names_in, trace_file
+from stored import ROOT, ask, contents, error_of, ingest, names_in, trace_file
 
 from traceq.database.connect import connect
 from traceq.errors import NoTraces, QueryError, StoreError, UnusableTrace
-from traceq.loading.ingest import IngestedTrace, IngestResult, ingest
+from traceq.loading.ingest import IngestedTrace, IngestResult
+from traceq.loading.options import TraceOptions
 from traceq.loading.sources import default_database, find_sources
 
 RUN = ROOT / "fixtures" / "run"
@@ -336,7 +337,7 @@ def test_database_open_to_read_in_this_process(database, source):
 
 @pytest.mark.parametrize("pattern", ["(", "(?=lookahead)"])
 def test_step_range_must_be_a_regular_expression_that_duckdb_knows(source, tmp_path, pattern):
-    assert pattern in error_of(QueryError, [source], tmp_path / "t.duckdb", step_range=pattern)
+    assert pattern in error_of(QueryError, [source], tmp_path / "t.duckdb", options=TraceOptions(step_range=pattern))
 
 
 # Progress.

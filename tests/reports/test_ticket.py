@@ -11,6 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import traceq
+from traceq.app.read_options import ReadOptions
 from traceq.app.ticket import ticket as make_ticket
 from traceq.reports.redact import redacted, redacted_together
 from traceq.reports.ticket import LIMIT, SITES, Ticket, rendered
@@ -95,7 +96,7 @@ def test_a_trace_and_a_rank_can_be_chosen(database):
 
 @pytest.mark.slow
 def test_options_are_said_but_not_an_expression_which_may_hold_names():
-    made = make_ticket(DEMO, goal="latency", step_range="^ProfilerStep")
+    made = make_ticket(DEMO, ReadOptions(step_range="^ProfilerStep"), goal="latency")
     assert "--goal latency --step-range STEP_RANGE" in made.text
     assert "^ProfilerStep" not in made.text
 

@@ -13,8 +13,9 @@ import planted
 import pytest
 
 from traceq.app.anonymise import anonymise
+from traceq.app.api import trim
 from traceq.app.ingest import ingest
-from traceq.app.trim import check_suffix, trim
+from traceq.app.trim import check_suffix
 from traceq.database.connect import connect
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.sharing import chrome_names, nsys_names
@@ -37,7 +38,7 @@ def database(tmp_path):
 
     def made(path):
         target = tmp_path / f"{len(opened)}.duckdb"
-        ingest([path], target, jobs=1)
+        ingest([path], target)
         opened.append(connect(target))
         return opened[-1]
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from parts import counted, differences, said
 
-from traceq.app.trim import read_steps, trim
+from traceq.app.api import trim
+from traceq.app.trim import read_steps
 from traceq.database.connect import connect
 from traceq.errors import WrongUse
 from traceq.importers.chrome.records import Records
 from traceq.loading.ingest import ingest
+from traceq.loading.options import TraceOptions
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 _QUICK = ("kineto_2021_array", "kineto_2026", "nsys_2026.2")
@@ -35,7 +37,7 @@ def database(tmp_path):
 
     def made(path, **options):
         target = tmp_path / f"{len(opened)}.duckdb"
-        ingest([path], target, jobs=1, **options)
+        ingest([path], target, options=TraceOptions(**options))
         opened.append(connect(target))
         return opened[-1]
 
@@ -278,4 +280,4 @@ def test_a_window_behind_the_trace_is_said_with_its_end(tmp_path):
     with pytest.raises(WrongUse, match=r"begins 100.0 s after the first GPU work; the trace ends \d+\.\d+ ms after it"):
         trim(KINETO, tmp_path / "part.json", window="100s..200s")
     with pytest.raises(WrongUse, match="the trace ends"):
-        ingest([KINETO], tmp_path / "x.duckdb", jobs=1, window="100s..")
+        ingest([KINETO], tmp_path / "x.duckdb", options=TraceOptions(window="100s.."))

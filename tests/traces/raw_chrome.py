@@ -1,6 +1,6 @@
 """An independent reading of a Chrome trace: json, gzip and decimal, nothing of traceq.
 
-The mapping from category to table and kind is FORMATS E4 and E7 written down once more.
+The mapping from category to table and kind is that of traceq/importers/chrome, written down once more.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """An independent reading of an nsys SQLite export: sqlite3 and gzip, nothing of traceq.
 
-Constants are those of FORMATS 1.1; API names lose their version suffix, copies get the names PyTorch gives them.
+Constants are those that nsys itself lists in its ENUM_ tables; API names lose their version suffix, copies get the names
+that PyTorch gives them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Device time by METRICS sections 3 and 4, worked out a second time: plain Python over the rows of a file."""
+"""Device activity and the ledger of docs/metrics.md, worked out a second time: plain Python over the rows of a file."""
 
 from __future__ import annotations
 

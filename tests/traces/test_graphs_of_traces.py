@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from trace_files import SHARED
 
-from traceq.app.ingest import ingest
+from traceq.app.api import ingest
 from traceq.database.connect import connect
 
 JUDGED = SHARED / "judged" / "torch"

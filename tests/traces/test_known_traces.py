@@ -1,4 +1,4 @@
-"""What is known of single real traces (TRACES.md beside them), as figures of the ledger: ms, looked at by hand."""
+"""Figures of the ledger that were looked up by hand in single real traces, in ms."""
 
 from __future__ import annotations
 

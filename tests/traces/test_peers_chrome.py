@@ -1,6 +1,6 @@
 """traceq's tables give the figures that Perfetto and HolisticTraceAnalysis compute from the same files.
 
-HTA's figures come out exactly, once its own definitions are applied to traceq's rows (PEERS.md A1 and HTA's documents):
+HTA's figures come out exactly, once its own definitions are applied to traceq's rows (its documents, and its source of 0.5.0):
 it leaves out the last of several steps with all it launched, it brings times with a fraction to whole microseconds
 inwards (start up, end down, in double precision), and a slice that this turns around then counts as minus one
 microsecond where nothing else runs.

@@ -44,6 +44,7 @@ TABLES = """
 @pytest.fixture(scope="module")
 def together(tmp_path_factory):
     """together(path): the sample in one database, ingested by two processes; slow traces only where the file is one."""
+    from traceq.common.limits import Limits, within
     from traceq.database.connect import connect
     from traceq.loading.ingest import ingest
 
@@ -53,7 +54,8 @@ def together(tmp_path_factory):
         slow = is_slow(path)
         if slow not in opened:
             target = tmp_path_factory.mktemp("together") / "all.duckdb"
-            ingest([each for each in SAMPLES if slow or not is_slow(each)], target, jobs=2)
+            with within(Limits(jobs=2)):
+                ingest([each for each in SAMPLES if slow or not is_slow(each)], target)
             opened[slow] = connect(target)
         return opened[slow]
 

@@ -10,10 +10,11 @@ from parts import differences
 from trace_files import NSYS, SHARED, TORCH, parametrized
 
 from traceq.app.anonymise import anonymise
+from traceq.app.api import trim
 from traceq.app.ingest import ingest as ingest_judged
-from traceq.app.trim import trim
 from traceq.database.connect import connect
 from traceq.loading.ingest import ingest
+from traceq.loading.options import TraceOptions
 from traceq.sharing.secrets import secrets_in
 
 JUDGED = [
@@ -27,7 +28,7 @@ def suffix(path: Path) -> str:
 
 
 def opened(path: Path, target: Path, **options: str):
-    ingest([path], target, **options)
+    ingest([path], target, options=TraceOptions(**options))
     return connect(target)
 
 

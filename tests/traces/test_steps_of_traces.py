@@ -1,4 +1,4 @@
-"""Steps: as many as TRACES.md lists, and exactly where ProfilerStep and METRICS section 2 put them."""
+"""Steps: as many as a reader counted in each file, and exactly where ProfilerStep and docs/metrics.md put them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def profiler_steps(path):
 
 
 @every_chrome_trace
-def test_there_are_as_many_profiler_steps_as_the_list_of_traces_says(path, databases):
+def test_there_are_as_many_profiler_steps_as_a_reader_counted(path, databases):
     query = "select count(*) from step where source = 'profiler_step'"
     assert databases(path).execute(query).fetchone() == (PROFILER_STEPS.get(stem(path), 0),)
     assert len(profiler_steps(path)) == PROFILER_STEPS.get(stem(path), 0)

@@ -1,4 +1,4 @@
-"""The real traces that lie beside the checkout; see TRACES.md there. Tests that need them skip when they are absent."""
+"""The real traces that lie beside the checkout, in ../shared. Tests that need them skip when they are absent."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from traceq.app.compare import compare
+from traceq.app.compare import ComparisonView, compare
 from traceq.app.open import locked
+from traceq.app.read_options import ReadOptions, Which
 from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
 from traceq.app.whatif import whatif, whatif_choices
@@ -110,22 +111,30 @@ class Session:
         max_chars: int = MOST,
     ) -> Answer:
         """How long the steps would take with the changes, or without what a finding owns; without any, what can be changed."""
-        changes: dict[str, Any] = {"remove": remove, "scale": scale or {}, "overlap": overlap, "move": move or {}}
-        changes |= {"graph": graph, "transfer_only": transfer_only, "finding": finding}
         with self._asking:
             file = self._named(source).file
-            if not any(changes.values()):
+            if not (remove or scale or overlap or move or graph or transfer_only or finding):
                 choices = whatif_choices(file, trace=trace)
                 return asked.replayed(choices.to_text(), choices.to_json(), budget(max_chars))
-            answer = whatif(file, trace=trace, **changes)
+            answer = whatif(
+                file,
+                remove=remove,
+                scale=scale or {},
+                overlap=overlap,
+                move=move or {},
+                graph=graph,
+                transfer_only=transfer_only,
+                finding=finding,
+                trace=trace,
+            )
             return asked.replayed(answer.to_text(), answer.to_json(), budget(max_chars))
 
     def compare(self, base: str, new: str, *, rank: int | None = None, max_chars: int = MOST) -> Answer:
         """What changed from `base` to `new`, each a database, a trace or a baseline, and how sure that is."""
         with self._asking:
-            view = compare(self._run(base), self._run(new), rank=rank)
-            texts: Iterable[str] = (view.to_text(top=most) for most in _ROWS_OF_TABLES)
-            return asked.compared(iter(texts), view.to_json(), budget(max_chars))
+            view = compare(self._run(base), self._run(new), Which(rank))
+            texts = (ComparisonView(view.content, top=most).to_text() for most in _ROWS_OF_TABLES)
+            return asked.compared(texts, view.to_json(), budget(max_chars))
 
     def _run(self, source: str) -> Path | str:
         """What `compare` reads: a baseline by its name or file, else the database."""
@@ -149,7 +158,9 @@ class Session:
         if not place.exists() and not is_trace(place):
             known = ", ".join(self._by_name) or "none yet"
             raise StoreError(f"{place}: no such file, and no database is open by this name (open: {known})")
-        return self._stack.enter_context(database_of(place, judged=True, step_range=step_range, window=window))
+        return self._stack.enter_context(
+            database_of(place, ReadOptions(step_range=step_range, window=window), judged=True)
+        )
 
     def close(self) -> None:
         """Remove the databases that were made of traces."""

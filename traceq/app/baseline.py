@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
-from traceq.app.source import Reading, Sources, runs_of, several
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.source import Sources, runs_of, several
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
 from traceq.runs.compare.side import once
@@ -27,12 +28,12 @@ class SavedBaseline(NamedTuple):
 def save_baseline(
     name: str,
     sources: Sources,
+    which: Which = LOWEST,
+    read: ReadOptions = AS_FOUND,
     *,
-    rank: int | None = None,
     force: bool = False,
     add: bool = False,
     directory: Path | None = None,
-    **reading: Unpack[Reading],
 ) -> SavedBaseline:
     """Save the summary of runs under a name; `force` replaces the baseline that has it, `add` keeps its latest runs beside them.
 
@@ -43,7 +44,7 @@ def save_baseline(
     if path.exists() and not (force or add):  # said before an hour is spent on reading
         raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it, --add adds to it")
     kept = baselines.find(name, directory) if add else None
-    given = runs_of(sources, rank, **reading)
+    given = runs_of(sources, which, read)
     new = [replace(run, source=name) for run in once(given)]
     runs = once([*(kept.runs if kept else ()), *new])[-max(MOST_KEPT, len(new)) :]
     steps = sum(len(run.counted) for run in runs)

@@ -10,39 +10,27 @@ import hashlib
 import json
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from traceq.analysis.steps.choice import StepOptions
 from traceq.common.cache_folder import folder, limit, part_of, prepare
 from traceq.common.code_hash import code_hash
+from traceq.common.limits import limits
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
 from traceq.errors import UnusableTrace
 from traceq.formats.made_with import path_beside
 from traceq.loading.inductor import inductor_files
-from traceq.loading.sources import Source, content_hash, find_sources, logs_beside
+from traceq.loading.options import TraceOptions
+from traceq.loading.sources import capture_sources, content_hash, find_sources, logs_beside, paths_of
 
 _SUFFIX = ".duckdb"
 _UNSAFE = re.compile(r"[^\w.-]+")
 # The rooms of traceq on which the tables of a database depend.
 _ROOMS = ("analysis", "database", "formats", "importers", "loading")
-
-Note = Callable[[str], None]
-
-
-class Beside(NamedTuple):
-    """What is read along with traces: captures of their graphs, files of torch.compile (none: those that lie beside them)."""
-
-    captures: Sequence[Source] = ()
-    inductor: Sequence[str | Path] = ()
-
-
-NOTHING_BESIDE = Beside()
 
 
 class Entry(NamedTuple):
@@ -80,9 +68,7 @@ def clear() -> list[Entry]:
     return removed
 
 
-def entry_for(
-    source: str | Path, steps: StepOptions, make: Callable[[Path], object], note: Note, beside: Beside = NOTHING_BESIDE
-) -> Path | None:
+def entry_for(source: str | Path, options: TraceOptions, make: Callable[[Path], object]) -> Path | None:
     """The database of the traces `source`, which `make` writes to a path where the cache has none.
 
     None, after a note that says why, where the cache cannot be used. Raises what `make` raises.
@@ -90,38 +76,34 @@ def entry_for(
     place = folder()
     try:
         prepare(place)
-        wanted = place / _name(source, steps, beside)
+        wanted = place / _name(source, options)
         if wanted.exists():
             os.utime(wanted)
             return wanted
         with _part(wanted) as part:
             make(part)
             # What it is named by may have changed before the ingest looked, and an ingest knows no hash of what lies beside.
-            if _name(source, steps, beside) != wanted.name:
+            if _name(source, options) != wanted.name:
                 raise UnusableTrace(f"{source}: was changed while it was read; try again when it is written to its end")
             part.replace(wanted)
             _shrink(wanted)
     except OSError as error:
-        note(f"{place} cannot be used as a cache ({error.strerror or error}); the trace is read again by each command")
+        limits().note(
+            f"{place} cannot be used as a cache ({error.strerror or error}); the trace is read again by each command"
+        )
         return None
     return wanted
 
 
-def warn(text: str) -> None:
-    """What a note becomes where there is no terminal: a warning of Python's."""
-    warnings.warn(text, stacklevel=2)
-
-
-def _name(source: str | Path, steps: StepOptions, beside: Beside) -> str:
+def _name(source: str | Path, options: TraceOptions) -> str:
     """The name of the entry: that of the source, and the hash of all that the database depends on."""
     found = find_sources([source])
     traces = [(str(each.path.resolve()), content_hash(each.files)) for each in found]
     logs = [content_hash([log]) for each in found for log in logs_beside(each.path, ())]
     made_with = [content_hash([path]) for each in found if (path := path_beside(each.path)).is_file()]
-    graphs = [content_hash(each.files) for each in beside.captures]
-    compiled = [
-        (str(file), content_hash([file])) for each in found for file in inductor_files(beside.inductor, each.path)
-    ]
+    graphs = [content_hash(each.files) for each in capture_sources(options.capture)]
+    given = paths_of(options.inductor)
+    compiled = [(str(file), content_hash([file])) for each in found for file in inductor_files(given, each.path)]
     depends = [
         __version__,
         SCHEMA_VERSION,
@@ -131,7 +113,7 @@ def _name(source: str | Path, steps: StepOptions, beside: Beside) -> str:
         made_with,
         graphs,
         compiled,
-        sorted(steps.items()),
+        sorted(options.step_texts.items()),
     ]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     return f"{_stem(source)}-{key[:32]}{_SUFFIX}"

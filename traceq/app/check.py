@@ -7,12 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
 from traceq.app.noise import KnownNoiseOf, known_noise
-from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.source import Source, Sources, check_writes, is_trace, opened_runs, runs_of, several
 from traceq.app.view import View
-from traceq.common.process import TIMEOUT
+from traceq.common.limits import limits
 from traceq.database.user_sql import interruptible, too_long
 from traceq.errors import QueryError, UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
@@ -48,7 +49,7 @@ class CheckView(View[Check]):
         """pass, fail, or cannot judge."""
         return self.content.state
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_check(self.content)
 
@@ -71,34 +72,27 @@ class CheckView(View[Check]):
 
 def check(
     sources: Sources,
+    which: Which = LOWEST,
+    read: ReadOptions = AS_FOUND,
     *,
     budgets: str | Path | None = None,
     baseline: str | Path | None = None,
     max_regression: float | None = None,
     noise: KnownNoiseOf | None = None,
-    rank: int | None = None,
-    timeout: float = TIMEOUT,
-    **reading: Unpack[Reading],
 ) -> CheckView:
-    """Whether runs of a program keep their budgets, and whether the step is as fast as in a baseline.
+    """Whether runs of a program keep their budgets, and the step is as fast as in a baseline; traceq.app.api.check says more.
 
-    `sources` are trace databases, traces or baselines, judged together. `budgets` is their file, by default traceq.toml if
-    it is there. `max_regression` is by how much the step may be slower, a share of it; None allows none that the
-    steps show. `noise` is as in `compare`. `rank` is the rank to check, the lowest when it is None.
-    The query of a budget may take `timeout` seconds.
     Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
     """
     sources = several(sources)
     file, against = _asked(budgets, None if baseline is None else str(baseline), max_regression, noise)
     inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
-    check_writes(reading.get("writes", ()), inputs)
-    measured = [
-        each for source in sources for each in _measured(source, file.budgets if file else (), rank, timeout, reading)
-    ]
+    check_writes(read.writes, inputs)
+    measured = [each for source in sources for each in _measured(source, file.budgets if file else (), which, read)]
     if not measured:
         raise WrongUse(f"There is no trace in {', '.join(map(str, sources))}: nothing to check.")
     runs = [each.run for each in measured]
-    comparison = None if against.baseline is None else _compared(against.baseline, against, runs, rank, reading)
+    comparison = None if against.baseline is None else _compared(against.baseline, against, runs, which, read)
     judged = list(evaluate(file.budgets, measured)) if file else []
     if against.is_asked:
         judged.append(_regression(against, comparison))
@@ -154,11 +148,9 @@ def _check_baseline(baseline: str) -> None:
         raise UnusableBaseline(baselines.missing(baseline))
 
 
-def _measured(
-    source: Source, budgets: Sequence[Budget], rank: int | None, timeout: float, reading: Reading
-) -> list[Measured]:
+def _measured(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[Measured]:
     """The runs of a source with what the queries of the budgets return."""
-    with opened_runs(source, rank, **reading) as (connection, runs):
+    with opened_runs(source, which, read) as (connection, runs):
         if connection is None:
             return [Measured(run) for run in runs.values()]
         connection.execute("set errors_as_json = true")  # they say line and column
@@ -167,7 +159,7 @@ def _measured(
                 run,
                 trace_id,
                 {
-                    budget.name: _answer(connection, partial(ask, connection, budget.query, run, trace_id), timeout)
+                    budget.name: _answer(connection, partial(ask, connection, budget.query, run, trace_id))
                     for budget in budgets
                     if budget.query is not None
                 },
@@ -176,21 +168,18 @@ def _measured(
         ]
 
 
-def _answer(
-    connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str], timeout: float
-) -> Fraction | str:
+def _answer(connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str]) -> Fraction | str:
+    timeout = limits().timeout
     try:
         return interruptible(connection, asked, timeout, too_long("the query", timeout))
     except QueryError as error:
         return str(error)
 
 
-def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | None, reading: Reading) -> Comparison:
+def _compared(baseline: str, against: Compare, runs: Sequence[Run], which: Which, read: ReadOptions) -> Comparison:
     allowed = against.max_regression
-    limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
-    base = runs_of(baseline, rank, **limits)
-    one_only = rank is not None or reading.get("trace") is not None
-    are_jobs = not one_only and jobs_of(base) and jobs_of(runs)
+    base = runs_of(baseline, Which(which.rank), read if is_trace(baseline) else AS_FOUND)
+    are_jobs = not which.is_named and jobs_of(base) and jobs_of(runs)
     return (compare_jobs if are_jobs else compare)(
         base,
         runs,
@@ -198,14 +187,14 @@ def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | 
         # A regression of the size that fails is not too small, and steps that could not show it are no proof that there is none.
         floor_share=FLOOR if allowed is None else min(FLOOR, float(allowed)),
         sensitivity_share=SENSITIVITY if allowed is None else min(SENSITIVITY, float(allowed)),
-        noise=known_noise(against.noise, rank),
+        noise=known_noise(against.noise, which.rank),
     )
 
 
 def _regression(against: Compare, comparison: Comparison | None) -> Judged:
     allowed = against.max_regression
-    limits = () if allowed is None else (Limit("at most", allowed, SHARE),)
-    budget = Budget("compare", against.baseline or "a baseline", limits, against.line)
+    bounds = () if allowed is None else (Limit("at most", allowed, SHARE),)
+    budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)
     return with_cause(regression(budget, comparison), comparison)
 
 

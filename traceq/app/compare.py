@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
 from traceq.app import notebook
 from traceq.app.check import with_cause
 from traceq.app.noise import KnownNoiseOf, known_noise
-from traceq.app.source import Reading, Sources, check_writes, opened_runs, several
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.source import Sources, check_writes, opened_runs, several
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.errors import WrongUse
@@ -37,19 +38,23 @@ from traceq.runs.sources import of_rank
 if TYPE_CHECKING:
     import pandas as pd
 
-_TOP = 10
+# Rows of a table.
+TOP = 10
 
 
 class ComparisonView(View[Comparison]):
     """What changed from one run to another. As the last line of a notebook's cell it shows itself.
 
-    `content` is the comparison as plain data. Times are ns per step, a difference is the candidate less the baseline. Its
-    documents take `top`, the number of rows of a table; `timelines` are drawn in HTML. A ticket is short, whatever the format.
+    `content` is the comparison as plain data. Times are ns per step, a difference is the candidate less the baseline. Tables of
+    its documents have at most `top` rows; `timelines` are drawn in HTML. A ticket is short, whatever the format.
     """
 
-    def __init__(self, content: Comparison, timelines: Sequence[Timeline] = (), *, is_ticket: bool = False) -> None:
+    def __init__(
+        self, content: Comparison, timelines: Sequence[Timeline] = (), *, top: int = TOP, is_ticket: bool = False
+    ) -> None:
         super().__init__(content)
         self.timelines = timelines
+        self.top = top
         self.is_ticket = is_ticket
 
     @property
@@ -75,11 +80,18 @@ class ComparisonView(View[Comparison]):
         rows = [{**asdict(part), "name": part.name} for cause in self.content.causes for part in cause.parts]
         return pd.DataFrame(rows)
 
-    def blocks(self, top: int = _TOP, *, draws: bool = False, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
+        return self._blocks(draws=False)
+
+    def html_blocks(self) -> Iterable[Block]:
+        """The document with drawings."""
+        return self._blocks(draws=True)
+
+    def _blocks(self, *, draws: bool) -> Iterable[Block]:
         if self.is_ticket:
             return compose_ticket(self.content)
-        return compose_comparison(self.content, top, self.timelines, draws=draws)
+        return compose_comparison(self.content, self.top, self.timelines, draws=draws)
 
     def to_junit(self) -> str:
         """JUnit XML: one test case, that there is no regression."""
@@ -112,37 +124,32 @@ class ComparisonView(View[Comparison]):
 def compare(
     base: Sources,
     new: Sources,
+    which: Which = LOWEST,
+    read: ReadOptions = AS_FOUND,
     *,
-    rank: int | None = None,
     level: float = LEVEL,
     floor_share: float = FLOOR,
     sensitivity_share: float = SENSITIVITY,
     statistic: Statistic = "typical",
     noise: KnownNoiseOf | None = None,
     anyway: bool = False,
+    top: int = TOP,
     drawn: bool = False,
     ticket: bool = False,
-    **reading: Unpack[Reading],
 ) -> ComparisonView:
-    """What changed from `base` to `new`, each a trace database, a trace or a baseline, by path or name, or several, pooled.
+    """What changed from `base` to `new`; traceq.app.api.compare says what it is given.
 
-    `rank` is the rank to compare. When it is None, jobs are compared where both sides are jobs of several ranks, else the lowest
-    rank of each. `level` is how often chance may pass for a change, `floor_share` the smallest
-    change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share` would have been found.
-    `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one program are known to differ
-    by, a standard deviation as a share of the step, or the baseline whose runs tell it. `anyway` gives a verdict although GPUs,
-    shapes or settings differ. `drawn`: with the typical step of both, for HTML. `ticket`: in at most 10 KB, with hosts, users
-    and paths replaced. Raises StoreError for what cannot be read, ValueError for a rank that is not there.
+    `drawn`: with the typical step of both, for HTML. Raises StoreError for what cannot be read, ValueError for a rank that is not
+    there.
     """
     if not 0 < level < 1:
         raise WrongUse(f"level {level:g} is not a probability between 0 and 1.")
-    check_writes(reading.get("writes", ()), [*several(base), *several(new)])
-    one_only = rank is not None or reading.get("trace") is not None
-    base_runs, base_step = _read(base, rank, reading, drawn=drawn)
-    new_runs, new_step = _read(new, rank, reading, drawn=drawn)
-    are_jobs = not one_only and jobs_of(base_runs) and jobs_of(new_runs)
+    check_writes(read.writes, [*several(base), *several(new)])
+    base_runs, base_step = _read(base, which, read, drawn=drawn)
+    new_runs, new_step = _read(new, which, read, drawn=drawn)
+    are_jobs = not which.is_named and jobs_of(base_runs) and jobs_of(new_runs)
     if not are_jobs:
-        base_runs, new_runs = (of_rank(runs, rank, "") for runs in (base_runs, new_runs))
+        base_runs, new_runs = (of_rank(runs, which.rank, "") for runs in (base_runs, new_runs))
     comparison = (compare_jobs if are_jobs else compare_runs)(
         base_runs,
         new_runs,
@@ -150,20 +157,20 @@ def compare(
         floor_share=floor_share,
         sensitivity_share=sensitivity_share,
         statistic=statistic,
-        noise=known_noise(noise, rank),
+        noise=known_noise(noise, which.rank),
         anyway=anyway,
     )
     if ticket:
         return ComparisonView(redacted_comparison(comparison), is_ticket=True)
-    return ComparisonView(comparison, _on_one_scale(base_step, new_step))
+    return ComparisonView(comparison, _on_one_scale(base_step, new_step), top=top)
 
 
-def _read(sources: Sources, rank: int | None, reading: Reading, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
+def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
     """The runs of a side, of all ranks if none is chosen, and the typical step of the first that has a database."""
     found: list[Run] = []
     timeline = None
     for source in several(sources):
-        with opened_runs(source, rank, all_ranks=rank is None, **reading) as (connection, runs):
+        with opened_runs(source, which, read, all_ranks=which.rank is None) as (connection, runs):
             found += runs.values()
             if drawn and connection is not None and timeline is None:
                 drawings = (typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())

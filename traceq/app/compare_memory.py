@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import Any, Unpack
 
 from traceq.app import notebook
-from traceq.app.source import Reading, Source, check_writes, is_trace, opened
+from traceq.app.compare import TOP
+from traceq.app.read_options import AS_FOUND, ReadOptions
+from traceq.app.source import Source, check_writes, is_trace, opened
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.database.connect import is_database
@@ -27,20 +28,25 @@ from traceq.reports.document import Block
 from traceq.reports.queries import rows
 from traceq.reports.renderers.json_text import json_text, picked
 
-_TOP = 10
-
 
 class MemoryComparisonView(View[MemoryComparison]):
-    """What changed from one memory snapshot to another; `content` is the comparison as plain data, in bytes."""
+    """What changed from one memory snapshot to another, with at most `top` lines of the program.
+
+    `content` is the comparison as plain data, in bytes.
+    """
+
+    def __init__(self, content: MemoryComparison, *, top: int = TOP) -> None:
+        super().__init__(content)
+        self.top = top
 
     @property
     def verdict(self) -> str:
         """The peaks, their difference and who made most of it, in a line."""
         return "".join(memory_verdict(self.content))
 
-    def blocks(self, top: int = _TOP, **_options: Any) -> Iterable[Block]:
-        """The document, with at most `top` lines of the program."""
-        return compose_memory(self.content, top)
+    def blocks(self) -> Iterable[Block]:
+        """The document."""
+        return compose_memory(self.content, self.top)
 
     def to_json(self) -> str:
         """For programs: bytes."""
@@ -54,15 +60,15 @@ class MemoryComparisonView(View[MemoryComparison]):
 _KEYS = ("base", "new", "delta_bytes", "categories", "owners", "segments_only_base", "segments_only_new")
 
 
-def compare_memory(base: Source, new: Source, **reading: Unpack[Reading]) -> MemoryComparisonView:
+def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, top: int = TOP) -> MemoryComparisonView:
     """What changed from one memory snapshot to another: the peak, what it is made of, and who holds it.
 
-    Each is a file of torch.cuda.memory._dump_snapshot(), or a database of one. Raises WrongUse for anything else.
+    Raises WrongUse for what is neither a file of torch.cuda.memory._dump_snapshot() nor a database of one.
     """
     if not (is_snapshot(base) and is_snapshot(new)):
         raise WrongUse("A memory snapshot is compared with one other memory snapshot: nothing else has what it tells.")
-    check_writes(reading.get("writes", ()), [base, new])
-    return MemoryComparisonView(compared(_side(base, reading), _side(new, reading)))
+    check_writes(read.writes, [base, new])
+    return MemoryComparisonView(compared(_side(base, read), _side(new, read)), top=top)
 
 
 def is_snapshot(source: Source) -> bool:
@@ -83,8 +89,8 @@ def is_snapshot(source: Source) -> bool:
     return is_trace(source) and sniff(path)
 
 
-def _side(source: Source, reading: Reading) -> MemorySide:
-    with opened(source, "compared", **reading) as connection:
+def _side(source: Source, read: ReadOptions) -> MemorySide:
+    with opened(source, "compared", read) as connection:
         traces = rows(connection, "trace")
         if len(traces) != 1:
             raise WrongUse(f"{source} holds {len(traces)} memory snapshots: compare files of one each.")

@@ -28,12 +28,10 @@ class Converted(NamedTuple):
     not_judged: str | None
 
 
-def convert(source: str | Path, target: str | Path, *, memory_limit: int | None = None, wait: float = 0) -> Converted:
+def convert(source: str | Path, target: str | Path, *, wait: float = 0) -> Converted:
     """Make a dataset `target` of the trace database `source`, or a trace database of a dataset, as an ingest would have made it.
 
-    trace_ids stay what they are. Traces without a run are listed under the name of the folder that holds them. DuckDB holds at
-    most `memory_limit` bytes, by default a quarter of the memory at hand. Raises WrongUse when the target is there already or is
-    not of the other kind. `wait` is for how many seconds another one may write the dataset before.
+    Raises WrongUse when the target is there already or is not of the other kind.
     """
     if is_dataset(source):
         _check_new(target)
@@ -52,7 +50,7 @@ def convert(source: str | Path, target: str | Path, *, memory_limit: int | None 
             raise StoreError(f"{source}: no such database or dataset; make one with: traceq ingest SOURCE -o {source}")
         raise WrongUse(f"{source} is neither a database nor a dataset: traceq ingest makes either of traces.")
     try:
-        return work(str(source), str(target), memory_limit)
+        return work(str(source), str(target))
     except FAILURES as error:
         raise StoreError(
             f"{target}: cannot be written, {source} is as it was: {one_line(error)}{way_out(error)}"
@@ -67,22 +65,19 @@ def _check_new(target: str | Path) -> None:
         raise WrongUse(f"{target} is there already: name a new file or folder.")
 
 
-def _to_dataset(source: str, target: str, memory_limit: int | None, wait: float) -> Converted:
-    with (
-        temporary_folder() as scratch,
-        closing(connect(source, memory_limit=memory_limit, writes=scratch)) as connection,
-    ):
-        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), memory_limit, scratch, wait))
+def _to_dataset(source: str, target: str, wait: float) -> Converted:
+    with temporary_folder() as scratch, closing(connect(source, writes=scratch)) as connection:
+        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), scratch, wait))
     return Converted(target, traces, None)
 
 
-def _to_database(source: str, target: str, memory_limit: int | None) -> Converted:
+def _to_database(source: str, target: str) -> Converted:
     path = Path(target)
     before = fingerprint(path)
     with scratch_beside(path) as scratch:
         finished = scratch / "converted.duckdb"
-        traces = to_database(Place(source), finished, memory_limit)
-        with closing(connect(finished, read_only=False, memory_limit=memory_limit)) as connection:
+        traces = to_database(Place(source), finished)
+        with closing(connect(finished, read_only=False)) as connection:
             interruptible(connection, lambda: fill_jobs(connection))
             not_judged = judge_traces(connection)
         replace(path, finished, before)

@@ -67,33 +67,25 @@ def _windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[Window
 
 
 def drop_from_dataset(
-    name: str,
-    run: str,
-    *,
-    window: int | None = None,
-    rank: int | None = None,
-    memory_limit: int | None = None,
-    wait: float = 0,
+    name: str, run: str, *, window: int | None = None, rank: int | None = None, wait: float = 0
 ) -> tuple[Piece, ...]:
     """Take a run, a window of it, or a rank, out of the dataset; what was taken. Raises WrongUse when that is not there.
 
     `wait` is for how many seconds another writer may have its turn.
     """
-    return change.drop(existing(name)[0], run, window, rank, memory_limit, wait)
+    return change.drop(existing(name)[0], run, window, rank, wait)
 
 
-def compact_dataset(
-    name: str, *, everything: bool = False, memory_limit: int | None = None, wait: float = 0
-) -> Compacted:
+def compact_dataset(name: str, *, everything: bool = False, wait: float = 0) -> Compacted:
     """Remove files that the dataset does not need any more, and judge windows anew whose job is stale or damaged.
 
     What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for. `wait` is
     for how many seconds another writer may have its turn.
     """
-    return change.compact(existing(name)[0], memory_limit, wait, everything=everything)
+    return change.compact(existing(name)[0], wait, everything=everything)
 
 
-def verify_dataset(name: str, *, memory_limit: int | None = None) -> tuple[int, list[Fault]]:
+def verify_dataset(name: str) -> tuple[int, list[Fault]]:
     """How many pieces the dataset lists, and all that is wrong with it; every row is read."""
     place, manifest = existing(name)
-    return len(manifest.pieces), list(verify.faults(place, memory_limit))
+    return len(manifest.pieces), list(verify.faults(place))

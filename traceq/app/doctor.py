@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
 
 from traceq.app.chosen import chosen_traces
-from traceq.app.source import Reading, Source, is_trace, opened
+from traceq.app.read_options import AS_FOUND, ReadOptions
+from traceq.app.source import Source, is_trace, opened
 from traceq.health.diagnosis import TraceHealth, diagnose
 from traceq.reports.renderers.health_to_json import health_to_json
 from traceq.reports.renderers.health_to_text import health_to_text
@@ -45,13 +45,13 @@ class HealthView:
 
 
 def doctor(
-    source: Source, *, traces: Sequence[int] = (), rank: int | None = None, **reading: Unpack[Reading]
+    source: Source, read: ReadOptions = AS_FOUND, *, traces: Sequence[int] = (), rank: int | None = None
 ) -> HealthView:
     """For each trace of a trace database, or each trace: the metrics that it has, and what would bring the others.
 
     `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
     """
-    with opened(source, "examined", **reading) as connection:
+    with opened(source, "examined", read) as connection:
         wanted = chosen_traces(connection, traces, rank)
         content = tuple(each for each in diagnose(connection) if each.trace_id in wanted)
     # Of a database the files may be gone, or others by now.

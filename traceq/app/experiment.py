@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from traceq.analysis.categories import BUSY
 from traceq.app.ingest import ingest
@@ -59,7 +58,7 @@ class Running:
 class ExperimentView(View[Experiment]):
     """What the settings of an experiment win; `content` is that as plain data."""
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_experiment(self.content)
 

@@ -7,17 +7,17 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal, Unpack
+from typing import BinaryIO, Literal
 
 import duckdb
 from duckdb import ColumnExpression, ConstantExpression
 
 from traceq.app.chosen import chosen_traces
-from traceq.app.source import Reading, Source, opened
+from traceq.app.read_options import AS_FOUND, ReadOptions
+from traceq.app.source import Source, opened
 from traceq.common import ending
 from traceq.common.files import atomic_write, packed_write
 from traceq.common.owner import PATTERN, owner
-from traceq.common.process import TIMEOUT
 from traceq.common.scratch import remove_gone
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
@@ -45,6 +45,7 @@ _FORMAT_OF_SUFFIX: dict[str, Format] = {
 def export(
     source: Source,
     output: str | Path,
+    read: ReadOptions = AS_FOUND,
     *,
     format: Format | None = None,  # noqa: A002 - the name of the option
     finding: str | None = None,
@@ -54,29 +55,22 @@ def export(
     tables: Sequence[str] = (),
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
-    timeout: float = TIMEOUT,
-    **reading: Unpack[Reading],
 ) -> Written | None:
-    """Write a trace with its findings for Perfetto, or tables as files; how many events a trace got, None for tables.
+    """Write a trace with its findings for Perfetto, or tables as files; traceq.app.api.export says what it is given.
 
-    A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
-    rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view that has
-    rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write, all when empty;
-    `rank` is theirs, and so are `ranks`; ranks of a job are on one clock. `goal`, `rules` and `timeout` are those of a report.
     Raises ValueError for what does not go together, StoreError for what cannot be read or written, QueryError for a
     table that is not there.
     """
     output = Path(output)
     name = format or _format_of(output)
     _check(name, output, finding, tables)
-    chosen_rules = user_rules.rules([Path(each) for each in rules], timeout)
+    chosen_rules = user_rules.rules([Path(each) for each in rules])
 
     def judge(connection: duckdb.DuckDBPyConnection) -> None:
         """Fill the table finding of a temporary database."""
         interruptible(connection, lambda: fill(connection, goal, chosen_rules))
 
-    reading["writes"] = [*reading.get("writes", ()), output]
-    with opened(source, "exported", judge if name in _TABLE else None, **reading) as connection:
+    with opened(source, "exported", read.writing(output), judge if name in _TABLE else None) as connection:
         if rules:
             lock(connection)
         chosen = chosen_traces(connection, traces, rank, ranks)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def fill_judgements(database: Path, memory_limit: int | None = None) -> str | None:
+def fill_judgements(database: Path) -> str | None:
     """Run the rules and store what they find in the database; returns why that failed, else None."""
     try:
-        with closing(connect(database, read_only=False, memory_limit=memory_limit)) as connection:
+        with closing(connect(database, read_only=False)) as connection:
             return judge_traces(connection)
     except (StoreError, OSError) as error:
         return str(error)

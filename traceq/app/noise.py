@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Unpack
 
-from traceq.app.source import Reading, Sources, check_writes, runs_of, several
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.source import Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.common.units import parsed_share
 from traceq.errors import WrongUse
@@ -23,7 +23,7 @@ from traceq.runs.sources import baseline_runs, of_rank
 class NoiseView(View[Noise]):
     """What runs differ by; `content` is that as plain data, shares are of a step."""
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_noise(self.content)
 
@@ -33,14 +33,14 @@ class NoiseView(View[Noise]):
 
 
 def noise(
-    sources: Sources, *, rank: int | None = None, statistic: Statistic = "typical", **reading: Unpack[Reading]
+    sources: Sources, which: Which = LOWEST, read: ReadOptions = AS_FOUND, *, statistic: Statistic = "typical"
 ) -> NoiseView:
     """What runs of one program differ by beyond their steps; `sources` are databases, traces or baselines of it.
 
     Raises WrongUse for fewer than two runs, and for runs that cannot be compared.
     """
-    check_writes(reading.get("writes", ()), several(sources))
-    return NoiseView(noise_of(runs_of(sources, rank, **reading), statistic))
+    check_writes(read.writes, several(sources))
+    return NoiseView(noise_of(runs_of(sources, which, read), statistic))
 
 
 KnownNoiseOf = float | str | Path

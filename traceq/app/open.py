@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self
 
 import duckdb
 
-from traceq.analysis.steps.choice import StepOptions
 from traceq.app.asked import Named, Numbered, changes
+from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.report import ReportView
-from traceq.app.source import Reading, database_of, is_trace
+from traceq.app.source import database_of, is_trace
 from traceq.database import user_sql
 from traceq.database.connect import connect
 from traceq.database.failures import one_line
@@ -37,23 +37,11 @@ class Traces:
     made it, and what `ingest` raises for traces.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        memory_limit: int | None = None,
-        cache: bool = True,
-        **steps: Unpack[StepOptions],
-    ) -> None:
+    def __init__(self, path: str | Path, read: ReadOptions = AS_FOUND) -> None:
         self.path: str | Path = str(path) if is_address(path) else Path(path)
         self._stack = ExitStack()
         with ExitStack() as stack:
-            database = Path(path)
-            if is_trace(path) or is_dataset(path):
-                database = stack.enter_context(
-                    database_of(path, judged=True, memory_limit=memory_limit, cache=cache, **steps)
-                )
-            self._connection = connect(database, memory_limit=memory_limit)
+            self._connection = connect(stack.enter_context(_database(path, read, judged=True)))
             stack.callback(self._connection.close)
             self._stack = stack.pop_all()
         # Otherwise a misspelt table name could find one of traceq's own variables.
@@ -132,10 +120,7 @@ class Traces:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -143,25 +128,21 @@ class Traces:
         return f"Traces({str(self.path)!r})"
 
 
-def open_traces(
-    path: str | Path, *, memory_limit: int | None = None, cache: bool = True, **steps: Unpack[StepOptions]
-) -> Traces:
-    """Open the trace database at `path`, read-only, or a temporary one that is made of the traces at `path`.
-
-    `steps` is what the user says about the steps of traces: `step_range`, `steps_per` and `window`, as for `ingest`. DuckDB
-    holds at most `memory_limit` bytes, by default a quarter of the memory at hand. The database of traces is kept in the cache
-    (`traceq cache`), without `cache` only as long as it is open.
-    """
-    return Traces(path, memory_limit=memory_limit, cache=cache, **steps)
+@contextmanager
+def _database(source: str | Path, read: ReadOptions, *, judged: bool = False) -> Iterator[Path]:
+    """The database `source`, or that of traces; what is not there is taken for a database, which says so."""
+    if Path(source).exists() or is_trace(source) or is_dataset(source):
+        with database_of(source, read, judged=judged) as database:
+            yield database
+    else:
+        yield Path(source)
 
 
 @contextmanager
-def locked(source: str | Path, **reading: Unpack[Reading]) -> Iterator[duckdb.DuckDBPyConnection]:
+def locked(source: str | Path, read: ReadOptions = AS_FOUND) -> Iterator[duckdb.DuckDBPyConnection]:
     """A trace database, or that of traces, for SQL typed by anybody: read-only, without files, network and extensions."""
     with ExitStack() as stack:
-        is_made = is_trace(source) or is_dataset(source)
-        database = stack.enter_context(database_of(source, **reading)) if is_made else Path(source)
-        connection = connect(database, memory_limit=reading.get("memory_limit"))
+        connection = connect(stack.enter_context(_database(source, read)))
         stack.callback(_close, connection)
         connection.execute(user_sql.ERRORS_WITH_POSITION)
         connection.execute("set lock_configuration = true")

@@ -7,16 +7,16 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import duckdb
 
 from traceq.app import frames, notebook
 from traceq.app.chosen import chosen_traces
-from traceq.app.source import Reading, Source, is_trace, looked_at
+from traceq.app.read_options import AS_FOUND, ReadOptions
+from traceq.app.source import Source, is_trace, looked_at
 from traceq.app.view import View
 from traceq.common.files import atomic_write
-from traceq.common.process import TIMEOUT
 from traceq.database.connect import connect
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -85,21 +85,39 @@ class ReportView(View[Report]):
         super().__init__(content)
         self._source = None if source is None else str(source)
 
-    def blocks(
-        self, *, detail: Detail = "full", finding: str | None = None, sql: bool = True, **options: Any
-    ) -> Iterable[Block]:
-        """The document, to the given detail; of one finding only, if one is named (F1, its id or its rule)."""
-        if finding is not None:
-            return one_finding(self.content, finding, sql=sql)
-        if detail == "brief":
-            return brief(self.content, self._source)
-        if detail == "evidence":
-            return evidence(self.content, self._source, sql=sql)
-        return compose(self.content, sql=sql, **options)
+    def blocks(self) -> Iterable[Block]:
+        """The whole document."""
+        return compose(self.content)
 
-    def to_text(self, width: int = WIDTH, *, colour: bool = False, **options: Any) -> str:
-        """As the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is named."""
-        blocks = self.blocks(**{"detail": "brief", "sql": False, **options})
+    def markdown_blocks(self) -> Iterable[Block]:
+        """The whole document for Markdown, which has parts that open."""
+        return compose(self.content, folds=True)
+
+    def html_blocks(self) -> Iterable[Block]:
+        """The whole document for HTML, which has parts that open, and drawings."""
+        return compose(self.content, folds=True, draws=True)
+
+    def to_text(
+        self,
+        width: int = WIDTH,
+        *,
+        colour: bool = False,
+        detail: Detail = "brief",
+        finding: str | None = None,
+        sql: bool = False,
+    ) -> str:
+        """As the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is named.
+
+        A finding is named by F1, its id or its rule. `sql`: with the queries that reproduce the numbers.
+        """
+        if finding is not None:
+            blocks = one_finding(self.content, finding, sql=sql)
+        elif detail == "brief":
+            blocks = brief(self.content, self._source)
+        elif detail == "evidence":
+            blocks = evidence(self.content, self._source, sql=sql)
+        else:
+            blocks = compose(self.content, sql=sql)
         return text_of(blocks, width, colour=colour, source=quote(self._source or "DB"))
 
     def finding(self, name: str) -> Finding:
@@ -127,14 +145,14 @@ class ReportView(View[Report]):
         """The formats by suffix, those of other packages too."""
         return all_suffixes()
 
-    def render(self, format_: str, **options: Any) -> str:
+    def render(self, format_: str) -> str:
         """The report in the format: text, md, html, json, llm, or one of another package."""
         if format_ == "llm":
             from traceq.reports.renderers.to_llm import to_llm
 
             return to_llm(self.content, self._source)
-        if options or format_ == "text":
-            return super().render(format_, **options)
+        if format_ == "text":
+            return self.to_text()
         return all_renderers()[format_](self.content)
 
     def save_with_charts(self, path: Path) -> None:
@@ -162,25 +180,19 @@ class ReportView(View[Report]):
 def report(
     source: Source,
     top: int = 10,
+    read: ReadOptions = AS_FOUND,
     *,
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
-    timeout: float = TIMEOUT,
     store: bool = False,
     drawn: bool = True,
     ticket: bool = False,
     traces: Sequence[int] = (),
     rank: int | None = None,
-    **reading: Unpack[Reading],
 ) -> ReportView:
-    """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
+    """The report on every trace of a trace database, or on traces; traceq.app.api.report says what it is given.
 
-    `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
-    files or directories of rules of your own, each of which may take `timeout` seconds for a trace. `store` puts all findings
-    into the table finding of the database. `drawn`: with timelines, which only HTML shows. `ticket`: to be shown to others,
-    with hosts, users and paths replaced. `traces` are the trace_ids to report on, all when it is empty, `rank` the rank.
-    Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged, UnusableTrace where the
-    traces hold nothing to report on.
+    `drawn`: with timelines, which only HTML shows. Raises UnusableTrace where the traces hold nothing to report on.
     """
     if store and (traces or rank is not None):
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
@@ -190,17 +202,17 @@ def report(
         raise WrongUse(
             f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
         )
-    chosen = user_rules.rules([Path(each) for each in rules], timeout)
+    chosen = user_rules.rules([Path(each) for each in rules])
     # what rules of users read is not known: of other ranks they shall not find less than there is
     is_whole = len(chosen) > len(built_in())
-    with looked_at(source, traces, rank, whole=is_whole, **reading) as (connection, looked):
+    with looked_at(source, traces, rank, read, whole=is_whole) as (connection, looked):
         if rules:
             lock(connection)
         wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
         content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
         _check_recorded(connection, content, source)
     if store:
-        with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
+        with closing(connect(source, read_only=False)) as connection:
             save(connection, judgements, goal, chosen)
     if ticket:
         from traceq.reports.redact import redacted

@@ -6,19 +6,16 @@ import glob
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Unpack
 
 import duckdb
 
-from traceq.analysis.steps.choice import StepOptions
 from traceq.app import cache
-from traceq.app.cache import Note
 from traceq.app.chosen import chosen_traces
 from traceq.app.judge import judge_traces
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
 from traceq.common.cache_folder import is_wanted
-from traceq.common.process import usable_cpus
+from traceq.common.limits import limits
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
 from traceq.database.failures import one_line
@@ -30,8 +27,6 @@ from traceq.dataset.look import Look, create_copy, look
 from traceq.dataset.manifest import existing, is_dataset
 from traceq.dataset.place import is_address
 from traceq.errors import StoreError, WrongUse
-from traceq.loading.progress import Progress
-from traceq.loading.sources import Paths, capture_sources, paths_of
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
 from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
@@ -39,26 +34,6 @@ from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
 Source = str | Path
 Sources = Source | Sequence[Source]
 Complete = Callable[[duckdb.DuckDBPyConnection], None]
-
-
-class Reading(StepOptions, total=False):
-    """How a use case reads its sources.
-
-    What is said about steps, and what tells of graphs (`capture`) and compiled kernels (`inductor`), is for traces only:
-    a database is fixed. DuckDB holds at most `memory_limit` bytes, by default a quarter of the memory at hand. `writes` are the
-    files that are going to be written, none of which may be one that is read. `progress` follows the ingest of a trace. Without
-    `cache` a trace is ingested into a temporary database; `note` gets a sentence where the cache cannot be used. `trace` is the
-    trace_id to take where runs are compared.
-    """
-
-    capture: Paths
-    inductor: Paths
-    memory_limit: int | None
-    writes: Sequence[Path]
-    progress: Progress | None
-    cache: bool
-    note: Note
-    trace: int | None
 
 
 def is_trace(source: Source) -> bool:
@@ -79,22 +54,15 @@ def check_is_trace(source: Source) -> None:
 
 @contextmanager
 def opened(
-    source: Source, done: str, complete: Complete | None = None, **reading: Unpack[Reading]
+    source: Source, done: str, read: ReadOptions = AS_FOUND, complete: Complete | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """The database `source`, or a temporary one of the traces `source`, into which `complete` may write; read-only.
 
     When its tables cannot be queried, the error says that it cannot be `done` (reported, examined).
     """
-    if not str(source):
-        raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
-    writes = reading.get("writes", ())
-    check_writes(writes, [source, *several(reading.get("capture", ()))])
-    with (
-        _database(source, complete, reading) as database,
-        closing(connect(database, memory_limit=reading.get("memory_limit"))) as connection,
-    ):
+    with database_of(source, read, complete) as database, closing(connect(database)) as connection:
         try:
-            _spare_traces(connection, database, writes)
+            _spare_traces(connection, database, read.writes)
             yield connection
         except duckdb.Error as error:
             way_out = f"traceq dataset verify {source} says why" if is_dataset(source) else "ingest the traces again"
@@ -103,7 +71,7 @@ def opened(
 
 @contextmanager
 def looked_at(
-    source: Source, traces: Sequence[int], rank: int | None, *, whole: bool, **reading: Unpack[Reading]
+    source: Source, traces: Sequence[int], rank: int | None, read: ReadOptions, *, whole: bool
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Look | None]]:
     """The database `source` to report on, as `opened` gives it, and what is looked at of a dataset; None where all of it is.
 
@@ -114,122 +82,95 @@ def looked_at(
         place, manifest = existing(source)
         if not manifest.pieces:
             raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
-        found = look(place, manifest, traces, rank, reading.get("memory_limit"))
+        found = look(place, manifest, traces, rank)
     if found is None:
-        with opened(source, "reported", **reading) as connection:
+        with opened(source, "reported", read) as connection:
             yield connection, None
         return
-    _refuse_options(reading)
+    _refuse_options(read)
     with temporary_folder() as folder:
         pieces = manifest.pieces if whole else found.pieces
-        create_copy(folder / "looked.duckdb", place, manifest, pieces, reading.get("memory_limit"))
-        with opened(folder / "looked.duckdb", "reported", **reading) as connection:
+        create_copy(folder / "looked.duckdb", place, manifest, pieces)
+        with opened(folder / "looked.duckdb", "reported", read) as connection:
             yield connection, found
 
 
 @contextmanager
 def database_of(
-    source: Source, complete: Complete | None = None, *, judged: bool = False, **reading: Unpack[Reading]
+    source: Source, read: ReadOptions = AS_FOUND, complete: Complete | None = None, *, judged: bool = False
 ) -> Iterator[Path]:
     """The trace database `source`, or a temporary one of the traces `source`, into which `complete` may write.
 
     With `judged` the temporary one holds the findings, as what is in the cache always does.
     """
-    with _database(source, complete, reading, judged=judged) as database:
-        yield database
-
-
-@contextmanager
-def _database(source: Source, complete: Complete | None, reading: Reading, *, judged: bool = False) -> Iterator[Path]:
+    if not str(source):
+        raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
+    check_writes(read.writes, [source, *several(read.capture)])
     is_stored = is_dataset(source)
     if is_stored or (not is_trace(source) and Path(source).exists()):
-        _refuse_options(reading)
+        _refuse_options(read)
         if is_stored:
             with temporary_folder() as folder:
                 place, manifest = existing(source)
                 catalogue = folder / "catalogue.duckdb"
                 create_catalogue(catalogue, place, manifest, manifest.pieces)
-                if complete is not None:
-                    with closing(
-                        connect(catalogue, read_only=False, memory_limit=reading.get("memory_limit"))
-                    ) as connection:
-                        complete(connection)
+                _complete(catalogue, complete)
                 yield catalogue
         else:
             yield Path(source)
         return
-    cached = _cached(source, reading)
+    cached = _cached(source, read)
     if cached is not None and complete is None:
         yield cached
         return
     with temporary_folder() as folder:
         temporary = folder / "traces.duckdb"
         if cached is None:
-            _load(source, temporary, reading, partial(_judge, reading=reading) if judged else complete)
-        elif complete is not None:
+            _load(source, temporary, read, _judge if judged else complete)
+        else:
             shutil.copyfile(cached, temporary)
-            with closing(connect(temporary, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
-                complete(connection)
+            _complete(temporary, complete)
         yield temporary
 
 
-def _refuse_options(reading: Reading) -> None:
+def _complete(database: Path, complete: Complete | None) -> None:
+    if complete is not None:
+        with closing(connect(database, read_only=False)) as connection:
+            complete(connection)
+
+
+def _refuse_options(read: ReadOptions) -> None:
     """Refuse what is said about traces that are ingested: a database is fixed."""
-    if any(step_options(reading).values()):
+    if read.step_texts:
         raise WrongUse(
             "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
             " with traceq ingest --force and --step-range, --steps-per or --window."
         )
-    if reading.get("capture") or reading.get("inductor"):
+    if read.capture or read.inductor:
         raise WrongUse(
             "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
         )
 
 
-def _cached(source: Source, reading: Reading) -> Path | None:
+def _cached(source: Source, read: ReadOptions) -> Path | None:
     """The database of the traces in the cache; None where there is to be none, or can be none."""
-    if not (reading.get("cache", True) and is_wanted()):
+    if not (read.cache and is_wanted()):
         return None
-
-    def make(path: Path) -> None:
-        _load(source, path, reading, partial(_judge, reading=reading))
-
-    beside = cache.Beside(capture_sources(reading.get("capture", ())), paths_of(reading.get("inductor", ())))
-    return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn), beside)
+    return cache.entry_for(source, read, lambda path: _load(source, path, read, _judge))
 
 
-def _judge(connection: duckdb.DuckDBPyConnection, reading: Reading) -> None:
+def _judge(connection: duckdb.DuckDBPyConnection) -> None:
     """Run the rules once, so that no report on this entry has to."""
-    progress = reading.get("progress")
-    if progress is not None:
-        progress.judge()
+    limits().progress.judge()
     judge_traces(connection)
 
 
-def _load(source: Source, path: Path, reading: Reading, complete: Complete | None) -> None:
+def _load(source: Source, path: Path, read: ReadOptions, complete: Complete | None) -> None:
+    """Ingest the traces into the new database `path`."""
     # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
-    from traceq.loading.ingest import ingest as load
+    from traceq.loading.ingest import ingest
 
-    load(
-        source,
-        path,
-        jobs=usable_cpus(),
-        memory_limit=reading.get("memory_limit"),
-        progress=reading.get("progress"),
-        complete=complete,
-        capture=reading.get("capture", ()),
-        inductor=reading.get("inductor", ()),
-        **step_options(reading),
-    )
-
-
-def step_options(reading: Reading) -> StepOptions:
-    """What is said about steps."""
-    return {
-        "step_range": reading.get("step_range"),
-        "steps_per": reading.get("steps_per"),
-        "window": reading.get("window"),
-    }
+    ingest(source, path, options=read, complete=complete)
 
 
 def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
@@ -259,33 +200,32 @@ def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes:
 
 @contextmanager
 def opened_runs(
-    source: Source, rank: int | None = None, *, all_ranks: bool = False, **reading: Unpack[Reading]
+    source: Source, which: Which, read: ReadOptions = AS_FOUND, *, all_ranks: bool = False
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection | None, dict[int, Run]]]:
-    """The runs of one rank (the lowest when it is None), or of all, by trace_id, and the connection to their database.
+    """The runs of one rank (the lowest when none is named), or of all, by trace_id, and the connection to their database.
 
     A baseline has no database: None, and numbers from 0.
     """
     stored = baseline_runs(source)
     if stored is not None:
-        if reading.get("trace") is not None:
+        if which.trace is not None:
             raise WrongUse(f"--trace is for trace databases; {source} is a baseline: choose by --rank.")
-        yield None, dict(enumerate(stored if all_ranks else of_rank(stored, rank, str(source))))
+        yield None, dict(enumerate(stored if all_ranks else of_rank(stored, which.rank, str(source))))
         return
-    with opened(source, "compared", **reading) as connection:
-        trace = reading.get("trace")
-        wanted = chosen_traces(connection, () if trace is None else (trace,))
+    with opened(source, "compared", read) as connection:
+        wanted = chosen_traces(connection, () if which.trace is None else (which.trace,))
         if not all_ranks:
             ranks = {row["trace_id"]: row["rank"] for row in ask(connection, statement("database/trace.sql"))}
-            chosen = chosen_ranks([ranks[each] for each in wanted], rank, str(source))
+            chosen = chosen_ranks([ranks[each] for each in wanted], which.rank, str(source))
             wanted = [each for each in wanted if ranks[each] in chosen]
         yield connection, interruptible(connection, lambda: read_runs(connection, str(source), wanted))
 
 
-def runs_of(sources: Sources, rank: int | None = None, **reading: Unpack[Reading]) -> list[Run]:
+def runs_of(sources: Sources, which: Which = LOWEST, read: ReadOptions = AS_FOUND) -> list[Run]:
     """The runs of all sources, one rank of each. Raises WrongUse when a source lacks the rank."""
     found: list[Run] = []
     for source in several(sources):
-        with opened_runs(source, rank, **reading) as (_, runs):
+        with opened_runs(source, which, read) as (_, runs):
             found += runs.values()
     return found
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 from traceq.app.compare import compare
 from traceq.app.compare_memory import is_snapshot
+from traceq.app.read_options import AS_FOUND, ReadOptions, Which
 from traceq.app.report import ReportView, report
-from traceq.app.source import Reading, Source, database_of, is_trace, step_options
+from traceq.app.source import Source, database_of, is_trace
 from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
 from traceq.reports.model import Report
@@ -31,6 +32,7 @@ class TicketText(NamedTuple):
 
 def ticket(
     source: Source,
+    read: ReadOptions = AS_FOUND,
     *,
     against: Source | None = None,
     site: Site = "github",
@@ -38,7 +40,6 @@ def ticket(
     rules: Sequence[str | Path] = (),
     traces: Sequence[int] = (),
     rank: int | None = None,
-    **reading: Unpack[Reading],
 ) -> TicketText:
     """The report on a trace database or on traces as a ticket for GitHub, GitLab or Jira, with names replaced.
 
@@ -46,19 +47,17 @@ def ticket(
     to report on, all when it is empty, `rank` the rank, which is compared, too.
     Raises what `report` and `compare` raise.
     """
-    limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
     found = None
     if against is not None and (is_snapshot(source) or is_snapshot(against)):
         raise WrongUse(f"Memory snapshots are compared by their peaks, not by steps: traceq compare {against} {source}")
     with ExitStack() as stack:
-        database = stack.enter_context(database_of(source, **reading))
-        content = report(
-            database, _TOP, goal=goal, rules=rules, drawn=False, traces=traces, rank=rank, **limits
-        ).content
+        database = stack.enter_context(database_of(source, read))
+        writes = ReadOptions(writes=read.writes)
+        content = report(database, _TOP, writes, goal=goal, rules=rules, drawn=False, traces=traces, rank=rank).content
         if against is not None:
-            base = stack.enter_context(database_of(against, **reading)) if is_trace(against) else against
-            found = compare(base, database, rank=rank, **limits).content
-    made = _redacted(content, found, tuple(_options(goal, reading)))
+            base = stack.enter_context(database_of(against, read)) if is_trace(against) else against
+            found = compare(base, database, Which(rank), writes).content
+    made = _redacted(content, found, tuple(_options(goal, read)))
     return TicketText(rendered(made, site), ReportView(made.report).verdict)
 
 
@@ -69,10 +68,9 @@ def _redacted(content: Report, found: Comparison | None, options: tuple[str, ...
     return Ticket(shown, comparison, options)
 
 
-def _options(goal: Goal, reading: Reading) -> Iterator[str]:
+def _options(goal: Goal, read: ReadOptions) -> Iterator[str]:
     """The options that change numbers, as words of a command line; an expression may hold names, and is not shown."""
     if goal != "throughput":
         yield from ("--goal", goal)
-    for option, value in step_options(reading).items():
-        if value is not None:
-            yield from (f"--{option.replace('_', '-')}", option.upper() if option != "steps_per" else str(value))
+    for option, value in read.step_texts.items():
+        yield from (f"--{option.replace('_', '-')}", option.upper() if option != "steps_per" else value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
 
-from traceq.app.source import Reading, Sources, check_writes, runs_of, several
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.source import Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.errors import TraceqError, WrongUse
@@ -26,7 +26,7 @@ _PICTURES = (".png", ".svg")
 class TradeoffView(View[Tradeoff]):
     """Throughput against latency over the values of a parameter; `content` is that as plain data."""
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_tradeoff(self.content)
 
@@ -45,20 +45,17 @@ class TradeoffView(View[Tradeoff]):
 
 def tradeoff(
     sources: Mapping[float, Sources] | Sources,
+    which: Which = LOWEST,
+    read: ReadOptions = AS_FOUND,
     *,
     knob: str | None = None,
     work: str | None = None,
     latency_budget: int | None = None,
     percentile: Percentile = "p95",
-    rank: int | None = None,
     plot: Path | None = None,
-    **reading: Unpack[Reading],
 ) -> TradeoffView:
-    """Throughput against latency over the values of a parameter.
+    """Throughput against latency over the values of a parameter; traceq.app.api.tradeoff says what it is given.
 
-    `sources` maps values of the parameter to runs: trace databases, traces or baselines. Without values those that
-    traceq.annotate marked are taken. `knob` is what the parameter is called, `work` what throughput counts;
-    `latency_budget` is the longest step allowed, ns, and `percentile` the step it is about. `plot` is a picture to write.
     Raises ValueError when runs have no value, or `work` is not marked.
     """
     given = [
@@ -70,10 +67,9 @@ def tradeoff(
         raise WrongUse(f"0=SOURCE: a step with {knob or AMOUNTS[0]} 0 does nothing.")
     if plot is not None and plot.suffix.lower() not in _PICTURES:
         raise WrongUse(f"--plot {plot}: pictures end in {' or '.join(_PICTURES)}.")
-    if plot is not None:
-        reading["writes"] = [*reading.get("writes", ()), plot]
-    check_writes(reading.get("writes", ()), [source for _, source in given])
-    taken, named = _valued([(value, run) for value, source in given for run in runs_of(source, rank, **reading)], knob)
+    read = read.writing(plot)
+    check_writes(read.writes, [source for _, source in given])
+    taken, named = _valued([(value, run) for value, source in given for run in runs_of(source, which, read)], knob)
     counted = _work(taken, named, work)
     setting = Setting(named, is_amount(taken, named, counted), counted, percentile, latency_budget)
     view = TradeoffView(trade_off(taken, setting))

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
 
 import duckdb
 
 from traceq.analysis.steps.choice import read_window
-from traceq.app.source import Reading, check_is_trace, check_writes, opened
+from traceq.app.read_options import AS_FOUND, ReadOptions
+from traceq.app.source import check_is_trace, check_writes, opened
 from traceq.common.files import packed_write
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import run
@@ -43,11 +43,11 @@ class Trimmed:
 def trim(
     source: str | Path,
     output: str | Path,
+    read: ReadOptions = AS_FOUND,
     *,
     steps: str | None = None,
     ranks: Sequence[int] = (),
     force: bool = False,
-    **reading: Unpack[Reading],
 ) -> list[Trimmed]:
     """Write a part of a trace: the `steps` (3 or 3..5), or the `window` (as of a report); of a job, those of `ranks`.
 
@@ -56,14 +56,14 @@ def trim(
     of a source with several traces a directory; what is there already is replaced with `force` only. Raises WrongUse for
     what does not go together or is not there.
     """
-    window = reading.get("window")
+    window = read.window
     if steps is not None and window is not None:
         raise WrongUse("--steps and --window are two ways to say one thing: give one.")
     if steps is None and window is None and not ranks:
         raise WrongUse("Say what to keep: --steps 3..5, --window START..END or --ranks 0,3.")
     span = None if steps is None else read_steps(steps)
     output = Path(output)
-    found = _chosen(source, ranks, reading)
+    found = _chosen(source, ranks, read)
     check_writes([output], [each.path for each in found])
     is_several = len(found) > 1 or output.is_dir()
     if is_several and not output.is_dir() and (output.is_file() or output.suffix.lower() in _ENDINGS):
@@ -76,7 +76,7 @@ def trim(
     if is_several:
         output.mkdir(exist_ok=True)
     try:
-        return [_trim(each, target, span, reading) for each, target in zip(found, targets, strict=True)]
+        return [_trim(each, target, span, read) for each, target in zip(found, targets, strict=True)]
     finally:
         if is_new and not any(output.iterdir()):
             output.rmdir()
@@ -96,12 +96,12 @@ def read_steps(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2] or match[1])
 
 
-def _chosen(source: str | Path, ranks: Sequence[int], reading: Reading) -> list[TraceSource]:
+def _chosen(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list[TraceSource]:
     check_is_trace(source)
     found = find_sources([source])
     if not ranks:
         return found
-    by_rank = {_rank(each, reading): each for each in found}
+    by_rank = {_rank(each, read): each for each in found}
     missing = [rank for rank in ranks if rank not in by_rank]
     if missing:
         there = ", ".join(str(rank) for rank in sorted(rank for rank in by_rank if rank is not None))
@@ -111,8 +111,8 @@ def _chosen(source: str | Path, ranks: Sequence[int], reading: Reading) -> list[
     return [by_rank[rank] for rank in ranks]
 
 
-def _rank(source: TraceSource, reading: Reading) -> int | None:
-    with opened(source.path, "trimmed", **reading) as connection:
+def _rank(source: TraceSource, read: ReadOptions) -> int | None:
+    with opened(source.path, "trimmed", read) as connection:
         ((rank,),) = connection.execute("select any_value(rank) from trace").fetchall()
         return None if rank is None else int(rank)
 
@@ -141,22 +141,21 @@ def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> No
         )
 
 
-def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, reading: Reading) -> Trimmed:
-    reading = reading.copy()
-    reading["writes"] = [*reading.get("writes", ()), target]
-    with opened(source.path, "trimmed", **reading) as connection:
+def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read: ReadOptions) -> Trimmed:
+    with opened(source.path, "trimmed", read.writing(target)) as connection:
         ((trace_id,),) = connection.execute("select trace_id from trace").fetchall()
-        part = _part(connection, trace_id, span, reading)
+        part = _part(connection, trace_id, span, read.window)
         run(connection, "sharing/sql/selection.sql", trace_id=trace_id, ts=part.ts, ts_end=part.ts_end)
         records = _write(connection, source, target, trace_id, part)
     carry(source.path, target)
     return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
 
 
-def _part(connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, reading: Reading) -> Part:
+def _part(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, window: str | None
+) -> Part:
     if span is not None:
         return of_steps(connection, trace_id, *span)
-    window = reading.get("window")
     return whole(connection, trace_id) if window is None else of_window(connection, trace_id, read_window(window))
 
 

@@ -24,7 +24,7 @@ class Upgraded(NamedTuple):
     not_judged: str | None
 
 
-def upgrade(database: Path, output: Path | None = None, memory_limit: int | None = None) -> Upgraded:
+def upgrade(database: Path, output: Path | None = None) -> Upgraded:
     """Bring `database` to the schema of this version, or write it so to the new file `output`.
 
     Readers see the old database or the new one. Raises StoreError when a file cannot be read or written, SchemaMismatch
@@ -35,11 +35,11 @@ def upgrade(database: Path, output: Path | None = None, memory_limit: int | None
             raise WrongUse(f"{database} is a dataset: -o is for a trace database.")
         existing(database)  # there is no way from another version to this one, which it says
         return Upgraded(database, SCHEMA_VERSION, SCHEMA_VERSION, is_changed=False, not_judged=None)
-    before = migrate(database, output, memory_limit)
+    before = migrate(database, output)
     is_changed = before != SCHEMA_VERSION or output is not None
     target = output or database
     if is_changed:
-        with closing(connect(target, read_only=False, memory_limit=memory_limit)) as connection:
+        with closing(connect(target, read_only=False)) as connection:
             fill_jobs(connection)
-    not_judged = fill_judgements(target, memory_limit) if is_changed else None
+    not_judged = fill_judgements(target) if is_changed else None
     return Upgraded(target, before, SCHEMA_VERSION, is_changed, not_judged)

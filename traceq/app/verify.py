@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
 
 from traceq.app.noise import KnownNoiseOf, known_noise
-from traceq.app.source import Reading, Sources, check_writes, runs_of, several
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.source import Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.diagnosis.calibrated import Hardware
 from traceq.reports.comparison.verification import compose_verification
@@ -23,7 +23,7 @@ from traceq.runs.verify.verify import verify as verify_runs
 class VerificationView(View[Verification]):
     """What became of a finding after a fix; `content` is that as plain data, times are ns per counted step."""
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_verification(self.content)
 
@@ -46,23 +46,20 @@ def verify(
     finding: str,
     before: Sources,
     after: Sources,
+    which: Which = LOWEST,
+    read: ReadOptions = AS_FOUND,
     *,
-    rank: int | None = None,
     noise: KnownNoiseOf | None = None,
     anyway: bool = False,
     calibration: Path | None = None,
-    **reading: Unpack[Reading],
 ) -> VerificationView:
-    """Whether `finding` of the runs before, an id, a rule or F1, is gone after a fix, and how much was saved.
+    """Whether `finding` of the runs before is gone after a fix, and how much was saved; traceq.app.api.verify says more.
 
-    `before` and `after` are trace databases, traces or baselines. `noise` is as in
-    `compare`. `anyway` measures although GPUs, shapes or settings
-    differ. `calibration` is a file of checked predictions, of which those of the rule are told instead of this project's.
     Raises NoSuchFinding when the runs before have no such finding.
     """
-    check_writes(reading.get("writes", ()), [*several(before), *several(after)])
-    sides = [runs_of(sources, rank, **reading) for sources in (before, after)]
-    verification = verify_runs(finding, *sides, noise=known_noise(noise, rank), anyway=anyway)
+    check_writes(read.writes, [*several(before), *several(after)])
+    sides = [runs_of(sources, which, read) for sources in (before, after)]
+    verification = verify_runs(finding, *sides, noise=known_noise(noise, which.rank), anyway=anyway)
     return VerificationView(_with_earlier(verification, calibration, hardware(sides[0])))
 
 

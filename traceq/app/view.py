@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from traceq.common.files import atomic_write
 from traceq.reports import SUFFIXES
@@ -23,39 +23,45 @@ class View(ABC, Generic[T]):
         self.content = content
 
     @abstractmethod
-    def blocks(self, **options: Any) -> Iterable[Block]:
-        """The document. Options: `folds` and `draws` when it may have parts that open and drawings, and those of the view."""
+    def blocks(self) -> Iterable[Block]:
+        """The document."""
+
+    def markdown_blocks(self) -> Iterable[Block]:
+        """The document for Markdown, which may have parts that open."""
+        return self.blocks()
+
+    def html_blocks(self) -> Iterable[Block]:
+        """The document for HTML, which may have parts that open, and drawings."""
+        return self.blocks()
 
     @abstractmethod
     def to_json(self) -> str:
         """For programs."""
 
-    def to_text(self, width: int = WIDTH, *, colour: bool = False, **options: Any) -> str:
+    def to_text(self, width: int = WIDTH, *, colour: bool = False) -> str:
         """As the command prints it, in lines of at most `width` columns."""
-        return text_of(self.blocks(**options), width, colour=colour)
+        return text_of(self.blocks(), width, colour=colour)
 
-    def to_markdown(self, pictures: Mapping[str, str] | None = None, **options: Any) -> str:
+    def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
         """For GitHub, GitLab and Jira; `pictures` says for charts, by name, in which file beside it they are."""
-        return markdown_of(self.blocks(folds=True, **options), pictures=pictures)
+        return markdown_of(self.markdown_blocks(), pictures=pictures)
 
-    def to_html(self, **options: Any) -> str:
+    def to_html(self) -> str:
         """One page that needs nothing else."""
         # Its templates take 35 ms to import.
         from traceq.reports.renderers.to_html import html_of
 
-        return html_of(self.blocks(folds=True, draws=True, **options))
+        return html_of(self.html_blocks())
 
     def suffixes(self) -> Mapping[str, str]:
         """The formats by suffix."""
         return SUFFIXES
 
-    def render(self, format_: str, **options: Any) -> str:
+    def render(self, format_: str) -> str:
         """The result in the format: text, md, html or json."""
-        if format_ == "json":
-            return self.to_json()
-        documents: Mapping[str, Callable[..., str]]
-        documents = {"text": self.to_text, "md": self.to_markdown, "html": self.to_html}
-        return documents[format_](**options)
+        documents: Mapping[str, Callable[[], str]]
+        documents = {"text": self.to_text, "md": self.to_markdown, "html": self.to_html, "json": self.to_json}
+        return documents[format_]()
 
     def save(self, path: str | Path) -> None:
         """Write it to `path`, in full or not at all, in the format of its suffix: .html, .md, .json or .txt.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import BUSY, BY_NAME, IDLE
 from traceq.analysis.replay.counterfactual import Change
@@ -16,7 +16,8 @@ from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
 from traceq.app.asked import ASKABLE, COPIES, HOST, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
 from traceq.app.chosen import chosen_traces
-from traceq.app.source import Reading, Source, opened
+from traceq.app.read_options import AS_FOUND, ReadOptions
+from traceq.app.source import Source, opened
 from traceq.app.view import View
 from traceq.app.whatif_host import host_answer, host_choices, without_finding
 from traceq.common.units import share
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
     from traceq.diagnosis.subject import Subject
 
-# The arguments of whatif that ask for a change.
-CHANGES = ("remove", "scale", "overlap", "move", "graph", "transfer_only")
-
 # Here communication is all of it; in the ledger it is what kernels do not hide.
 _WORDS = {"communication": "communication"}
 
@@ -48,7 +46,7 @@ _WORDS = {"communication": "communication"}
 class WhatIfView(View[Answer]):
     """What the steps would last with a change; `content` is that as plain data, times are ns per counted step."""
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_answer(self.content)
 
@@ -60,7 +58,7 @@ class WhatIfView(View[Answer]):
 class WhatIfChoicesView(View[Choices]):
     """What can be changed in a trace; `content` is that as plain data."""
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_choices(self.content)
 
@@ -71,6 +69,7 @@ class WhatIfChoicesView(View[Choices]):
 
 def whatif(
     source: Source,
+    read: ReadOptions = AS_FOUND,
     *,
     remove: Named = (),
     scale: Numbered = (),
@@ -79,16 +78,11 @@ def whatif(
     graph: bool = False,
     transfer_only: bool = False,
     finding: str | None = None,
+    trace: int | None = None,
     rank: int | None = None,
-    **reading: Unpack[Reading],
 ) -> WhatIfView:
-    """How long the steps would take with all changes together, and what would limit them then.
+    """How long the steps would take with all changes together; traceq.app.api.whatif says what can be changed.
 
-    What is changed is a category of the ledger ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB": host slices
-    or GPU work by name. `remove` takes its time away, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap` lets
-    communication or copies run beside kernels, `move` lets host work run in so many other threads ({"idle_data": 4}), `graph`
-    launches kernels as a CUDA graph does, `transfer_only` lets no collective wait for other ranks. `finding` (F1, its id or
-    its rule) takes away what the finding owns of each category. `trace` is a trace_id, by default the first, `rank` its rank.
     Raises ValueError for an impossible change or what the trace does not have, StoreError for a finding that is not there.
     """
     asked: tuple[Asked, ...] = ()
@@ -98,10 +92,10 @@ def whatif(
         )
     elif remove or scale or overlap or move or graph or transfer_only:
         raise WrongUse("--finding is a change of its own: leave the others out.")
-    with opened(source, "replayed", **reading) as connection:
+    with opened(source, "replayed", read) as connection:
 
         def work() -> WhatIfView:
-            trace_id = _one(connection, reading.get("trace"), rank)
+            trace_id = _one(connection, trace, rank)
             if finding is None:
                 return answer_of(connection, asked, trace_id)
             subject, chosen = _finding(connection, finding, trace_id)
@@ -114,10 +108,12 @@ def whatif(
         return interruptible(connection, work)
 
 
-def whatif_choices(source: Source, *, rank: int | None = None, **reading: Unpack[Reading]) -> WhatIfChoicesView:
+def whatif_choices(
+    source: Source, read: ReadOptions = AS_FOUND, *, trace: int | None = None, rank: int | None = None
+) -> WhatIfChoicesView:
     """What `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
-    with opened(source, "replayed", **reading) as connection:
-        return interruptible(connection, lambda: choices_of(connection, _one(connection, reading.get("trace"), rank)))
+    with opened(source, "replayed", read) as connection:
+        return interruptible(connection, lambda: choices_of(connection, _one(connection, trace, rank)))
 
 
 def _one(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
 from traceq.analysis.job.recorded import lasts_without, recorded
-from traceq.app.source import Reading, Source, opened
+from traceq.app.read_options import AS_FOUND, ReadOptions
+from traceq.app.source import Source, opened
 from traceq.app.view import View
 from traceq.common.ranks import numbers
 from traceq.database.user_sql import interruptible
@@ -32,7 +33,7 @@ _MOST_ERROR = 0.02
 class JobWhatIfView(View[JobAnswer]):
     """How long a job would take with other ranks; `content` is that as plain data, times are ns per step of the job."""
 
-    def blocks(self, **_options: Any) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
         """The document."""
         return compose_job_answer(self.content)
 
@@ -42,13 +43,13 @@ class JobWhatIfView(View[JobAnswer]):
 
 
 def whatif_job(
-    source: Source, *, ranks: Sequence[int] = (), hosts: Sequence[str] = (), **reading: Unpack[Reading]
+    source: Source, read: ReadOptions = AS_FOUND, *, ranks: Sequence[int] = (), hosts: Sequence[str] = ()
 ) -> JobWhatIfView:
     """How long the job would take if these ranks, and those of these hosts, were like the median rank at the same place.
 
     Raises WrongUse for ranks or hosts that are not there, and for traces that are no job that could be judged.
     """
-    with opened(source, "replayed", **reading) as connection:
+    with opened(source, "replayed", read) as connection:
         return interruptible(connection, lambda: _answer(connection, ranks, hosts))
 
 

@@ -1,7 +1,7 @@
 """Options and types of values that several commands have.
 
-A command gets as parameters what it needs itself, and hands the rest as **options to the function of traceq.app that does
-the work: options are named like the arguments of that function.
+A command names each of its options as a parameter. Those that always go together come as one: `read` (how sources are read),
+`options` (how traces are), `which` (the rank or trace to take). Limits come as none: the command runs within them.
 """
 
 from __future__ import annotations
@@ -9,22 +9,25 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from traceq.app.read_options import ReadOptions, Which
 from traceq.cli import completion
-from traceq.common.process import TIMEOUT
+from traceq.common.limits import TIMEOUT, Limits, within
+from traceq.common.process import usable_cpus
+from traceq.common.progress import Progress, Silent
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_share, parsed_size
+from traceq.loading.options import TraceOptions
 from traceq.reports import SUFFIXES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-    from traceq.app.source import Reading
-    from traceq.cli._progress import Bar
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -157,7 +160,8 @@ cache_option = click.option(
 memory_option = click.option(
     "--memory-limit",
     type=Parsed("size", parsed_size),
-    help="Most memory for DuckDB, e.g. 2GiB. [default: a quarter of the memory at hand, at least 1GiB]",
+    help="Most memory for DuckDB in all processes together, e.g. 2GiB; at least 128MiB to read traces, 768MiB for queries."
+    " [default: a quarter of the memory at hand, at least 1GiB]",
 )
 wait_option = click.option(
     "--wait",
@@ -201,12 +205,53 @@ noise_option = click.option(
 )
 
 
-def reading_options(command: F) -> F:
-    """What is said about steps, what is read beside, --memory-limit and --no-cache, by the names that traceq.app has for them."""
-    return step_options(capture_option(inductor_option(memory_option(cache_option(command)))))
+def within_limits(command: Callable[..., T]) -> Callable[..., T]:
+    """Run the command within its --memory-limit, --jobs and --timeout, with a progress bar and notes on stderr."""
+
+    @wraps(command)
+    def run(
+        *arguments: Any,
+        memory_limit: int | None = None,
+        jobs: int | None = None,
+        timeout: float = TIMEOUT,
+        **others: Any,
+    ) -> T:
+        with within(Limits(memory_limit, jobs or usable_cpus(), timeout, _progress(), note)):
+            return command(*arguments, **others)
+
+    return run
 
 
-def step_options(command: F) -> F:
+def gather(name: str, make: Callable[..., object], *options: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Replace the arguments of these options by one argument `name` that `make` builds from them."""
+
+    def decorated(command: Callable[..., T]) -> Callable[..., T]:
+        @wraps(command)
+        def run(*arguments: Any, **others: Any) -> T:
+            made = make(**{option: others.pop(option) for option in options})
+            return command(*arguments, **others, **{name: made})
+
+        return run
+
+    return decorated
+
+
+def trace_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Declare the options about traces and pass them as one argument `options`; run the command within its limits."""
+    command = within_limits(gather("options", TraceOptions, *_OF_TRACES)(command))
+    return _steps(capture_option(inductor_option(memory_option(command))))
+
+
+def read_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Declare the options about sources and pass them as one argument `read`; run the command within its limits."""
+    command = within_limits(gather("read", ReadOptions, *_OF_TRACES, "cache")(command))
+    return _steps(capture_option(inductor_option(memory_option(cache_option(command)))))
+
+
+_OF_TRACES = ("step_range", "steps_per", "window", "capture", "inductor")
+
+
+def _steps(command: F) -> F:
     """--step-range, --steps-per and --window."""
     for option in reversed(_step_options):
         command = option(command)
@@ -219,10 +264,11 @@ def goal_option(help_: str) -> Callable[[F], F]:
     return click.option("--goal", type=goals, default="throughput", show_default=True, help=help_)
 
 
-def rank_option(verb: str, default: str = "the lowest") -> Callable[[F], F]:
-    """--rank and --trace of commands that compare: the rank, or the trace, to compare, check or keep."""
+def rank_option(verb: str, default: str = "the lowest") -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Declare --rank and --trace of commands that compare, and pass them as one argument `which`."""
 
-    def decorated(command: F) -> F:
+    def decorated(command: Callable[..., T]) -> Callable[..., T]:
+        command = gather("which", Which, "rank", "trace")(command)
         command = click.option("--trace", type=int, metavar="N", help=f"{verb} the trace with this trace_id.")(command)
         return click.option(
             "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: {default}]"
@@ -278,18 +324,23 @@ def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[
     )
 
 
-def bar() -> Bar | None:
+def _progress() -> Progress:
     """A progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
-        return None
+        return Silent()
     from traceq.cli._progress import Bar
 
     return Bar()
 
 
-def reading(*writes: Path | None) -> Reading:
-    """What functions of traceq.app that read sources are given beside reading_options: the files that will be written, a bar."""
-    return {"writes": [path for path in writes if path is not None], "progress": bar(), "note": note}
+def explicit_options(*names: str) -> list[str]:
+    """List those of these parameters that the command line sets, by the names of their options."""
+    context = click.get_current_context()
+    return [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]
 
 
 def note(text: str) -> None:

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -24,13 +24,22 @@ _WIDTH = 100
 _COLOUR_PAGERS = frozenset({"less", "cat", "bat", "batcat", "moar", "moor", "ov"})
 
 
-def write_view(view: View[Any], format_: str, output: Path | None, **options: Any) -> None:
+class _ToText(Protocol):
+    def __call__(self, width: int, *, colour: bool) -> str: ...
+
+
+def write_view(view: View[Any], format_: str, output: Path | None) -> None:
     """Write a result in one of its formats; as text in the width and colours of the terminal."""
     if format_ == "text":
-        width, colour = terminal() if output is None else (_WIDTH, False)
-        write(view.to_text(width, colour=colour, **options), output, colour=colour)
+        write_text(view.to_text, output)
     else:
-        write(view.render(format_, **options), output)
+        write(view.render(format_), output)
+
+
+def write_text(to_text: _ToText, output: Path | None) -> None:
+    """Write a text in the width and colours of the terminal."""
+    width, colour = terminal() if output is None else (_WIDTH, False)
+    write(to_text(width, colour=colour), output, colour=colour)
 
 
 def write_blocks(blocks: Iterable[Block]) -> None:

@@ -34,7 +34,7 @@ class _TimeLeft(bars.ProgressColumn):
 
 
 class Bar:
-    """A traceq.loading.Progress that draws a bar."""
+    """A traceq.common.progress.Progress that draws a bar."""
 
     def __init__(self) -> None:
         self._bar = bars.Progress(

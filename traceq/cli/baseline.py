@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from traceq.cli import completion
 from traceq.cli._group import LazyGroup
-from traceq.cli._options import rank_option, reading, reading_options
+from traceq.cli._options import rank_option, read_options
 from traceq.cli._output import write_blocks
 from traceq.common.text import printable, quiet_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from traceq.app.read_options import ReadOptions, Which
     from traceq.runs.stored import Kept
 
 
@@ -52,13 +53,22 @@ def baseline() -> None:
 @click.argument("name", shell_complete=completion.baselines)
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
 @rank_option("Keep")
-@reading_options
+@read_options
 @click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
 @click.option(
     "--add", is_flag=True, help="Add the runs to the baseline that has the name: a history of 30 runs at most."
 )
 @directory_option
-def save(**options: Any) -> None:
+def save(
+    *,
+    name: str,
+    sources: tuple[str, ...],
+    which: Which,
+    read: ReadOptions,
+    force: bool,
+    add: bool,
+    directory: Path | None,
+) -> None:
     """Keep the summary of runs under a name.
 
     SOURCE is a trace database or a file that `traceq ingest` accepts. Several are runs of the same program: how much they differ
@@ -73,7 +83,7 @@ def save(**options: Any) -> None:
     from traceq.app.baseline import save_baseline
     from traceq.common.units import size, some
 
-    saved = save_baseline(**options, **reading())
+    saved = save_baseline(name, sources, which, read, force=force, add=add, directory=directory)
     said = f"{some(saved.runs, 'run')}, {some(saved.steps, 'step')}, {size(saved.path.stat().st_size)}"
     click.echo(printable(f"{saved.path}: {said}"))
     if saved.repeated:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import (
-    FILE,
-    SHARE,
-    document_options,
-    noise_option,
-    rank_option,
-    reading,
-    reading_options,
-    timeout_option,
-)
-from traceq.cli._output import write, write_view
+from traceq.cli._ci_files import CiFiles, ci_options
+from traceq.cli._options import SHARE, document_options, noise_option, rank_option, read_options, timeout_option
+from traceq.cli._output import write_view
 from traceq.common.text import printable
 from traceq.reports import SUFFIXES
+
+if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions, Which
 
 EXIT = {"pass": 0, "fail": 3, "cannot judge": 4}
 
@@ -47,25 +42,26 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
     help="How much slower the step may be. [default: fail at any regression that compare is sure of]",
 )
 @noise_option
-@click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML.")
-@click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")
-@click.option("--code-quality", type=FILE, metavar="FILE", help="Write a Code Quality report for GitLab.")
+@ci_options("Write JUnit XML.")
 @document_options(_FORMATS)
 @rank_option("Check")
 @timeout_option("the query of a budget")
-@reading_options
+@read_options
 @click.pass_context
 def check(
     ctx: click.Context,
     /,
     *,
     sources: tuple[str, ...],
-    junit: Path | None,
-    sarif: Path | None,
-    code_quality: Path | None,
+    budgets: Path | None,
+    baseline: str | None,
+    max_regression: float | None,
+    noise: str | None,
+    ci: CiFiles,
     output: Path | None,
     format_: str,
-    **options: Any,
+    which: Which,
+    read: ReadOptions,
 ) -> None:
     """Fail when budgets are exceeded, or when the step is slower than in a baseline.
 
@@ -84,13 +80,16 @@ def check(
     from traceq.app.check import check as check_runs
     from traceq.reports.check.words import sentence
 
-    view = check_runs(sources, **options, **reading(junit, sarif, code_quality, output))
-    if junit is not None:
-        write(view.to_junit(), junit)
-    if sarif is not None:
-        write(view.to_sarif(), sarif)
-    if code_quality is not None:
-        write(view.to_code_quality(), code_quality)
+    view = check_runs(
+        sources,
+        which,
+        read.writing(*ci, output),
+        budgets=budgets,
+        baseline=baseline,
+        max_regression=max_regression,
+        noise=noise,
+    )
+    ci.write(view)
     write_view(view, format_, output)
     if output is not None:
         click.echo(printable(f"traceq check: {sentence(view.content)} See {output}."), err=True)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
+from traceq.cli._ci_files import CiFiles, ci_options
 from traceq.cli._options import (
-    FILE,
     SHARE,
     Several,
     document_options,
+    explicit_options,
     noise_option,
     rank_option,
-    reading,
-    reading_options,
+    read_options,
 )
-from traceq.cli._output import write, write_view
+from traceq.cli._output import write_view
+
+if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions, Which
+    from traceq.runs.compare.comparison import Statistic
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")
@@ -62,11 +66,9 @@ from traceq.cli._output import write, write_view
 )
 @noise_option
 @click.option("--ticket", is_flag=True, help="In at most 10 KB, hosts, users and paths replaced. [format: md]")
-@click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML: a test that there is no regression.")
-@click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")
-@click.option("--code-quality", type=FILE, metavar="FILE", help="Write a Code Quality report for GitLab.")
+@ci_options("Write JUnit XML: a test that there is no regression.")
 @click.option("--anyway", is_flag=True, help="Give a verdict although GPUs, shapes or settings differ.")
-@reading_options
+@read_options
 def compare(
     *,
     sources: tuple[str, ...],
@@ -75,11 +77,16 @@ def compare(
     output: Path | None,
     format_: str | None,
     top: int,
+    which: Which,
+    statistic: Statistic,
+    level: float,
+    floor_share: float,
+    sensitivity_share: float,
+    noise: str | None,
     ticket: bool,
-    junit: Path | None,
-    sarif: Path | None,
-    code_quality: Path | None,
-    **options: Any,
+    ci: CiFiles,
+    anyway: bool,
+    read: ReadOptions,
 ) -> None:
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
 
@@ -102,21 +109,38 @@ def compare(
     from traceq.app.compare_memory import compare_memory, is_snapshot
 
     if any(map(is_snapshot, (*base, *new))):
-        if ticket or junit or sarif or code_quality or len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
-            raise click.UsageError("Two memory snapshots, one a side: --ticket, --junit and the like are for times.")
-        kept = {"memory_limit": options["memory_limit"], "cache": options["cache"]}
-        write_view(compare_memory(base[0], new[0], **kept, **reading(output)), name, output, top=top)
+        if len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
+            raise click.UsageError("Two memory snapshots are compared, one a side.")
+        if clash := explicit_options(*_OF_TIMES):
+            raise click.UsageError(f"{', '.join(clash)}: for times, and memory snapshots have none.")
+        write_view(compare_memory(base[0], new[0], read.writing(output), top=top), name, output)
         return
+    if ticket and explicit_options("top"):
+        raise click.UsageError("--top: a ticket has a form of its own, of at most 10 KB; leave that out.")
     view = compare_runs(
-        base, new, drawn=name == "html", ticket=ticket, **options, **reading(output, junit, sarif, code_quality)
+        base,
+        new,
+        which,
+        read.writing(output, *ci),
+        level=level,
+        floor_share=floor_share,
+        sensitivity_share=sensitivity_share,
+        statistic=statistic,
+        noise=noise,
+        anyway=anyway,
+        top=top,
+        drawn=name == "html",
+        ticket=ticket,
     )
-    if junit is not None:
-        write(view.to_junit(), junit)
-    if sarif is not None:
-        write(view.to_sarif(), sarif)
-    if code_quality is not None:
-        write(view.to_code_quality(), code_quality)
-    write_view(view, name, output, top=top)
+    ci.write(view)
+    write_view(view, name, output)
+
+
+# Options that say nothing of a memory snapshot.
+_OF_TIMES = (
+    "rank", "trace", "statistic", "level", "floor_share", "sensitivity_share", "noise", "ticket", "junit", "sarif",
+    "code_quality", "anyway", "step_range", "steps_per", "window", "capture", "inductor",
+)  # fmt: skip
 
 
 def _sides(

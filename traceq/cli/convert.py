@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import memory_option, note, wait_option
+from traceq.cli._options import memory_option, note, wait_option, within_limits
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -18,7 +18,8 @@ from traceq.common.units import some
 )
 @wait_option
 @memory_option
-def convert(*, source: str, target: str | None, output: str | None, wait: int, memory_limit: int | None) -> None:
+@within_limits
+def convert(*, source: str, target: str | None, output: str | None, wait: int) -> None:
     """Make a dataset of a trace database, or a trace database of a dataset, without the traces.
 
     TARGET is new: a folder or an address (s3://bucket/job) for a database, a file for a dataset. Rows, trace_ids and reports stay
@@ -35,7 +36,7 @@ def convert(*, source: str, target: str | None, output: str | None, wait: int, m
         )
     from traceq.app.convert import convert as make
 
-    done = make(source, output or target or "", memory_limit=memory_limit, wait=wait / 1e9)
+    done = make(source, output or target or "", wait=wait / 1e9)
     if done.not_judged is not None:
         note(f"every report will run the rules again: {done.not_judged}")
     click.echo(printable(f"{done.target}: {some(done.traces, 'trace')}"))

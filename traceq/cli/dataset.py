@@ -9,7 +9,7 @@ import click
 
 from traceq.cli import completion
 from traceq.cli._group import LazyGroup
-from traceq.cli._options import memory_option, wait_option
+from traceq.cli._options import memory_option, wait_option, within_limits
 from traceq.common.text import printable, quiet_json
 from traceq.common.units import size, some
 
@@ -112,7 +112,8 @@ def _write_list(found: Listed) -> None:
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank.")
 @wait_option
 @memory_option
-def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int, memory_limit: int | None) -> None:
+@within_limits
+def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int) -> None:
     """Take a run, a window of it or a rank out of a dataset, with its files.
 
     What the ranks of a window make each other wait is worked out anew for the windows that lose some, and for no other. Who has
@@ -126,7 +127,7 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int
     from traceq.app.dataset import drop_from_dataset
     from traceq.common.ranks import numbers
 
-    gone = drop_from_dataset(name, run, window=window, rank=rank, memory_limit=memory_limit, wait=wait / 1e9)
+    gone = drop_from_dataset(name, run, window=window, rank=rank, wait=wait / 1e9)
     for each in sorted({piece.window for piece in gone}):
         ranks = [piece.rank for piece in gone if piece.window == each]
         click.echo(printable(f"{name}: run {run}, window {each}: {numbers(ranks)} dropped"))
@@ -138,7 +139,8 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int
 @click.option("--all", "everything", is_flag=True, help="Also what an ingest that ended early has left to go on with.")
 @wait_option
 @memory_option
-def compact(*, name: str, everything: bool, wait: int, memory_limit: int | None) -> None:
+@within_limits
+def compact(*, name: str, everything: bool, wait: int) -> None:
     """Remove what a dataset does not need any more, and judge windows anew whose job tables are stale or damaged.
 
     What goes: traces that --force replaced, job tables that were replaced, unfinished files of ingests that were ended. Files of
@@ -151,7 +153,7 @@ def compact(*, name: str, everything: bool, wait: int, memory_limit: int | None)
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.dataset import compact_dataset
 
-    done = compact_dataset(name, everything=everything, memory_limit=memory_limit, wait=wait / 1e9)
+    done = compact_dataset(name, everything=everything, wait=wait / 1e9)
     for run, window in done.judged:
         click.echo(printable(f"{name}: run {run}, window {window}: judged anew"))
     click.echo(printable(f"{name}: {some(done.files, 'file')} removed, {size(done.size)}"))
@@ -165,7 +167,8 @@ def compact(*, name: str, everything: bool, wait: int, memory_limit: int | None)
 @format_option
 @memory_option
 @click.pass_context
-def verify(ctx: click.Context, *, name: str, format_: str, memory_limit: int | None) -> None:
+@within_limits
+def verify(ctx: click.Context, *, name: str, format_: str) -> None:
     """Check that a dataset holds what it lists: its files, their rows and digests, and jobs that are made of these ranks.
 
     Each fault is a line, with the way out. Exit status: 0 nothing found, 3 there are faults, 1 it cannot be read at all.
@@ -176,7 +179,7 @@ def verify(ctx: click.Context, *, name: str, format_: str, memory_limit: int | N
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.dataset import verify_dataset
 
-    pieces, faults = verify_dataset(name, memory_limit=memory_limit)
+    pieces, faults = verify_dataset(name)
     if format_ == "json":
         import msgspec
 

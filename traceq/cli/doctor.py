@@ -5,18 +5,26 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import output_option, reading, reading_options, traces_options
+from traceq.cli._options import explicit_options, output_option, read_options, traces_options
 from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
 from traceq.formats.capabilities import FORMATS, METRICS, Metric, metrics_named
 from traceq.formats.format import Capture, merged
 
+if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions
+
 _WIDTH = 100
+
+# Options that say nothing of the names of metrics.
+_OF_TRACES = (
+    "output", "format_", "traces", "rank", "step_range", "steps_per", "window", "capture", "inductor", "memory_limit", "cache",
+)  # fmt: skip
 
 
 @click.command(short_help="Show what a trace can answer, or what a capture needs.")
@@ -27,8 +35,17 @@ _WIDTH = 100
     "--format", "format_", type=click.Choice(("text", "json")), help="[default: json for -o *.json, else text]"
 )
 @traces_options
-@reading_options
-def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: str | None, **options: Any) -> None:
+@read_options
+def doctor(
+    *,
+    names: tuple[str, ...],
+    plan: bool,
+    output: Path | None,
+    format_: str | None,
+    traces: tuple[int, ...],
+    rank: int | None,
+    read: ReadOptions,
+) -> None:
     """Show what a trace can answer, or what a capture needs.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. For each of its traces: which metrics are ok,
@@ -45,16 +62,14 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
       traceq doctor --plan idle communication
     """  # noqa: D301 - click wants the backspace itself
     if plan:
-        if any((output, format_, options["step_range"], options["steps_per"], options["window"], options["traces"])):
-            raise click.UsageError(
-                "-o, --format, --step-range, --steps-per and --window are for traces; --plan takes names of metrics only."
-            )
+        if clash := explicit_options(*_OF_TRACES):
+            raise click.UsageError(f"{', '.join(clash)}: for traces; --plan takes names of metrics only.")
         _plan(names)
         return
     source = _source(names)
     from traceq.app.doctor import doctor as examine
 
-    view = examine(source, **options, **reading(output))
+    view = examine(source, read.writing(output), traces=traces, rank=rank)
     is_json = format_ == "json" or (format_ is None and output is not None and output.suffix.lower() == ".json")
     write(view.to_json() if is_json else view.to_text(), output)
     if view.broken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,10 @@ from traceq.common.units import parsed_duration, parsed_size
 from traceq.reports import SUFFIXES
 from traceq.runs.experiment.trial import ROUNDS, STEPS
 from traceq.runs.experiment.vary import read_vary
+
+if TYPE_CHECKING:
+    from traceq.runs.experiment.experiment import Goal
+    from traceq.runs.tradeoff.tradeoff import Percentile
 
 
 def _seconds(text: str) -> float:
@@ -137,7 +141,28 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     help="How to print the result.",
 )
 @click.option("--html", type=FILE, metavar="FILE", help="Write the page of the result to FILE, too.")
-def experiment(*, directory: Path, html: Path | None, format_: str, **options: Any) -> None:
+def experiment(
+    *,
+    command: tuple[str, ...],
+    vary: dict[str, tuple[str, ...]],
+    env: dict[str, tuple[str, ...]],
+    tries: tuple[str, ...],
+    ablate: tuple[str, ...],
+    factorial: bool,
+    repeats: int,
+    steps: int,
+    warmup: int,
+    time_limit: float,
+    budget: float | None,
+    goal: Goal,
+    latency_budget: int | None,
+    percentile: Percentile,
+    gpu_memory: int | None,
+    host_memory: int | None,
+    directory: Path,
+    format_: str,
+    html: Path | None,
+) -> None:
     """Run a program at several settings, and say which win.
 
     COMMAND is run as it is and at each setting, in several rounds; a run is ended when it has made the steps that
@@ -158,11 +183,9 @@ def experiment(*, directory: Path, html: Path | None, format_: str, **options: A
     from traceq.runs.experiment.experiment import Limits
     from traceq.runs.experiment.plan import Plan
 
-    limits = Limits(*(options.pop(each) for each in ("latency_budget", "percentile", "gpu_memory", "host_memory")))
-    running = Running(
-        limits=limits, tell=_tell, **{each: options.pop(each) for each in ("repeats", "time_limit", "budget", "goal")}
-    )
-    view = run(Plan(**options), directory, running)
+    plan = Plan(command, vary, env, tries, ablate, factorial, steps, warmup)
+    limits = Limits(latency_budget, percentile, gpu_memory, host_memory)
+    view = run(plan, directory, Running(repeats, time_limit, budget, goal, limits, _tell))
     write_view(view, format_, None)
     if html is not None:
         view.save(html)

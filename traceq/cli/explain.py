@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import rules_option
+from traceq.cli._options import rules_option, within_limits
 from traceq.common.text import printable
 
 if TYPE_CHECKING:
@@ -44,9 +44,8 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
     known = {each.name: each for each in user_rules.rules(rules)}
     if source is not None:
         from traceq.app.report import report
-        from traceq.cli._options import reading
 
-        view = report(source, _EVERY, rules=rules, drawn=False, **reading())
+        view = within_limits(report)(source, _EVERY, rules=rules, drawn=False)
         of_jobs = {each.rule for job in view.content.jobs for each in job.findings}
         rule = rule if rule.lower() in of_jobs else view.finding(rule).rule
     elif _PLACE.fullmatch(rule):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import (
-    goal_option,
-    ranks_option,
-    reading,
-    reading_options,
-    rules_option,
-    timeout_option,
-    traces_options,
-)
+from traceq.cli._options import goal_option, ranks_option, read_options, rules_option, timeout_option, traces_options
 from traceq.common.text import printable
+
+if TYPE_CHECKING:
+    from traceq.app.export import Format
+    from traceq.app.read_options import ReadOptions
+    from traceq.diagnosis.subject import Goal
 
 
 @click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
@@ -49,8 +46,21 @@ from traceq.common.text import printable
 @goal_option("Optimise for this, as traceq report does.")
 @rules_option
 @timeout_option("each rule of your own")
-@reading_options
-def export(*, source: str, output: Path, **options: Any) -> None:
+@read_options
+def export(
+    *,
+    source: str,
+    output: Path,
+    format: Format | None,  # noqa: A002 - the name of the option
+    finding: str | None,
+    traces: tuple[int, ...],
+    rank: int | None,
+    ranks: tuple[int, ...],
+    tables: tuple[str, ...],
+    goal: Goal,
+    rules: tuple[Path, ...],
+    read: ReadOptions,
+) -> None:
     """Write a trace with its findings for Perfetto, or tables as files.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
@@ -69,7 +79,19 @@ def export(*, source: str, output: Path, **options: Any) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.export import export as write_export
 
-    written = write_export(source, output, **options, **reading())
+    written = write_export(
+        source,
+        output,
+        read,
+        format=format,
+        finding=finding,
+        traces=traces,
+        rank=rank,
+        ranks=ranks,
+        tables=tables,
+        goal=goal,
+        rules=rules,
+    )
     if written is None:
         return
     click.echo(f"{printable(str(output))}: {written.events:,} events, {output.stat().st_size:,} bytes", err=True)

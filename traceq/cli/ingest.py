@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import bar, capture_option, inductor_option, memory_option, note, step_options, wait_option
+from traceq.cli._options import note, trace_options, wait_option
 from traceq.common.text import printable
 from traceq.common.units import some
 
 if TYPE_CHECKING:
     from traceq.loading.ingest import Failure, IngestResult
+    from traceq.loading.options import TraceOptions
 
 
 @click.command(short_help="Read trace files into a trace database.")
@@ -50,11 +51,19 @@ if TYPE_CHECKING:
     help="Let workers of this scheduler of dask.distributed read: tcp://host:8786, or a scheduler file; for datasets only.",
 )
 @wait_option
-@step_options
-@capture_option
-@inductor_option
-@memory_option
-def ingest(*, jobs: int | None, wait: int, **options: Any) -> None:
+@trace_options
+def ingest(
+    *,
+    sources: tuple[str, ...],
+    database: str | None,
+    run: str | None,
+    logs: tuple[Path, ...],
+    offset: float | None,
+    force: bool,
+    cluster: str | None,
+    wait: int,
+    options: TraceOptions,
+) -> None:
     """Read trace files into a trace database.
 
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
@@ -76,11 +85,21 @@ def ingest(*, jobs: int | None, wait: int, **options: Any) -> None:
       traceq ingest traces/ -o job/ --cluster tcp://head:8786
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.ingest import ingest
-    from traceq.common.process import usable_cpus
 
-    result = ingest(jobs=jobs or usable_cpus(), progress=bar(), wait=wait / 1e9, failed=_tell, **options)
+    result = ingest(
+        sources,
+        database,
+        options,
+        run=run,
+        force=force,
+        logs=logs,
+        offset=offset,
+        cluster=cluster,
+        wait=wait / 1e9,
+        failed=_tell,
+    )
     click.echo(summary(result))
-    if (options["capture"] or options["inductor"]) and result.skipped:
+    if (options.capture or options.inductor) and result.skipped:
         note("what was there already knows nothing of --capture and --inductor: --force reads it again.")
     if result.failures:
         click.get_current_context().exit(1)

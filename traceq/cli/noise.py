@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import Several, document_options, rank_option, reading, reading_options
+from traceq.cli._options import Several, document_options, rank_option, read_options
 from traceq.cli._output import write_view
+
+if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions, Which
+    from traceq.runs.compare.comparison import Statistic
 
 
 @click.command(cls=Several, short_help="Say what runs of one program differ by.")
@@ -24,8 +28,16 @@ from traceq.cli._output import write_view
     show_default=True,
     help="The step to take: the middle half of all steps, or all of them.",
 )
-@reading_options
-def noise(*, sources: tuple[str, ...], output: Path | None, format_: str, **options: Any) -> None:
+@read_options
+def noise(
+    *,
+    sources: tuple[str, ...],
+    output: Path | None,
+    format_: str,
+    which: Which,
+    statistic: Statistic,
+    read: ReadOptions,
+) -> None:
     """Measure the noise between runs of one program, beyond the scatter of the steps within each run.
 
     A RUN is a trace database, a file that `traceq ingest` accepts, or a baseline by name. Runs that
@@ -38,4 +50,4 @@ def noise(*, sources: tuple[str, ...], output: Path | None, format_: str, **opti
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.noise import noise as noise_of
 
-    write_view(noise_of(sources, **options, **reading(output)), format_, output)
+    write_view(noise_of(sources, which, read.writing(output), statistic=statistic), format_, output)

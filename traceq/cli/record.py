@@ -6,12 +6,12 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import FILE, F
+from traceq.cli._options import FILE, F, within_limits
 from traceq.common.text import printable
 from traceq.errors import TraceqError
 
@@ -57,7 +57,22 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option("--dry-run", is_flag=True, help="Print the command and what is added to its environment; run nothing.")
 @click.option("--no-report", is_flag=True, help="Make the database, and no report.")
 @click.pass_context
-def record(context: click.Context, /, *, dry_run: bool, no_report: bool, html: Path | None, **options: Any) -> None:
+def record(
+    context: click.Context,
+    /,
+    *,
+    command: tuple[str, ...],
+    backend: str,
+    steps: int,
+    warmup: int,
+    skip: int,
+    directory: Path,
+    memory: bool,
+    stacks: bool,
+    html: Path | None,
+    dry_run: bool,
+    no_report: bool,
+) -> None:
     """Record a training program without editing it.
 
     Runs COMMAND as it is (python, torchrun, accelerate, a shell script that calls them), records a window of its
@@ -74,7 +89,7 @@ def record(context: click.Context, /, *, dry_run: bool, no_report: bool, html: P
     from traceq.capture.record import Request, plan
     from traceq.capture.record import record as run
 
-    request = Request(**options)
+    request = Request(command, backend, directory, steps, warmup, skip, memory, stacks)
     if not request.command:
         raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")
     if request.backend == "torch" and request.steps == 0:
@@ -127,11 +142,9 @@ def _kept(context: click.Context, database: Path, traces: tuple[Path, ...], *, r
 
 def _ingest(traces: tuple[Path, ...], database: Path) -> None:
     from traceq.app.ingest import ingest
-    from traceq.cli._options import bar
     from traceq.cli.ingest import summary
-    from traceq.common.process import usable_cpus
 
-    _tell(summary(ingest(traces, database, jobs=usable_cpus(), progress=bar())))
+    _tell(summary(within_limits(ingest)(traces, database)))
 
 
 def _report(context: click.Context, database: Path, *options: str) -> None:

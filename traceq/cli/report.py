@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
 from traceq.cli._options import (
     document_options,
+    explicit_options,
     goal_option,
-    reading,
-    reading_options,
+    read_options,
     rules_option,
     timeout_option,
     traces_options,
 )
-from traceq.cli._output import write, write_view
+from traceq.cli._output import write, write_text, write_view
 from traceq.common.text import printable
 from traceq.reports import DRAWN, all_suffixes
 
 if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions
+    from traceq.app.report import Detail, ReportView
+    from traceq.app.ticket import TicketText
+    from traceq.diagnosis.subject import Goal
     from traceq.reports.ticket import Site
 
 
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
-@reading_options
+@read_options
 @goal_option("Optimise for samples per second, or for the time of a step.")
 @click.option(
     "--ticket",
@@ -67,15 +72,21 @@ def report(
     source: str,
     output: Path | None,
     format_: str | None,
-    ticket: bool,
-    against: str | None,
-    site: Site | None,
-    charts: bool,
     verbose: bool,
     full: bool,
     finding: str | None,
     sql: bool,
-    **options: Any,
+    top: int,
+    traces: tuple[int, ...],
+    rank: int | None,
+    read: ReadOptions,
+    goal: Goal,
+    ticket: bool,
+    against: str | None,
+    site: Site | None,
+    charts: bool,
+    rules: tuple[Path, ...],
+    store: bool,
 ) -> None:
     """Report where the time of each step went.
 
@@ -94,7 +105,18 @@ def report(
       traceq report profile.duckdb -o report.html
       traceq report profile.sqlite --ticket --against main --for gitlab -o ticket.md
     """  # noqa: D301 - click wants the backspace itself
+    read = read.writing(output)
     name = format_ or ("md" if ticket else "text")
+    if against is not None or site is not None or (ticket and name == "md" and not charts):
+        _check_ticket(format_, is_ticket=ticket)
+        from traceq.app.ticket import ticket as make_ticket
+
+        made = make_ticket(
+            source, read, against=against, site=site or "github", goal=goal, rules=rules, traces=traces, rank=rank
+        )
+        write(made.text, output)
+        _say_written(made, output)
+        return
     said = {"-v": verbose, "--full": full, "--finding": finding is not None, "--sql": sql}
     if name != "text" and any(said.values()):
         options_said = ", ".join(option for option, is_said in said.items() if is_said)
@@ -104,35 +126,44 @@ def report(
         raise click.UsageError("--finding shows one finding in full: leave -v and --full out.")
     if charts and (name != "md" or output is None):
         raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
-    if against is not None or site is not None or (ticket and name == "md" and not charts):
-        if not ticket:
-            raise click.UsageError("--against and --for say what is in a ticket: add --ticket.")
-        if format_ not in (None, "md", "text"):
-            raise click.UsageError(
-                f"A ticket is in the markup that --for says, not in {format_}: name FILE.md or FILE.txt."
-            )
-        _write_ticket(source, output, against=against, site=site or "github", **options)
-        return
     from traceq.app.report import report as make_report
 
-    view = make_report(source, drawn=name in DRAWN, ticket=ticket, **options, **reading(output))
+    view = make_report(
+        source,
+        top,
+        read,
+        goal=goal,
+        rules=rules,
+        store=store,
+        drawn=name in DRAWN,
+        ticket=ticket,
+        traces=traces,
+        rank=rank,
+    )
     if charts and output is not None:
         view.save_with_charts(output)
     elif name == "text":
-        detail = "full" if full else "evidence" if verbose else "brief"
-        write_view(view, name, output, detail=detail, finding=finding, sql=sql)
+        detail: Detail = "full" if full else "evidence" if verbose else "brief"
+        write_text(partial(view.to_text, detail=detail, finding=finding, sql=sql), output)
     else:
         write_view(view, name, output)
-    if output is not None:
-        click.echo(f"traceq: wrote {printable(str(output))}: {printable(view.verdict)}", err=True)
+    _say_written(view, output)
 
 
-def _write_ticket(source: str, output: Path | None, *, top: int, store: bool, **options: Any) -> None:  # noqa: ARG001 - of a ticket three are shown
-    if store:
+def _check_ticket(format_: str | None, *, is_ticket: bool) -> None:
+    """Refuse what a ticket has no use for."""
+    if not is_ticket:
+        raise click.UsageError("--against and --for say what is in a ticket: add --ticket.")
+    if format_ not in (None, "md", "text"):
+        raise click.UsageError(
+            f"A ticket is in the markup that --for says, not in {format_}: name FILE.md or FILE.txt."
+        )
+    if explicit_options("store"):
         raise click.UsageError("--save and --ticket do different things: run traceq report twice.")
-    from traceq.app.ticket import ticket
+    if clash := explicit_options("verbose", "full", "finding", "sql", "top", "charts"):
+        raise click.UsageError(f"{', '.join(clash)}: a ticket has a form of its own, of at most 10 KB; leave that out.")
 
-    made = ticket(source, **options, **reading(output))
-    write(made.text, output)
+
+def _say_written(made: ReportView | TicketText, output: Path | None) -> None:
     if output is not None:
         click.echo(f"traceq: wrote {printable(str(output))}: {printable(made.verdict)}", err=True)

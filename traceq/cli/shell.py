@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import reading, reading_options
+from traceq.cli._options import read_options
 from traceq.common import ending
+from traceq.common.extras import install_command
 from traceq.common.text import printable
 from traceq.errors import MissingTool, QueryError
 
 if TYPE_CHECKING:
     import duckdb
+
+    from traceq.app.read_options import ReadOptions
 
 HELP = """\
 A statement ends with a semicolon and may take several lines.
@@ -29,9 +32,9 @@ A statement ends with a semicolon and may take several lines.
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
 @click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.files)
-@reading_options
+@read_options
 @click.pass_context
-def shell(context: click.Context, /, *, database: str, **options: Any) -> None:
+def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> None:
     """Ask a trace database in SQL, interactively.
 
     With history, highlighting and completion of tables, columns and keywords; type .help for its commands.
@@ -45,7 +48,7 @@ def shell(context: click.Context, /, *, database: str, **options: Any) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.open import locked
 
-    with locked(database, **options, **reading()) as connection:
+    with locked(database, read) as connection:
         session = Session(connection)
         if sys.stdin.isatty() and sys.stdout.isatty():
             prompt = line_editor(connection)
@@ -64,7 +67,7 @@ def line_editor(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
         from traceq.cli._prompt import prompt_for
     except ModuleNotFoundError as error:
         raise MissingTool(
-            f"traceq shell needs {error.name}, which is not installed here: pip install 'traceq[shell]';"
+            f"traceq shell needs {error.name}, which is not installed here: {install_command('shell')};"
             " statements can be piped in without it"
         ) from error
     return prompt_for(connection, is_ready)

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import format_option, output_option, reading, reading_options, timeout_option
+from traceq.cli._options import format_option, output_option, read_options, timeout_option
+from traceq.common.limits import limits
 from traceq.errors import QueryError
 
 if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions
     from traceq.exports.result import Result
 
 # Findings of a trace: more than any has.
@@ -52,16 +54,15 @@ class _WithQuery(click.Command):
 @output_option
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")
 @timeout_option("the query")
-@reading_options
+@read_options
 def sql(
     database: str,
     query: str | None,
     finding: str | None,
     vertical: bool,
-    timeout: float,
     format_: str,
     output: Path | None,
-    **options: Any,
+    read: ReadOptions,
 ) -> None:
     """Ask a trace database in SQL.
 
@@ -87,7 +88,7 @@ def sql(
         from traceq.app.report import report
 
         # The largest occurrences, which `traceq report --finding F1` shows.
-        text = report(database, _EVERY, drawn=False, **options, **reading()).finding(finding).instances.query
+        text = report(database, _EVERY, read, drawn=False).finding(finding).instances.query
     else:
         text = _read_query() if query == "-" else str(query)
     from traceq.app.open import locked
@@ -100,8 +101,9 @@ def sql(
     writers: dict[str, Callable[[Result, BinaryIO], None]]
     writers = {"text": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
     write_rows = writers[format_]
+    timeout = limits().timeout
     width = None if output is not None else terminal_width()
-    with locked(database, **options, **reading(output)) as connection, _opened(output) as file:
+    with locked(database, read.writing(output)) as connection, _opened(output) as file:
         found = results(connection, text, only_one=format_ == "parquet")
         stopped = too_long("the query", timeout)
         separator = b""

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import FILE, Parsed, document_options, rank_option, reading, reading_options
+from traceq.cli._options import FILE, Parsed, document_options, rank_option, read_options
 from traceq.cli._output import write_view
 from traceq.common.units import parsed_duration
+
+if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions, Which
+    from traceq.runs.tradeoff.tradeoff import Percentile
 
 _GIVEN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)=(.+)", re.DOTALL)
 
@@ -37,10 +41,22 @@ def _latency(text: str) -> int:
     help="Which step the budget is about.",
 )
 @rank_option("Take")
-@reading_options
+@read_options
 @document_options()
 @click.option("--plot", type=FILE, metavar="FILE", help="Draw it as FILE.png or FILE.svg.")
-def tradeoff(*, sources: tuple[str, ...], output: Path | None, format_: str, **options: Any) -> None:
+def tradeoff(
+    *,
+    sources: tuple[str, ...],
+    knob: str | None,
+    work: str | None,
+    latency_budget: int | None,
+    percentile: Percentile,
+    which: Which,
+    read: ReadOptions,
+    output: Path | None,
+    format_: str,
+    plot: Path | None,
+) -> None:
     """Weigh throughput against latency over the values of a parameter.
 
     Each SOURCE is a run at one value of a knob such as the batch size: a trace database, what `traceq ingest` accepts,
@@ -55,7 +71,17 @@ def tradeoff(*, sources: tuple[str, ...], output: Path | None, format_: str, **o
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.tradeoff import tradeoff as trade_off
 
-    write_view(trade_off(_sources(sources), **options, **reading(output)), format_, output)
+    view = trade_off(
+        _sources(sources),
+        which,
+        read.writing(output),
+        knob=knob,
+        work=work,
+        latency_budget=latency_budget,
+        percentile=percentile,
+        plot=plot,
+    )
+    write_view(view, format_, output)
 
 
 def _sources(texts: Sequence[str]) -> dict[float, list[str]] | list[str]:

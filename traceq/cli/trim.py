@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from traceq.app.read_options import ReadOptions
 from traceq.cli import completion
-from traceq.cli._options import cache_option, force_option, memory_option, ranks_option, reading
+from traceq.cli._options import cache_option, force_option, memory_option, ranks_option, within_limits
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -28,7 +28,17 @@ from traceq.common.units import some
 @memory_option
 @cache_option
 @force_option
-def trim(*, source: str, output: Path, **options: Any) -> None:
+@within_limits
+def trim(
+    *,
+    source: str,
+    output: Path,
+    steps: str | None,
+    window: str | None,
+    ranks: tuple[int, ...],
+    cache: bool,
+    force: bool,
+) -> None:
     """Cut a trace down to some of its steps.
 
     TRACE is a trace of the PyTorch profiler or an export of nsys; a directory of them is a job. The file holds what ran or
@@ -43,7 +53,8 @@ def trim(*, source: str, output: Path, **options: Any) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.trim import trim as write_part
 
-    for written in write_part(source, output, **options, **reading()):
+    read = ReadOptions(window=window, cache=cache)
+    for written in write_part(source, output, read, steps=steps, ranks=ranks, force=force):
         click.echo(
             printable(
                 f"{written.path}: {some(written.steps, 'step')}, {written.records:,} records,"

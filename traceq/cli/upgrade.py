@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from traceq.cli._options import memory_option
+from traceq.cli._options import memory_option, within_limits
 from traceq.common.text import printable
 
 
@@ -16,7 +16,8 @@ from traceq.common.text import printable
     "-o", "--output", type=click.Path(path_type=Path), metavar="NEW", help="Write to this new file; DB stays as it is."
 )
 @memory_option
-def upgrade(*, database: Path, output: Path | None, memory_limit: int | None) -> None:
+@within_limits
+def upgrade(*, database: Path, output: Path | None) -> None:
     """Bring a trace database of an older version of traceq up to date.
 
     The tables of DB are changed to those of this version, without the traces it was made from. Readers see the old
@@ -30,7 +31,7 @@ def upgrade(*, database: Path, output: Path | None, memory_limit: int | None) ->
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.upgrade import upgrade as bring_up_to_date
 
-    done = bring_up_to_date(database, output, memory_limit)
+    done = bring_up_to_date(database, output)
     if done.not_judged is not None:
         click.echo(printable(f"traceq: note: every report will run the rules again: {done.not_judged}"), err=True)
     if not done.is_changed:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import FILE, Several, document_options, noise_option, rank_option, reading, reading_options
+from traceq.cli._options import FILE, Several, document_options, noise_option, note, rank_option, read_options
 from traceq.cli._output import write_view
-from traceq.common.text import printable
+
+if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions, Which
 
 
 @click.command(cls=Several, short_help="Check whether a fix saved what its finding predicted.")
@@ -46,8 +48,21 @@ from traceq.common.text import printable
 @rank_option("Compare")
 @noise_option
 @click.option("--anyway", is_flag=True, help="Measure the saving although GPUs, shapes or settings differ.")
-@reading_options
-def verify(*, append: Path | None, program: str | None, output: Path | None, format_: str, **options: Any) -> None:
+@read_options
+def verify(
+    *,
+    finding: str,
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+    append: Path | None,
+    program: str | None,
+    output: Path | None,
+    format_: str,
+    which: Which,
+    noise: str | None,
+    anyway: bool,
+    read: ReadOptions,
+) -> None:
     """Say whether FINDING is gone after a fix, how much that saved, and whether that is what was predicted.
 
     FINDING is a finding of the first run before as `traceq report` names it: F1, its id or its rule. The saving is the
@@ -60,8 +75,10 @@ def verify(*, append: Path | None, program: str | None, output: Path | None, for
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.verify import verify as verify_runs
 
-    view = verify_runs(calibration=append, **options, **reading(output, append))
-    note = None if append is None else view.append_to(append, program)
-    if note is not None:
-        click.echo(f"traceq: note: {printable(note)}", err=True)
+    view = verify_runs(
+        finding, before, after, which, read.writing(output, append), noise=noise, anyway=anyway, calibration=append
+    )
+    told = None if append is None else view.append_to(append, program)
+    if told is not None:
+        note(told)
     write_view(view, format_, output)

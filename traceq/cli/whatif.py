@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import document_options, ranks_option, reading, reading_options
+from traceq.cli._options import document_options, explicit_options, ranks_option, read_options
 from traceq.cli._output import write_view
+
+if TYPE_CHECKING:
+    from traceq.app.read_options import ReadOptions
 
 
 @click.command(short_help="Predict what a change would save, before you make it.")
@@ -59,20 +62,26 @@ from traceq.cli._output import write_view
 @ranks_option
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="With `like median`: all ranks of this host.")
 @document_options()
-@reading_options
+@read_options
 def whatif(
     *,
     source: str,
     like: tuple[str, ...],
+    remove: tuple[str, ...],
+    scale: tuple[tuple[str, float], ...],
+    overlap: tuple[str, ...],
+    move: tuple[tuple[str, int], ...],
+    graph: bool,
+    transfer_only: bool,
+    finding: str | None,
+    lists: bool,
+    trace: int | None,
+    rank: int | None,
     ranks: tuple[int, ...],
     hosts: tuple[str, ...],
-    rank: int | None,
-    lists: bool,
-    finding: str | None,
-    trace: int | None,
     output: Path | None,
     format_: str,
-    **options: Any,
+    read: ReadOptions,
 ) -> None:
     """Predict how long the steps take after a change, and what limits them then.
 
@@ -95,48 +104,50 @@ def whatif(
       traceq whatif job.duckdb --ranks 0,6 like median
       traceq whatif job.duckdb --scale 'kernel:*flash*' 0.5 --overlap communication
     """  # noqa: D301 - click wants the backspace itself
+    read = read.writing(output)
     if like or ranks or hosts:
-        changed = bool(finding) or lists or trace is not None or any(options[name] for name in _CHANGES)
-        _of_job(source, like, changed=changed, ranks=(*ranks, *_one(rank)), hosts=hosts, output=output, format_=format_)
-        return
-    from traceq.app.whatif import CHANGES, whatif, whatif_choices
+        from traceq.app.whatif_job import whatif_job
 
-    changes = {name: options.pop(name) for name in CHANGES}
-    asks = bool(finding) or any(changes.values())
+        chosen = (*ranks, *(() if rank is None else (rank,)))
+        _check_job(like, is_chosen=bool(chosen or hosts))
+        write_view(whatif_job(source, read, ranks=chosen, hosts=hosts), format_, output)
+        return
+    from traceq.app.whatif import whatif, whatif_choices
+
+    asks = bool(explicit_options(*_CHANGES))
     if lists and asks:
         raise click.UsageError("--list shows what can be changed; do not combine it with a change.")
-    where = {"trace": trace, "rank": rank, **options, **reading(output)}
-    if lists or not asks:
-        write_view(whatif_choices(source, **where), format_, output)
-    else:
-        write_view(whatif(source, finding=finding, **changes, **where), format_, output)
+    if not asks:
+        write_view(whatif_choices(source, read, trace=trace, rank=rank), format_, output)
+        return
+    answer = whatif(
+        source,
+        read,
+        remove=remove,
+        scale=scale,
+        overlap=overlap,
+        move=move,
+        graph=graph,
+        transfer_only=transfer_only,
+        finding=finding,
+        trace=trace,
+        rank=rank,
+    )
+    write_view(answer, format_, output)
 
 
 # Options that ask for a change of one trace.
-_CHANGES = ("remove", "scale", "overlap", "move", "graph", "transfer_only")
+_CHANGES = ("remove", "scale", "overlap", "move", "graph", "transfer_only", "finding")
 
 
-def _of_job(
-    source: str,
-    like: tuple[str, ...],
-    *,
-    changed: bool,
-    ranks: tuple[int, ...],
-    hosts: tuple[str, ...],
-    output: Path | None,
-    format_: str,
-) -> None:
-    from traceq.app.whatif_job import LIKE, whatif_job
+def _check_job(like: tuple[str, ...], *, is_chosen: bool) -> None:
+    """Refuse what cannot be asked of a job."""
+    from traceq.app.whatif_job import LIKE
 
     if like != ("like", LIKE):
         said = " ".join(like)
         raise click.UsageError(
             f"{f'{said!r} is no change' if said else 'Ranks of a job are changed together'}: say like {LIKE}."
         )
-    if changed or not (ranks or hosts):
+    if explicit_options(*_CHANGES, "lists", "trace") or not is_chosen:
         raise click.UsageError(f"like {LIKE} goes with --rank, --ranks or --host, and with no other change.")
-    write_view(whatif_job(source, ranks=ranks, hosts=hosts, **reading(output)), format_, output)
-
-
-def _one(rank: int | None) -> tuple[int, ...]:
-    return () if rank is None else (rank,)

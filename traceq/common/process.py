@@ -19,9 +19,6 @@ _LEAST_UNLIMITED = 1 << 60
 # Taken for the machine's memory where the system does not say it, bytes.
 _USUAL_MEMORY = 8 << 30
 
-# How long a query, a rule or a budget of the user's may take unless they say more, seconds.
-TIMEOUT = 300.0
-
 
 def usable_cpus() -> int:
     """CPUs this process may run on, which in a container or under SLURM are fewer than the machine has."""

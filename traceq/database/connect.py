@@ -12,9 +12,10 @@ from tempfile import gettempdir
 import duckdb
 
 from traceq.common import ending
+from traceq.common.limits import LEAST_OF_QUERIES, limits
 from traceq.common.near import way_out
 from traceq.common.owner import owner
-from traceq.common.process import usable_cpus, usable_memory
+from traceq.common.process import usable_cpus
 from traceq.database import made_by_others, sql
 from traceq.database.failures import FAILURES, one_line
 from traceq.database.keys import check_keys
@@ -36,13 +37,6 @@ _MAGIC = b"DUCK"
 
 # Every table ends in a block that is partly empty: with DuckDB's default of 256 KiB a small trace would be mostly that.
 _BLOCK_BYTES = 64 << 10
-
-# By default, however small the machine.
-_LEAST_MEMORY = 1 << 30
-
-# DuckDB 2.0 promises each hash table of a query some MiB: below this, recursive queries with thirty of them wait for memory for
-# ever. What is there to be read is seldom that large, so less is used.
-_LEAST_OF_QUERIES = 768 << 20
 
 # DuckDB needs about so many bytes for each of its threads.
 _MEMORY_PER_THREAD = 128 << 20
@@ -84,22 +78,18 @@ SCHEMA = (
 )
 
 
-def memory_for(limit: int | None) -> int:
-    """The bytes that DuckDB may hold: `limit`, by default a quarter of the memory that this process may use, at least 1 GiB."""
-    return limit or max(_LEAST_MEMORY, usable_memory() // 4)
-
-
 def threads_for(memory: int) -> int:
     """The threads to use with so many bytes: one for each usable CPU, as far as the memory goes."""
     return max(1, min(usable_cpus(), memory // _MEMORY_PER_THREAD))
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, path: Path, memory: int) -> None:
-    """Let the connection to the database `path` hold `memory` bytes; what does not fit spills, and is gone with the connection.
+def _limit(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Set the limits of the command for the database `path`; what does not fit into memory spills, and goes with the connection.
 
     Set, not given to connect(): all connections of a process to one file must be opened with the same configuration.
     """
-    connection.execute("set memory_limit = ?", [f"{max(memory, _LEAST_OF_QUERIES)}B"])
+    memory = limits().memory_bytes
+    connection.execute("set memory_limit = ?", [f"{max(memory, LEAST_OF_QUERIES)}B"])
     connection.execute(SHARES_OF_NOTHING)
     connection.execute("set threads = ?", [threads_for(memory)])
     spill = str(_spill_folder(path))
@@ -142,14 +132,12 @@ def connect(
     path: str | Path,
     *,
     read_only: bool = True,
-    memory_limit: int | None = None,
     older: bool = False,
     writes: Path | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Open a trace database; with `older` also one that `traceq upgrade` has yet to bring to this schema.
 
-    DuckDB then holds at most `memory_limit` bytes, by default a quarter of the memory at hand. Queries may write files into
-    the folder `writes`.
+    DuckDB then keeps to the limits of the command (traceq.common.limits). Queries may write files into the folder `writes`.
 
     Raises StoreError when there is none or it cannot be read, SchemaMismatch when another version of traceq made it.
     """
@@ -166,7 +154,7 @@ def connect(
         is_new = _key(path) not in _trusted and not made_by_others.is_sound(path, seen)
         if is_new:
             _check_objects(connection, path)
-        _limit(connection, path, memory_for(memory_limit))
+        _limit(connection, path)
         _close_off(connection, path, writes)
         check_schema(connection, path, older=older)
         if not older:

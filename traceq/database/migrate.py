@@ -9,13 +9,13 @@ from pathlib import Path
 
 import duckdb
 
+from traceq.common.limits import limits
 from traceq.database import sql
 from traceq.database.connect import (
     MIGRATIONS,
     SCHEMA_VERSION,
     connect,
     create_schema,
-    memory_for,
     writer_config,
 )
 from traceq.database.failures import one_line, way_out
@@ -26,7 +26,7 @@ from traceq.errors import StoreError
 _THREADS = 2
 
 
-def upgrade(database: Path, output: Path | None = None, memory_limit: int | None = None) -> int:
+def upgrade(database: Path, output: Path | None = None) -> int:
     """Bring the database to the schema of this version, or write it so to the new file `output`; return its old version.
 
     Readers see the old database or the new one. Where it is of this version already nothing is written, unless to `output`.
@@ -38,7 +38,7 @@ def upgrade(database: Path, output: Path | None = None, memory_limit: int | None
     if output is not None and before != (None, None):
         raise StoreError(f"{output}: is there already; choose another name with -o")
     check_finished(database)
-    with closing(connect(database, older=True, memory_limit=memory_limit)) as connection:
+    with closing(connect(database, older=True)) as connection:
         version = version_of(connection)
     if version == SCHEMA_VERSION and output is None:
         return version
@@ -47,7 +47,7 @@ def upgrade(database: Path, output: Path | None = None, memory_limit: int | None
             copy = scratch / "upgraded.duckdb"
             shutil.copyfile(database, copy)
             shutil.copymode(database, copy)
-            config = writer_config(memory_for(memory_limit), scratch, _THREADS)
+            config = writer_config(limits().memory_bytes, scratch, _THREADS)
             with closing(duckdb.connect(str(copy), config=config)) as connection:
                 migrate(connection)
                 connection.execute("checkpoint")

@@ -13,10 +13,11 @@ from pathlib import Path
 import duckdb
 
 from traceq.common import ending
+from traceq.common.limits import limits
 from traceq.common.owner import PATTERN, owner
 from traceq.common.scratch import remove_gone
 from traceq.database import made_by_others
-from traceq.database.connect import connect, memory_for, writer_config
+from traceq.database.connect import connect, writer_config
 from traceq.database.empty import create_database
 from traceq.database.tables import columns_of, stored, tables_of_traces
 from traceq.errors import StoreError
@@ -88,7 +89,6 @@ def publish(
     scratch: Path,
     before: Fingerprint,
     replaced: Sequence[int] = (),
-    memory_limit: int | None = None,
     complete: Callable[[Path], None] | None = None,
 ) -> None:
     """Make `database` hold what it held before and the traces of `parts`, without those numbered in `replaced`.
@@ -104,7 +104,7 @@ def publish(
         if database.exists():
             shutil.copyfile(database, finished)
             shutil.copymode(database, finished)
-        _merge(finished, parts, replaced, memory_for(memory_limit))
+        _merge(finished, parts, replaced)
     if complete is not None:
         made_by_others.remember(finished, made_by_others.identity(finished))
         complete(finished)
@@ -122,10 +122,10 @@ def replace(database: Path, finished: Path, before: Fingerprint) -> None:
     made_by_others.remember(database, made_by_others.identity(database))
 
 
-def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int], memory: int) -> None:
+def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> None:
     if not database.exists():
         create_database(database)
-    config = writer_config(memory, database.parent, _MERGE_THREADS)
+    config = writer_config(limits().memory_bytes, database.parent, _MERGE_THREADS)
     with closing(duckdb.connect(str(database), config=config)) as connection:
         for number, part in enumerate(parts):
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from threading import Event, Thread
 from typing import TypeVar
 
@@ -242,7 +243,7 @@ def interruptible(
     Raises QueryError where it takes longer than `seconds`, with the `message`.
     """
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(work)
+        future = pool.submit(copy_context().run, work)  # with the limits of the command
         began = time.monotonic()
         try:
             # The kernel may hand the signal to any thread; Python looks for it when the main thread wakes up.

@@ -25,9 +25,7 @@ class Compacted(NamedTuple):
     waiting_size: int
 
 
-def drop(
-    place: Place, run: str, window: int | None, rank: int | None, memory_limit: int | None, wait: float
-) -> tuple[Piece, ...]:
+def drop(place: Place, run: str, window: int | None, rank: int | None, wait: float) -> tuple[Piece, ...]:
     """Take pieces out of the dataset and judge their windows anew; the pieces. Raises WrongUse when there are none."""
     with writing(place, wait) as check:
         known = read_manifest(place)
@@ -36,7 +34,7 @@ def drop(
             raise WrongUse(f"{place.name}: {_named(run, window, rank)} is not there; there {_there(known, run)}.")
         kept = [each for each in known.pieces if each not in gone]
         touched = {(each.run, each.window) for each in gone}
-        windows = refill(place, replace_pieces(known, kept, known.shapes), touched, memory_limit)
+        windows = refill(place, replace_pieces(known, kept, known.shapes), touched)
         check()
         commit(place, known, kept, windows, known.shapes)
         files = {file for each in gone for file in files_of_piece(known, each)}
@@ -45,15 +43,15 @@ def drop(
     return tuple(gone)
 
 
-def compact(place: Place, memory_limit: int | None, wait: float, *, everything: bool = False) -> Compacted:
+def compact(place: Place, wait: float, *, everything: bool = False) -> Compacted:
     """Remove what nobody needs, with `everything` also what an ingest could go on with; judge anew what is stale."""
     with writing(place, wait) as check:
         known = read_manifest(place)
         sizes = place.sizes()
         stale = stale_windows(known, sizes)
-        stale |= {(each.run, each.window) for each, _ in unreadable_windows(place, known, sizes, memory_limit)}
+        stale |= {(each.run, each.window) for each, _ in unreadable_windows(place, known, sizes)}
         if stale:
-            windows = refill(place, known, stale, memory_limit)
+            windows = refill(place, known, stale)
             check()
             known = commit(place, known, known.pieces, windows, known.shapes)
         left = leftovers(place, known, place.sizes())

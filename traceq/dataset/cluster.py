@@ -17,13 +17,15 @@ from typing import Any
 import duckdb
 
 from traceq.common.code_hash import code_hash
+from traceq.common.extras import install_command
+from traceq.common.limits import LEAST_OF_READING, Share, limits
 from traceq.common.units import some
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.dataset.lock import token
 from traceq.dataset.piece import PieceTask
 from traceq.dataset.place import Place
-from traceq.dataset.runner import LEAST_MEMORY, Share, WorkerDied, WorkersLost
+from traceq.dataset.runner import WorkerDied, WorkersLost
 from traceq.errors import MissingTool, StoreError, TraceqError
 
 # Seconds: until a scheduler answers; until one of the workers is there, which batch systems may have to start first.
@@ -62,7 +64,7 @@ def cluster(address: str) -> Iterator[Cluster]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise MissingTool("--cluster needs dask.distributed: pip install 'traceq[cluster]'") from error
+        raise MissingTool(f"--cluster needs dask.distributed: {install_command('cluster')}") from error
     where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
         client = Client(  # type: ignore[no-untyped-call]
@@ -108,13 +110,14 @@ class Cluster:
         """The threads of all workers."""
         return sum(self._threads().values())
 
-    def share(self, pieces: int, memory_limit: int | None) -> Share:  # noqa: ARG002 - there may be more workers soon
-        """One thread, and its share of the memory of the smallest worker, of which `memory_limit` may be given."""
+    def share(self, _pieces: int) -> Share:
+        """One thread, and its share of the memory of the smallest worker, or of the limit, which is one for each worker."""
         shares = []
         for worker in self._client.scheduler_info(n_workers=-1)["workers"].values():
-            limits = [each for each in (worker["memory_limit"] * _OF_WORKER, memory_limit) if each]
-            shares.append(min(limits, default=_USUAL_MEMORY) / worker["nthreads"])
-        return Share(1, max(LEAST_MEMORY, int(min(shares, default=_USUAL_MEMORY))))
+            known = [each for each in (worker["memory_limit"] * _OF_WORKER, limits().memory) if each]
+            shares.append(min(known, default=_USUAL_MEMORY) / worker["nthreads"])
+        memory = max(LEAST_OF_READING, int(min(shares, default=_USUAL_MEMORY)))
+        return Share(self.slots(), jobs=1, threads=1, memory=memory)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
         """Raise StoreError unless there are workers, all of the same versions and with the dataset and traces in sight."""

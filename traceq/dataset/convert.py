@@ -11,7 +11,8 @@ from typing import Any
 import duckdb
 import msgspec
 
-from traceq.database.connect import memory_for, writer_config
+from traceq.common.limits import limits
+from traceq.database.connect import writer_config
 from traceq.database.empty import create_database
 from traceq.database.query import ask
 from traceq.database.remote import read_through
@@ -30,9 +31,7 @@ from traceq.errors import StoreError
 _THREADS = 2
 
 
-def to_dataset(
-    connection: duckdb.DuckDBPyConnection, place: Place, memory_limit: int | None, scratch: Path, wait: float
-) -> int:
+def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, scratch: Path, wait: float) -> int:
     """Write the traces of a trace database as a new dataset, and judge their windows; how many there are.
 
     `scratch` is a folder that the connection may write; `wait` is for how many seconds another writer may have its turn.
@@ -55,7 +54,7 @@ def to_dataset(
             place.move(_staged(each.trace_id), piece.folder)
             pieces.append(piece)
         touched = {(piece.run, piece.window) for piece in pieces}
-        windows = refill(place, replace_pieces(known, pieces, shapes), touched, memory_limit)
+        windows = refill(place, replace_pieces(known, pieces, shapes), touched)
         check()
         commit(place, known, pieces, windows, shapes)
     return len(pieces)
@@ -83,14 +82,14 @@ def _put(connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str
     return made
 
 
-def to_database(place: Place, path: Path, memory_limit: int | None) -> int:
+def to_database(place: Place, path: Path) -> int:
     """Write the traces of the dataset into the new file of a trace database, without jobs and findings; how many there are."""
     manifest = read_manifest(place)
     create_database(path)
     with TemporaryDirectory(prefix="traceq-convert-", dir=path.parent) as name:
         catalogue = Path(name) / "catalogue.duckdb"
         create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=()), manifest.pieces)
-        config = writer_config(memory_for(memory_limit), Path(name), _THREADS)
+        config = writer_config(limits().memory_bytes, Path(name), _THREADS)
         with closing(duckdb.connect(str(path), config=config)) as connection:
             if not place.is_local:
                 read_through(connection, place.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 
 from traceq.analysis.steps.choice import Choice
 from traceq.common.code_hash import code_hash
+from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
 from traceq.dataset.jobs import fill_window
 from traceq.dataset.lock import writing
@@ -25,7 +26,6 @@ from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.ingest import Failure, IngestedTrace, IngestResult
 from traceq.loading.monitors import Beside
-from traceq.loading.progress import Progress, Silent
 from traceq.loading.sources import Source, content_hash
 
 # Pieces that are made, until it is known in which window they are.
@@ -43,14 +43,12 @@ class Asked:
     """
 
     run: str | None
-    memory_limit: int | None
     choice: Choice
     captures: tuple[Source, ...]
     inductor: tuple[str | Path, ...]
     beside: Beside
     force: bool
     wait: float = 0
-    progress: Progress = field(default_factory=Silent)
     failed: Callable[[Failure], None] = lambda _failure: None
 
 
@@ -90,7 +88,8 @@ def _make(tasks: Sequence[PieceTask], done: dict[str, Made], asked: Asked, worke
     sizes = {task.folder: task.build.source.size for task in tasks}
     failures: list[Failure] = []
     ended = 0
-    asked.progress.start(sum(sizes.values()))
+    progress = limits().progress
+    progress.start(sum(sizes.values()))
     try:
         for number, (task, outcome) in enumerate(run_all(tasks, workers), 1):
             if isinstance(outcome, Failure):
@@ -99,9 +98,9 @@ def _make(tasks: Sequence[PieceTask], done: dict[str, Made], asked: Asked, worke
             else:
                 done[task.folder] = outcome
             ended += sizes[task.folder]
-            asked.progress.pieces(number, len(tasks), ended)
+            progress.pieces(number, len(tasks), ended)
     finally:
-        asked.progress.finish()
+        progress.finish()
     return failures
 
 
@@ -128,7 +127,7 @@ def _split(sources: Sequence[Source], known: Manifest, *, force: bool) -> tuple[
 def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, workers: Workers) -> list[PieceTask]:
     there = {piece.sha256: piece for piece in known.pieces}
     next_id = max((piece.trace_id for piece in known.pieces), default=0) + 1
-    threads, memory = workers.share(len(new), asked.memory_limit)
+    share = workers.share(len(new))
     key = _key(asked)
     where = Place(place.path()) if place.is_local else place  # workers may be in another folder
     tasks = []
@@ -146,8 +145,8 @@ def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, 
             sha256=sha256,
             choice=asked.choice,
             jobs=1,
-            threads=threads,
-            memory=memory,
+            threads=share.threads,
+            memory=share.memory,
             captures=asked.captures,
             inductor=inductor_files(asked.inductor, source.path),
             is_inductor_given=bool(asked.inductor),
@@ -213,7 +212,7 @@ def _add(
     gone = {(piece.run, piece.window) for piece in replaced.values()}
     touched = {(piece.run, piece.window) for piece in added} | gone
     pieces = [*kept, *added]
-    windows = refill(place, replace_pieces(known, pieces, shapes), touched, asked.memory_limit)
+    windows = refill(place, replace_pieces(known, pieces, shapes), touched)
     check()
     commit(place, known, pieces, windows, shapes)
     return tuple(piece.run for piece in moved.values())
@@ -245,9 +244,7 @@ def replace_pieces(known: Manifest, pieces: Iterable[Piece], shapes: Sequence[tu
     return msgspec.structs.replace(known, pieces=tuple(pieces), shapes=tuple(shapes))
 
 
-def refill(
-    place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]], memory_limit: int | None
-) -> list[Window]:
+def refill(place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]]) -> list[Window]:
     """The windows of the manifest, those that are `touched` judged anew from their pieces."""
     touched = set(touched)
     windows = [each for each in manifest.windows if (each.run, each.window) not in touched]
@@ -260,5 +257,5 @@ def refill(
             continue
         job = jobs.setdefault(run, max(jobs.values(), default=-1) + 1)
         folder = f"{folder_of(run, window)}/job/{manifest.generation + 1}"
-        windows.append(fill_window(place, manifest, pieces, Window(run, window, job, folder, (), ""), memory_limit))
+        windows.append(fill_window(place, manifest, pieces, Window(run, window, job, folder, (), "")))
     return windows

@@ -13,6 +13,7 @@ import msgspec
 
 from traceq.analysis.job.job import fill_jobs
 from traceq.common.child import Held
+from traceq.common.limits import Limits, limits, within
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect
 from traceq.dataset.catalogue import JOB_TABLES, create_catalogue, of_damage
@@ -27,15 +28,13 @@ from traceq.errors import StoreError
 _MOST_HERE = 64
 
 
-def fill_window(
-    place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window, memory_limit: int | None
-) -> Window:
+def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window) -> Window:
     """Write the tables of the window's job into its folder, made of `pieces`; the window with what it holds."""
     if len(pieces) <= _MOST_HERE:
-        return _filled(place, manifest, pieces, window, memory_limit)
+        return _filled(place, manifest, pieces, window)
     with ProcessPoolExecutor(1, Held()) as process:
         try:
-            return process.submit(_filled, place, manifest, pieces, window, memory_limit).result()
+            return process.submit(_filled_within, limits().memory, place, manifest, pieces, window).result()
         except BrokenProcessPool as error:
             raise StoreError(
                 f"{place.name}: what works out the job of {len(pieces)} ranks was killed, for want of memory?"
@@ -43,9 +42,15 @@ def fill_window(
             ) from error
 
 
-def _filled(
-    place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window, memory_limit: int | None
+def _filled_within(
+    memory: int | None, place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window
 ) -> Window:
+    """Fill the window in another process, which knows no limits of the command."""
+    with within(Limits(memory)):
+        return _filled(place, manifest, pieces, window)
+
+
+def _filled(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window) -> Window:
     bare = msgspec.structs.replace(manifest, windows=())
     with temporary_folder() as scratch:
         catalogue, files = scratch / "catalogue.duckdb", scratch / "files"
@@ -53,7 +58,7 @@ def _filled(
         create_catalogue(catalogue, place, bare, pieces)
         with (
             of_damage(place),
-            closing(connect(catalogue, read_only=False, memory_limit=memory_limit, writes=files)) as connection,
+            closing(connect(catalogue, read_only=False, writes=files)) as connection,
         ):
             with _of_one_run(connection, window.run):
                 fill_jobs(connection)

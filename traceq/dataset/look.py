@@ -9,8 +9,9 @@ from pathlib import Path
 
 import duckdb
 
+from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
-from traceq.database.connect import memory_for, writer_config
+from traceq.database.connect import writer_config
 from traceq.database.empty import create_database
 from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored
@@ -36,18 +37,12 @@ class Look:
     spared: frozenset[int] = frozenset()
 
 
-def look(
-    place: Place,
-    manifest: Manifest,
-    traces: Collection[int] = (),
-    rank: int | None = None,
-    memory_limit: int | None = None,
-) -> Look | None:
+def look(place: Place, manifest: Manifest, traces: Collection[int] = (), rank: int | None = None) -> Look | None:
     """What a report on these traces, or this rank, looks at; without either the ranks of each job that stand for the others.
 
     None where it needs the whole dataset: ranks were not judged together, or there are too many to look at.
     """
-    windows = {(each.run, each.window): read_told(place, manifest, each, memory_limit) for each in manifest.windows}
+    windows = {(each.run, each.window): read_told(place, manifest, each) for each in manifest.windows}
     if not all(told.is_judged for told in windows.values()):
         return None
     unasked: frozenset[int] = frozenset()
@@ -76,9 +71,7 @@ def _numbered(jobs: Sequence[Job]) -> Iterable[Job]:
         yield replace(each, windows=sum(other.job == each.job for other in jobs))
 
 
-def create_copy(
-    path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece], memory_limit: int | None = None
-) -> None:
+def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> None:
     """Write the database `path` with what these pieces hold, and with the jobs and the row of trace of every rank.
 
     With all pieces nothing lacks that a database of the same traces has.
@@ -92,7 +85,7 @@ def create_copy(
     is_whole = len(pieces) == len(manifest.pieces)
     for table in JOB_TABLES if is_whole else _SMALL:
         files[table] = _of_windows(place, manifest.windows, table)
-    config = writer_config(memory_for(memory_limit), path.parent, usable_cpus())
+    config = writer_config(limits().memory_bytes, path.parent, usable_cpus())
     with of_damage(place), closing(duckdb.connect(str(path), config=config)) as connection:
         if not place.is_local:
             read_through(connection, place.name)

@@ -19,6 +19,7 @@ from fsspec.core import has_magic, url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.registry import get_filesystem_class, known_implementations
 
+from traceq.common.extras import install_command
 from traceq.common.secret import masked
 from traceq.database.failures import way_out
 from traceq.database.remote import address_of
@@ -35,9 +36,6 @@ _NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
 # Where a folder is but the beginning of names: nothing has to make it, and to ask for one costs a request, or makes a bucket.
 _WITHOUT_FOLDERS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory"}
-
-# Packages of traceq's own extras.
-_EXTRAS = {"s3fs": "traceq[s3]"}
 
 # Requests of several files each, that wait at the same time.
 _AT_ONCE = 16
@@ -95,10 +93,10 @@ class Place:
             raise StoreError(f"{self.name}: no file system is known for {protocol}://") from error
         except ImportError as error:
             package = known_implementations[protocol]["class"].partition(".")[0]
-            install = _EXTRAS.get(package, package)
+            install = install_command("s3") if package == "s3fs" else f"pip install '{package}'"
             raise StoreError(
                 f"{self.name}: needs {package}, which is not installed here or not usable ({error.name or error}):"
-                f" pip install '{install}'"
+                f" {install}"
             ) from error
 
     @property

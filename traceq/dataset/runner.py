@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from traceq.common import ending
 from traceq.common.child import Child
-from traceq.common.process import no_threads, usable_cpus
-from traceq.database.connect import memory_for
+from traceq.common.limits import Share, limits
+from traceq.common.process import no_threads
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.dataset.piece import Made, PieceTask, make_piece
 from traceq.errors import StoreError, TraceqError
@@ -30,9 +30,6 @@ _TRIES = 2
 # Seconds between looks at the workers while none of them has anything to say.
 _SECONDS_BETWEEN_LOOKS = 5.0
 
-# Of what makes a piece, bytes.
-LEAST_MEMORY = 128 << 20
-
 
 class WorkerDied(Exception):
     """A worker ended before what it did was done; the message says how."""
@@ -40,13 +37,6 @@ class WorkerDied(Exception):
 
 class WorkersLost(StoreError):
     """No work can be done any more, whatever is left of it."""
-
-
-class Share(NamedTuple):
-    """What one of the pieces that are made at once may use: threads of DuckDB, and bytes of memory."""
-
-    threads: int
-    memory: int
 
 
 class Workers(Protocol):
@@ -58,7 +48,7 @@ class Workers(Protocol):
     def slots(self) -> int:
         """How many calls keep all of them busy."""
 
-    def share(self, pieces: int, memory_limit: int | None) -> Share:
+    def share(self, pieces: int) -> Share:
         """What each may use where so many pieces are to be made."""
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
@@ -135,9 +125,9 @@ class Here(ThreadPoolExecutor):
         """One."""
         return 1
 
-    def share(self, _pieces: int, memory_limit: int | None) -> Share:
+    def share(self, _pieces: int) -> Share:
         """All of this machine."""
-        return Share(usable_cpus(), memory_for(memory_limit))
+        return limits().share(1)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
         """It is this process."""
@@ -170,10 +160,9 @@ class Processes(ThreadPoolExecutor):
         """How many there are."""
         return self._jobs
 
-    def share(self, pieces: int, memory_limit: int | None) -> Share:
+    def share(self, pieces: int) -> Share:
         """The CPUs and the memory of this machine, divided."""
-        at_once = max(1, min(self._jobs, pieces))
-        return Share(max(1, usable_cpus() // at_once), max(LEAST_MEMORY, memory_for(memory_limit) // at_once))
+        return limits().share(min(self._jobs, pieces))
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
         """They are like this process."""

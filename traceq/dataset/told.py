@@ -71,7 +71,7 @@ def _stamp() -> str:
     return code_hash(*_REACHED)
 
 
-def read_told(place: Place, manifest: Manifest, window: Window, memory_limit: int | None = None) -> Told:
+def read_told(place: Place, manifest: Manifest, window: Window) -> Told:
     """What is told of a window: as the stage wrote it, worked out anew where that was another version of traceq."""
     content = place.read(window.folder, NAME)
     try:
@@ -84,5 +84,5 @@ def read_told(place: Place, manifest: Manifest, window: Window, memory_limit: in
         catalogue = Path(name) / "catalogue.duckdb"
         alone = msgspec.structs.replace(manifest, windows=(window,))
         create_catalogue(catalogue, place, alone, manifest.of_window(window.run, window.window))
-        with closing(connect(catalogue, memory_limit=memory_limit)) as connection:
+        with closing(connect(catalogue)) as connection:
             return tell(connection)

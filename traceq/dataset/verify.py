@@ -35,7 +35,7 @@ class Fault(NamedTuple):
     way_out: str
 
 
-def faults(place: Place, memory_limit: int | None) -> Iterator[Fault]:
+def faults(place: Place) -> Iterator[Fault]:
     """Everything that is wrong. Raises StoreError for what is no dataset at all."""
     manifest = read_manifest(place)
     sizes = place.sizes()
@@ -48,8 +48,8 @@ def faults(place: Place, memory_limit: int | None) -> Iterator[Fault]:
             sound.append(piece)
     for first in range(0, len(sound), _AT_ONCE):
         some = sound[first : first + _AT_ONCE]
-        yield from _of_content(place, manifest, some, memory_limit)
-    yield from _of_windows(place, manifest, sizes, memory_limit)
+        yield from _of_content(place, manifest, some)
+    yield from _of_windows(place, manifest, sizes)
 
 
 def _listed_twice(manifest: Manifest) -> Iterator[Fault]:
@@ -96,23 +96,23 @@ def _differs(manifest: Manifest, piece: Piece, made: Made) -> list[str]:
     return [name for name, (one, other) in said.items() if one != other]
 
 
-def _of_content(place: Place, manifest: Manifest, pieces: Sequence[Piece], memory_limit: int | None) -> Iterator[Fault]:
+def _of_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Iterator[Fault]:
     """What the rows tell."""
     try:
-        sums = _sums(place, manifest, pieces, memory_limit)
+        sums = _sums(place, manifest, pieces)
     except (StoreError, duckdb.Error) as error:
         if len(pieces) == 1:
             yield Fault(pieces[0].folder, f"cannot be read: {one_line(error)}", _ingest_again(place, pieces[0]))
             return
         for piece in pieces:
-            yield from _of_content(place, manifest, [piece], memory_limit)
+            yield from _of_content(place, manifest, [piece])
         return
     for piece in pieces:
         found = sums.get(piece.trace_id, {})
         if digest_of_sums(found) == piece.digest:
             continue
         if len(pieces) > 1:  # rows of one may lie in the file of another
-            yield from _of_content(place, manifest, [piece], memory_limit)
+            yield from _of_content(place, manifest, [piece])
         else:
             yield Fault(piece.folder, _what_differs(place, piece, found), _ingest_again(place, piece))
 
@@ -126,14 +126,14 @@ def _what_differs(place: Place, piece: Piece, found: Mapping[str, tuple[int, str
     return f"{others[0]} has {found.get(others[0], (0, ''))[0]:,} rows, not {rows[others[0]]:,}"
 
 
-def _sums(place: Place, manifest: Manifest, pieces: Sequence[Piece], memory_limit: int | None) -> Sums:
+def _sums(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Sums:
     """Rows and the sum of their hashes, by piece and table."""
     found: dict[int, dict[str, tuple[int, str]]] = {piece.trace_id: {} for piece in pieces}
     tables = sorted({table for piece in pieces for table in manifest.tables(piece)})
     with TemporaryDirectory(prefix="traceq-verify-") as folder:
         catalogue = Path(folder) / "catalogue.duckdb"
         create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=()), pieces)
-        with closing(connect(catalogue, memory_limit=memory_limit)) as connection:
+        with closing(connect(catalogue)) as connection:
             for table in tables:
                 query = f"select trace_id, count(*), sum(hash(t)) from ({counted(table)}) as t group by trace_id"
                 for trace_id, rows, total in connection.execute(query).fetchall():
@@ -141,34 +141,30 @@ def _sums(place: Place, manifest: Manifest, pieces: Sequence[Piece], memory_limi
     return found
 
 
-def _of_windows(
-    place: Place, manifest: Manifest, sizes: Mapping[str, int], memory_limit: int | None
-) -> Iterator[Fault]:
+def _of_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
     way_out = f"traceq dataset compact {quote(place.name)} judges its ranks anew"
     for run, number in sorted(stale_windows(manifest, sizes)):
         what = "what is known of its job is not made of the ranks that are there"
         yield Fault(folder_of(run, number), what, way_out)
-    for window, reason in unreadable_windows(place, manifest, sizes, memory_limit):
+    for window, reason in unreadable_windows(place, manifest, sizes):
         yield Fault(window.folder, reason, way_out)
 
 
-def unreadable_windows(
-    place: Place, manifest: Manifest, sizes: Mapping[str, int], memory_limit: int | None
-) -> Iterator[tuple[Window, str]]:
+def unreadable_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[tuple[Window, str]]:
     """Windows whose files are there and damaged, and why."""
     for window in manifest.windows:
         if all(file in sizes for file in files_of_window(window)):
             try:
-                _read_window(place, manifest, window, memory_limit)
+                _read_window(place, manifest, window)
             except (StoreError, duckdb.Error) as error:
                 yield window, f"cannot be read: {one_line(error)}"
 
 
-def _read_window(place: Place, manifest: Manifest, window: Window, memory_limit: int | None) -> None:
+def _read_window(place: Place, manifest: Manifest, window: Window) -> None:
     with TemporaryDirectory(prefix="traceq-verify-") as folder:
         catalogue = Path(folder) / "catalogue.duckdb"
         create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=(window,)), ())
-        with closing(connect(catalogue, memory_limit=memory_limit)) as connection:
+        with closing(connect(catalogue)) as connection:
             for table in window.tables:
                 connection.execute(f"select sum(hash(t)) from {table} as t").fetchall()
             traces = place.address(window.folder, "trace.parquet")

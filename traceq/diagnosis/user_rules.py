@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, get_args
 import duckdb
 
 from traceq.common import plugins
-from traceq.common.process import TIMEOUT
+from traceq.common.limits import limits
 from traceq.database.query import without_end
 from traceq.database.sql import parsed
 from traceq.database.user_sql import check_depth, check_reads, time_limit
@@ -51,14 +51,14 @@ _GROUP = "traceq.rules"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def rules(paths: Sequence[Path] = (), timeout: float = TIMEOUT) -> tuple[Rule, ...]:
+def rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
     """The rules of files and directories `paths` and of entry points, and then those of traceq, which are served later.
 
-    A rule of a file fails where it takes longer than `timeout` seconds for a trace.
+    A rule of a file fails where it takes longer for a trace than the limits of the command allow.
 
     Raises UnusableRule for a file that is none, and for a name that is taken.
     """
-    found = [rule for path in paths for rule in _from_path(path, timeout)]
+    found = [rule for path in paths for rule in _from_path(path)]
     found += [_from_entry_point(each) for each in plugins.declared(_GROUP)]
     taken = {rule.name for rule in built_in()}
     for rule in found:
@@ -68,18 +68,18 @@ def rules(paths: Sequence[Path] = (), timeout: float = TIMEOUT) -> tuple[Rule, .
     return (*found, *built_in())
 
 
-def _from_path(path: Path, timeout: float) -> Iterator[Rule]:
+def _from_path(path: Path) -> Iterator[Rule]:
     if path.is_dir():
         files = sorted(path.glob("*.sql"))
         if not files:
             raise UnusableRule(f"{path}: no rule in it; a rule is a file NAME.sql")
         for file in files:
-            yield _from_file(file, timeout)
+            yield _from_file(file)
     else:
-        yield _from_file(path, timeout)
+        yield _from_file(path)
 
 
-def _from_file(path: Path, timeout: float) -> Rule:
+def _from_file(path: Path) -> Rule:
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -105,7 +105,7 @@ def _from_file(path: Path, timeout: float) -> Rule:
     judge = declared(find, query)
 
     def limited(subject: Subject) -> Iterator[Advice | Remark]:
-        with time_limit(subject.connection, timeout, "the rule"):
+        with time_limit(subject.connection, limits().timeout, "the rule"):
             yield from judge(subject)
 
     return Rule(name, declared_manual(name, query), limited)

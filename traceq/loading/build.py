@@ -17,6 +17,7 @@ import pyarrow as pa
 from traceq.analysis.graphs.captured import Captured
 from traceq.analysis.order import fill, read_capture
 from traceq.analysis.steps.choice import Choice
+from traceq.common.progress import State
 from traceq.database import sql
 from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
@@ -26,7 +27,6 @@ from traceq.loading.bounds import keep_whole, keep_within_bounds
 from traceq.loading.inductor import read_inductor, readable
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, Beside, stage_logs
-from traceq.loading.progress import State
 from traceq.loading.snapshots import read_snapshots
 from traceq.loading.sources import Source
 

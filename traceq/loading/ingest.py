@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
 
 import duckdb
 
 from traceq.analysis.job.job import fill_jobs
-from traceq.analysis.steps.choice import Choice, StepOptions, choice_of
-from traceq.common.process import usable_cpus
-from traceq.database.connect import check_name, connect, memory_for
+from traceq.common.limits import limits
+from traceq.database.connect import check_name, connect
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
 from traceq.database.user_sql import interruptible
@@ -22,10 +20,9 @@ from traceq.errors import QueryError, StoreError, WrongUse
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.monitors import NOTHING, Beside
+from traceq.loading.options import AS_FOUND, TraceOptions
 from traceq.loading.parallel import build_all
-from traceq.loading.progress import Progress, Silent
 from traceq.loading.sources import (
-    Paths,
     Source,
     capture_sources,
     default_database,
@@ -36,12 +33,6 @@ from traceq.loading.sources import (
 
 # What can be added to the times of logs, s: since 1970 a trace without a time of day is that far off.
 _FURTHEST = 4_000_000_000
-
-# Of a process that builds a database, bytes.
-_LEAST_MEMORY = 128 << 20
-
-# More processes than this only wait for each other.
-_MOST_JOBS_PER_CPU = 4
 
 
 @dataclass(frozen=True)
@@ -85,33 +76,23 @@ def ingest(
     sources: str | Path | Sequence[str | Path],
     database: str | Path | None = None,
     *,
+    options: TraceOptions = AS_FOUND,
     run: str | None = None,
-    jobs: int = 1,
     force: bool = False,
-    capture: Paths = (),
-    inductor: Paths = (),
-    memory_limit: int | None = None,
-    progress: Progress | None = None,
     complete: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     beside: Beside = NOTHING,
-    **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already; the rules do not run.
 
-    Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
-    `steps` is what the user says about the steps (StepOptions). `capture` are traces of the same program that tell of the kernels
-    of its graphs, `inductor` files or folders of torch.compile that tell of its kernels, by default those beside each trace.
-    `beside` are logs of monitors and memory snapshots for all of the traces. DuckDB holds at most `memory_limit` bytes in all
-    processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
-    database. Raises a TraceqError and leaves the database as it was when any source fails.
+    Content that is there (same SHA-256) is skipped, with `force` replaced. `beside` are logs of monitors and memory snapshots
+    for all of the traces. `complete` may write more into what is going to be the database. Raises a TraceqError and leaves the
+    database as it was when any source fails.
     """
-    choice = choice_of(**steps)
-    check_step_range(choice.step_range)
+    check_step_range(options.choice.step_range)
     sources = [sources] if isinstance(sources, (str, Path)) else sources
-    jobs = max(1, min(jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1)))
     found = find_sources(sources)
     check_offset(beside, found)
-    captures = capture_sources(capture)
+    captures = capture_sources(options.capture)
     given = Path(database) if database is not None else default_database(found, sources)
     # A link stays a link: what it points to is replaced.
     target = Path(os.path.realpath(given)) if os.path.islink(given) else given  # noqa: PTH114 - raises nothing
@@ -121,33 +102,24 @@ def ingest(
     new, skipped, replaced = _split(found, known, force=force or beside != NOTHING)
     if not new:
         return IngestResult(given, (), tuple(skipped))
-    teller = progress or Silent()
-    teller.start(sum(source.size for source, _ in new))
+    progress = limits().progress
+    progress.start(sum(source.size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
-            tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit), beside)
-            tasks = [
-                replace(
-                    task,
-                    captures=captures,
-                    inductor=inductor_files(paths_of(inductor), task.source.path),
-                    is_inductor_given=bool(paths_of(inductor)),
-                )
-                for task in tasks
-            ]
-            build_all(tasks, jobs, teller)
+            tasks = _tasks(new, known, scratch, run, options, captures, beside)
+            build_all(tasks)
             ingested: list[IngestedTrace] = []
 
             def finish(path: Path) -> None:
-                with closing(connect(path, read_only=False, memory_limit=memory_limit)) as connection:
+                with closing(connect(path, read_only=False)) as connection:
                     ingested.extend(_count(connection, task) for task in tasks)
                     _complete(connection, complete)
 
-            publish([task.database for task in tasks], target, scratch, before, replaced, memory_limit, finish)
+            publish([task.database for task in tasks], target, scratch, before, replaced, finish)
     except FAILURES as error:
         raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{way_out(error)}") from error
     finally:
-        teller.finish()
+        progress.finish()
     return IngestResult(given, tuple(ingested), tuple(skipped))
 
 
@@ -223,12 +195,12 @@ def _tasks(
     known: dict[str, int],
     scratch: Path,
     run: str | None,
-    choice: Choice,
-    jobs: int,
-    memory: int,
+    options: TraceOptions,
+    captures: tuple[Source, ...],
     beside: Beside,
 ) -> list[Task]:
-    at_once = min(jobs, len(new))
+    share = limits().share(len(new))
+    inductor = paths_of(options.inductor)
     next_id = max(known.values(), default=0) + 1
     tasks = []
     for source, sha256 in new:
@@ -243,11 +215,13 @@ def _tasks(
                 trace_id=trace_id,
                 run=run,
                 sha256=sha256,
-                choice=choice,
-                jobs=max(1, jobs // at_once),
-                # whatever `jobs` says, a trace that is alone has all CPUs
-                threads=max(1, usable_cpus() // at_once),
-                memory=max(_LEAST_MEMORY, memory // at_once),
+                choice=options.choice,
+                jobs=share.jobs,
+                threads=share.threads,
+                memory=share.memory,
+                captures=captures,
+                inductor=inductor_files(inductor, source.path),
+                is_inductor_given=bool(inductor),
                 beside=beside,
             )
         )

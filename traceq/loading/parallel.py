@@ -8,20 +8,22 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 
 from traceq.common.child import Child
+from traceq.common.limits import limits
+from traceq.common.progress import Progress, State
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.build import Task, build
-from traceq.loading.progress import Progress, State
 
 
-def build_all(tasks: Sequence[Task], jobs: int, progress: Progress) -> None:
-    """Build every task's database, at most `jobs` at once. The first failure stops the rest and is raised."""
-    total = _Total(progress, len(tasks))
-    if jobs == 1 or len(tasks) == 1:
+def build_all(tasks: Sequence[Task]) -> None:
+    """Build every task's database, as many at once as the limits allow. The first failure stops the rest and is raised."""
+    total = _Total(limits().progress, len(tasks))
+    processes = limits().share(len(tasks)).processes
+    if processes == 1:
         for number, task in enumerate(tasks):
             build(task, lambda state, number=number: total.advance(number, state))  # type: ignore[misc]
         return
     workers = [_Worker(task) for task in tasks]
-    with ThreadPoolExecutor(min(jobs, len(tasks))) as threads:
+    with ThreadPoolExecutor(processes) as threads:
         futures = [threads.submit(worker.run, total, number) for number, worker in enumerate(workers)]
         _wait_for(futures, workers, total)
 

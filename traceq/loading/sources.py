@@ -16,15 +16,12 @@ from traceq.errors import NoTraces, StoreError, UnusableTrace
 from traceq.formats.capabilities import FORMATS
 from traceq.importers import Importer
 from traceq.importers.monitors.recorded import SUFFIX
+from traceq.loading.options import Paths
 
 _SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
-
 # What was written longer ago than this differs in its time from what is written next, on every file system.
 _SETTLED_NS = 3_000_000_000
-
-# Files beside those that are read: one, or several.
-Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import time
 
 from traceq.common.child import answer, requests
 from traceq.common.process import lack_of_threads, no_threads
+from traceq.common.progress import State
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.build import build
-from traceq.loading.progress import State
 
 _SECONDS_BETWEEN_MESSAGES = 0.1
 

@@ -1,4 +1,4 @@
--- gpu_slice: the staged GPU work with its launch, class and step, in the order of each device's timeline.
+-- gpu_slice: the staged GPU work with its launch, its step and whether it communicates, in the order of each device's timeline.
 
 insert into gpu_slice by name
 select

@@ -1,4 +1,5 @@
--- The tables that hold the first analysis, filled once after ingest by the files beside this one.
+-- Steps, what GPUs and the host did in them, and the ledgers. Filled once, when a trace is read: step and step_stats by
+-- analysis/steps, launch_state by analysis/launches, all others by the files beside this one.
 
 create table if not exists step (
     trace_id integer not null,

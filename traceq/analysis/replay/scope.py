@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
@@ -32,11 +33,11 @@ _READ = (
     "stall_cost",
     "critical_path",
 )
-# Temp tables that other analyses make on their way, by the file in which their definition stands.
-_MADE_IN = {
-    "analysis/ledger/stream_wait.sql": ("_event_recorded",),
-    "analysis/ledger/idle_interval.sql": ("_training_thread",),
-    "analysis/ledger/idle_gap_cause.sql": ("_idle_cause",),
+# Temp tables that other analyses make on their way, and the file in which each is defined.
+_DEFINED_IN = {
+    "_event_recorded": "analysis/ledger/stream_wait.sql",
+    "_training_thread": "analysis/ledger/idle_interval.sql",
+    "_idle_cause": "analysis/ledger/idle_gap_cause.sql",
 }
 
 
@@ -54,11 +55,9 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     connection.execute("create or replace temp table _slice_cut (slice_id bigint, ts_end bigint)")
     connection.execute("create or replace temp table _slice_outlasting (slice_id bigint, inside bigint, depth bigint)")
     connection.execute("create or replace temp table _slice_ended_under (slice_id bigint)")
-    for file, names in _MADE_IN.items():
-        for each in parsed(statement(file)):
-            if any(each.query.lstrip().startswith(f"create temp table {name}") for name in names):
-                connection.execute(f"drop table if exists temp.{next(name for name in names if name in each.query)}")
-                connection.execute(each)
+    for table, file in _DEFINED_IN.items():
+        connection.execute(f"drop table if exists temp.{table}")
+        connection.execute(_definition(file, table))
     for name in (
         "_graph_node",
         "_phase_interval",
@@ -70,3 +69,13 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     for name in ("phase_interval", "host_slice", "host_running"):
         run(connection, f"analysis/ledger/{name}.sql")
     fill_host_timeline(connection)
+
+
+def _definition(file: str, table: str) -> duckdb.Statement:
+    """Return the only statement of an SQL file that creates the temp table `table`.
+
+    Whether the text of a statement has the comments before it depends on DuckDB's version.
+    """
+    begins = re.compile(rf"^create temp table {table}\b", re.MULTILINE)
+    (found,) = (each for each in parsed(statement(file)) if begins.search(each.query))
+    return found

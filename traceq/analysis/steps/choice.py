@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple
 
 from traceq.errors import WrongUse
 
 _SECONDS = re.compile(r"(?P<number>[-+]?\d+(?:\.\d+)?)(?P<unit>s|ms|us|ns)?")
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1, None: 10**9}
-
-
-class StepOptions(TypedDict, total=False):
-    """What a user may say about the steps, as text.
-
-    `step_range`: a regular expression for the annotations that are the steps; `steps_per`: how many steps there are in each
-    unit found (2), or which part of one a unit is (1/2); `window`: what to judge: gpu, a name, or A..B with times or names.
-    """
-
-    step_range: str | None
-    steps_per: str | None
-    window: str | None
 
 
 class Window(NamedTuple):
@@ -49,11 +37,10 @@ class Choice(NamedTuple):
 AS_FOUND = Choice()
 
 
-def choice_of(**options: Unpack[StepOptions]) -> Choice:
-    """The choice that the options say; WrongUse when they say none."""
-    steps_per, window = options.get("steps_per"), options.get("window")
+def choice_of(step_range: str | None = None, steps_per: str | None = None, window: str | None = None) -> Choice:
+    """The choice that the texts say; WrongUse when they say none."""
     return Choice(
-        step_range=options.get("step_range"),
+        step_range=step_range,
         steps_per=Fraction(1) if steps_per is None else read_steps_per(steps_per),
         window=None if window is None else read_window(window),
     )

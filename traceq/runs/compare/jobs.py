@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
-from typing import Any
 
 from traceq.common.units import share
 from traceq.runs.compare.comparable import obstacles
-from traceq.runs.compare.compare import FLOOR, LEVEL, compare
-from traceq.runs.compare.comparison import Comparison
+from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
+from traceq.runs.compare.comparison import Comparison, Statistic
+from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.job.change import JobChange
 from traceq.runs.job.changed import Judging, changed
 from traceq.runs.job.job import Job
@@ -24,22 +25,41 @@ def jobs_of(runs: Sequence[Run]) -> dict[str, Job]:
     return found if all(run.job is not None for run in runs) else {}
 
 
-def compare_jobs(base: Sequence[Run], new: Sequence[Run], **options: Any) -> Comparison:
-    """What changed from the jobs of `base` to those of `new`; the runs are all ranks at hand, the options those of `compare`.
+def compare_jobs(
+    base: Sequence[Run],
+    new: Sequence[Run],
+    *,
+    level: float = LEVEL,
+    floor_share: float = FLOOR,
+    sensitivity_share: float = SENSITIVITY,
+    statistic: Statistic = "typical",
+    noise: KnownNoise | None = None,
+    anyway: bool = False,
+) -> Comparison:
+    """What changed from the jobs of `base` to those of `new`; the runs are all ranks at hand, the rest is as in `compare`.
 
     The step is that of the job. What changed in one rank is compared beside it: in that which moved the step, if there is one.
     """
+    compared = partial(
+        compare,
+        level=level,
+        floor_share=floor_share,
+        sensitivity_share=sensitivity_share,
+        statistic=statistic,
+        noise=noise,
+        anyway=anyway,
+    )
     sides = jobs_of(base), jobs_of(new)
     lowest = of_rank(base, None, ""), of_rank(new, None, "")
-    found = compare(_as_runs(lowest[0]), _as_runs(lowest[1]), **options)
-    found = _hindered(found, lowest, anyway=options.get("anyway", False))
+    found = compared(_as_runs(lowest[0]), _as_runs(lowest[1]))
+    found = _hindered(found, lowest, anyway=anyway)
     if found.change is None:
         return found
     judging = Judging(
         delta_ns=found.change.delta_ns,
-        least_ns=options.get("floor_share", FLOOR) * found.change.base_ns,
+        least_ns=floor_share * found.change.base_ns,
         noise_share=(found.change.noise_ns or 0) / found.change.base_ns if found.change.base_ns else 0.0,
-        level=options.get("level", LEVEL),
+        level=level,
     )
     job = changed(list(sides[0].values()), list(sides[1].values()), judging)
     shown = _shown(job, base, new)
@@ -49,7 +69,7 @@ def compare_jobs(base: Sequence[Run], new: Sequence[Run], **options: Any) -> Com
         across=None,
         remarks=(*found.remarks, *_remarks(job)),
         job=replace(job, shown=shown),
-        of_rank=None if shown is None else compare(of_rank(base, shown, ""), of_rank(new, shown, ""), **options),
+        of_rank=None if shown is None else compared(of_rank(base, shown, ""), of_rank(new, shown, "")),
     )
 
 

@@ -1,0 +1,172 @@
+"""Run every command of the installed traceq on the fixtures, and check its exit status and a fact of its output.
+
+    python .ci/every_command.py ENVIRONMENT
+
+ENVIRONMENT is the folder of the virtual environment in which traceq, its extras and PyTorch are installed. The list of commands
+is that environment's own: a command without a case here fails, so that no new one is forgotten.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+FIXTURES = ROOT / "fixtures"
+
+# Prints the path of every command that is no group: report, rules list, ...
+_LIST_COMMANDS = """
+import click
+from traceq.cli import main
+
+def walk(command, path):
+    if not isinstance(command, click.Group):
+        print(*path)
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        walk(command.get_command(context, name), [*path, name])
+
+walk(main, [])
+"""
+
+_PROGRAM = """
+import sys, time
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Samples(Dataset):
+    def __len__(self):
+        return 400
+    def __getitem__(self, index):
+        time.sleep(0.002)
+        return torch.randn(64), index % 10
+
+model = torch.nn.Linear(64, 10)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for samples, labels in DataLoader(Samples(), batch_size=8):
+    torch.nn.functional.cross_entropy(model(samples), labels).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+_INITIALIZE = (
+    '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},'
+    ' "clientInfo": {"name": "ci", "version": "0"}}}\n'
+)
+
+
+class Case(NamedTuple):
+    """A call of traceq in a folder that holds what earlier cases wrote; `fact` is a regular expression of its output."""
+
+    command: str
+    fact: str
+    status: int = 0
+    stdin: str = ""
+
+
+# In the order in which they run: some read what others wrote.
+CASES = (
+    Case("demo -o demo.duckdb", r"Fix first: Load batches in worker processes"),
+    Case("ingest {run}/kineto_2026.json.gz -o torch.duckdb", r"torch\.duckdb: 1 trace, 170 GPU slices"),
+    Case("ingest {run}/nsys_2026.2.sqlite -o nsys.duckdb", r"nsys\.duckdb: 1 trace, 170 GPU slices"),
+    Case("report torch.duckdb", r"10\.03 ms per step \(mean of 5 steps"),
+    Case("report {run}/nsys_2026.2.sqlite -o report.html", r"wrote report\.html: Fix first"),
+    Case("tables gpu_slice", r"trace_id +integer +Trace"),
+    Case("sql demo.duckdb 'select count(*) as kernels from kernel'", r"kernels\n-+\n +1560"),
+    Case("shell demo.duckdb", r"\b1560\b", stdin="select count(*) from kernel;\n"),
+    Case("explain launch-latency", r"launch-latency: GPU idle"),
+    Case("doctor demo.duckdb", r"ok +steps +6 steps"),
+    Case("whatif demo.duckdb --remove idle_data", r"The step would be 1\d\.\d+ ms \(2\d\.\d %\) shorter"),
+    Case("export demo.duckdb -o perfetto.json", r"perfetto\.json: [\d,]+ events"),
+    Case("trim {run}/kineto_2026.json.gz --steps 3..5 -o first.json.gz", r"first\.json\.gz: [\d,]+"),
+    Case("trim {run}/kineto_2026.json.gz --steps 5..7 -o last.json.gz", r"last\.json\.gz: [\d,]+"),
+    Case("anonymise {run}/kineto_2026.json.gz -o shared.json.gz", r"shared\.json\.gz: [\d,]+ records"),
+    Case("convert nsys.duckdb -o dataset", r"dataset: 1 trace"),
+    Case("dataset list dataset", r"1 window, 1 trace"),
+    Case("dataset verify dataset", r"1 trace, 0 faults"),
+    Case("dataset compact dataset", r"\d+ files removed"),
+    Case("dataset drop dataset --run run --rank 0", r"dataset: "),
+    Case("compare {run}/kineto_2025_base_before.json.gz {run}/kineto_2024_base_after.json.gz", r"\(base\) against"),
+    Case("noise first.json.gz last.json.gz", r"Runs differ by"),
+    Case("baseline save main demo.duckdb", r"main\.json: 1 run, 6 steps"),
+    Case("baseline list", r"main +1 +6"),
+    Case("baseline show main", r"typical step +49\.36 ms"),
+    Case("check demo.duckdb --baseline main", r"Passed: 1 budget kept"),
+    Case("baseline drop main", r"main\.json: deleted"),
+    Case("tradeoff 1=demo.duckdb 2=torch.duckdb", r"Throughput and latency by batch_size"),
+    Case("verify F1 --before demo.duckdb --after demo.duckdb", r"Load batches in worker processes"),
+    Case("rules list", r"launch-latency"),
+    Case("rules thresholds", r"# Thresholds"),
+    Case("rules test --calibration {root}/docs/calibration.jsonl", r"Predictions that were checked"),
+    Case("upgrade old.duckdb", r"old\.duckdb: schema version \d+, was 4"),
+    Case("cache", r"\d entries, "),
+    Case("completion bash", r"_traceq_completion\(\)"),
+    Case("mcp", r'"serverInfo"', stdin=_INITIALIZE),
+    Case("record -o recorded -- {python} program.py", r"Fix first: Load batches in worker processes"),
+    Case("experiment --vary num_workers=0,2 --repeats 2 -o tried -- {python} program.py", r"num_workers"),
+)
+
+
+def main() -> None:
+    """Run all cases in a new folder; exit with 1 when one fails or a command has none."""
+    binaries = Path(sys.argv[1]).resolve() / "bin"
+    with tempfile.TemporaryDirectory(prefix="traceq-commands-") as name:
+        folder = Path(name)
+        (folder / "program.py").write_text(_PROGRAM)
+        (folder / "old.duckdb").write_bytes(gzip.decompress((FIXTURES / "release_0_1/run.duckdb.gz").read_bytes()))
+        environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "100"}
+        environment.pop("PYTHONPATH", None)
+        failed = [line for case in CASES for line in _failures(case, binaries, folder, environment)]
+        failed += [f"traceq {command}: has no case in {__file__}" for command in _without_case(binaries, folder)]
+    print(*failed, sep="\n")
+    print(f"{len(CASES)} cases, {len(failed)} failures")
+    sys.exit(bool(failed))
+
+
+def _failures(case: Case, binaries: Path, folder: Path, environment: dict[str, str]) -> list[str]:
+    """Run a case; return what is wrong with its exit status and its output."""
+    words = shlex.split(case.command.format(root=ROOT, run=FIXTURES / "run", python=binaries / "python"))
+    begin = time.monotonic()
+    done = subprocess.run(
+        [binaries / "traceq", *words],
+        cwd=folder,
+        env=environment,
+        input=case.stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    print(f"{time.monotonic() - begin:6.1f} s  traceq {case.command}", flush=True)
+    if done.returncode == case.status and re.search(case.fact, done.stdout) and "Traceback" not in done.stdout:
+        return []
+    return [
+        f"traceq {case.command}: exit status {done.returncode}, not {case.status}, or no {case.fact!r} in:\n{done.stdout}"
+    ]
+
+
+def _without_case(binaries: Path, folder: Path) -> list[str]:
+    """Return the commands of the installed traceq that no case runs."""
+    listed = subprocess.run(
+        [binaries / "python", "-c", _LIST_COMMANDS], cwd=folder, capture_output=True, text=True, check=True
+    )
+    called = [case.command for case in CASES]
+    return [
+        command
+        for command in listed.stdout.splitlines()
+        if not any(f"{call} ".startswith(f"{command} ") for call in called)
+    ]
+
+
+if __name__ == "__main__":
+    main()

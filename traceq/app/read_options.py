@@ -1,0 +1,43 @@
+"""Options on how the use cases read their sources, and which of the runs in them they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from traceq.loading.options import TraceOptions
+
+
+@dataclass(frozen=True)
+class ReadOptions(TraceOptions):
+    """How a use case reads its sources.
+
+    What is said about traces is for traces only: a database is fixed. Without `cache` a trace is ingested into a temporary
+    database. `writes` are the files that are going to be written, none of which may be one that is read.
+    """
+
+    cache: bool = True
+    writes: tuple[Path, ...] = ()
+
+    def writing(self, *paths: Path | None) -> Self:
+        """Add files that the use case is going to write; None stands for none."""
+        return replace(self, writes=(*self.writes, *(path for path in paths if path is not None)))
+
+
+AS_FOUND = ReadOptions()
+
+
+class Which(NamedTuple):
+    """The rank, or the trace by its trace_id, to take where runs are compared; the lowest rank where neither is named."""
+
+    rank: int | None = None
+    trace: int | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a rank or a trace is named."""
+        return self != LOWEST
+
+
+LOWEST = Which()

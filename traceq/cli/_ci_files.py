@@ -1,0 +1,45 @@
+"""The files for CI that commands with a verdict write beside their document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import click
+
+from traceq.cli._options import FILE, T, gather
+from traceq.cli._output import write
+
+
+class _View(Protocol):
+    def to_junit(self) -> str: ...
+    def to_sarif(self) -> str: ...
+    def to_code_quality(self) -> str: ...
+
+
+class CiFiles(NamedTuple):
+    """Where to write JUnit XML, SARIF and a Code Quality report; None for not at all."""
+
+    junit: Path | None
+    sarif: Path | None
+    code_quality: Path | None
+
+    def write(self, view: _View) -> None:
+        """Write those that are wanted."""
+        for path, render in zip(self, (view.to_junit, view.to_sarif, view.to_code_quality), strict=True):
+            if path is not None:
+                write(render(), path)
+
+
+def ci_options(junit_help: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Declare --junit, --sarif and --code-quality, and pass them as one argument `ci`."""
+
+    def decorated(command: Callable[..., T]) -> Callable[..., T]:
+        command = gather("ci", CiFiles, "junit", "sarif", "code_quality")(command)
+        help_ = "Write a Code Quality report for GitLab."
+        command = click.option("--code-quality", type=FILE, metavar="FILE", help=help_)(command)
+        command = click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")(command)
+        return click.option("--junit", type=FILE, metavar="FILE", help=junit_help)(command)
+
+    return decorated

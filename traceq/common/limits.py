@@ -1,0 +1,104 @@
+"""Limits of a command: memory, processes, the time of the user's queries; and whom it tells how far it is.
+
+Set once, where a command or a function of the Python interface begins, and read where they apply. Threads that run work need
+a copy of the context; processes are given their share explicitly.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from traceq.common.process import usable_cpus, usable_memory
+from traceq.common.progress import Progress, Silent
+
+# How long a query, a rule or a budget of the user's may take unless they say more, seconds.
+TIMEOUT = 300.0
+
+# More processes than this only wait for each other.
+_MOST_JOBS_PER_CPU = 4
+
+# Bytes that DuckDB may hold by default, however small the machine.
+_LEAST_BY_DEFAULT = 1 << 30
+
+# Bytes that DuckDB may hold where it answers queries, whatever the limit: DuckDB 2.0 promises each hash table of a query some
+# MiB, and below this recursive queries with thirty of them wait for memory for ever. What is there to be read is seldom that
+# large, so less is used.
+LEAST_OF_QUERIES = 768 << 20
+
+# Bytes that DuckDB may hold in each process that reads a trace, whatever the limit.
+LEAST_OF_READING = 128 << 20
+
+
+def warn(text: str) -> None:
+    """Issue a Python warning: what becomes of a note where there is no terminal."""
+    warnings.warn(text, stacklevel=2)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a command may use, and whom it tells.
+
+    `memory` is what DuckDB may hold, in bytes, None for a quarter of the memory at hand; `jobs` the number of processes that read
+    traces at the same time; `timeout` the seconds that a query, a rule or a budget of the user may take. `progress` follows the
+    reading of traces, `note` gets sentences about what is not an error.
+    """
+
+    memory: int | None = None
+    jobs: int = 1
+    timeout: float = TIMEOUT
+    progress: Progress = field(default_factory=Silent)
+    note: Callable[[str], None] = warn
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that DuckDB may hold in all processes together: `memory`, else a quarter of the memory at hand, at least 1 GiB.
+
+        Whatever the limit, a process that reads a trace has LEAST_OF_READING, and a database that is asked has LEAST_OF_QUERIES.
+        """
+        return self.memory or max(_LEAST_BY_DEFAULT, usable_memory() // 4)
+
+    def share(self, tasks: int) -> Share:
+        """Divide the limits among the processes that do so many tasks: no more processes than have LEAST_OF_READING each."""
+        jobs = min(self.jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1))
+        processes = max(1, min(jobs, tasks, self.memory_bytes // LEAST_OF_READING))
+        return Share(
+            processes,
+            jobs=max(1, jobs // processes),
+            # whatever `jobs` says, a trace that is alone has all CPUs
+            threads=max(1, usable_cpus() // processes),
+            memory=max(LEAST_OF_READING, self.memory_bytes // processes),
+        )
+
+
+class Share(NamedTuple):
+    """How many processes read traces at the same time, and what each may use: processes of its own, threads of DuckDB, bytes."""
+
+    processes: int
+    jobs: int
+    threads: int
+    memory: int
+
+
+_DEFAULT = Limits()
+_limits: ContextVar[Limits] = ContextVar("limits", default=_DEFAULT)
+
+
+def limits() -> Limits:
+    """Return the limits of the command that runs."""
+    return _limits.get()
+
+
+@contextmanager
+def within(new: Limits) -> Iterator[None]:
+    """Let `new` be the limits in the block."""
+    token = _limits.set(new)
+    try:
+        yield
+    finally:
+        _limits.reset(token)

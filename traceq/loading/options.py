@@ -1,0 +1,47 @@
+"""Options on how traces are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from traceq.analysis.steps.choice import Choice
+
+# Files beside those that are read: one, or several.
+Paths = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """What a user may say about traces.
+
+    About the steps, as text: `step_range`, a regular expression for the annotations that are the steps; `steps_per`, how many
+    steps there are in each unit found (2), or which part of one a unit is (1/2); `window`, what to judge: gpu, a name, or A..B
+    with times or names. `capture` are traces of the same program that tell of the kernels of its graphs, `inductor` files or
+    folders of torch.compile that tell of its kernels, by default those beside each trace.
+    """
+
+    step_range: str | None = None
+    steps_per: str | None = None
+    window: str | None = None
+    capture: Paths = ()
+    inductor: Paths = ()
+
+    @property
+    def choice(self) -> Choice:
+        """The steps to take. Raises WrongUse where the options say none."""
+        from traceq.analysis.steps.choice import choice_of
+
+        return choice_of(self.step_range, self.steps_per, self.window)
+
+    @property
+    def step_texts(self) -> dict[str, str]:
+        """The options about steps that are set, by name."""
+        options = {"step_range": self.step_range, "steps_per": self.steps_per, "window": self.window}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+AS_FOUND = TraceOptions()
