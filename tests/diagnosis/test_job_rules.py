@@ -291,8 +291,9 @@ def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():
     assert computing([100, 107, 100, 100]).lines() == told
 
 
-@pytest.mark.parametrize("made", [computing([100, 110]), computing([100, 110, 100, 100], grids=[None] * 4)])
-def test_without_peers_or_grids_late_compute_is_not_explained(made):
+@pytest.mark.parametrize(("durs", "grids"), [([100, 110], ()), ([100, 110, 100, 100], [None] * 4)])
+def test_without_peers_or_grids_late_compute_is_not_explained(durs, grids):
+    made = computing(durs, grids=grids)
     assert [line.partition(" ")[0] for line in made.lines()] == ["job-straggler"]
     reason = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
     assert made.cannot_tell("slow-gpu") == [reason]

@@ -80,7 +80,10 @@ def test_a_header_gives_shares_settings_and_texts_that_go_on():
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("-- confidance: high", r"mine\.sql:2: 'confidance' is no key of a rule's header; write 'confidence', or indent"),
+        (
+            "-- confidance: high",
+            r"mine\.sql:2: 'confidance' is no key of a rule's header; write 'confidence', or indent",
+        ),
         ("-- Fix: less", "write 'fix'"),
         ("-- wrong_if: never", "write 'wrong-if'"),
         ("-- wrong if: never", "write 'wrong-if'"),
