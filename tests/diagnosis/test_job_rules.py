@@ -414,11 +414,12 @@ def test_a_tiny_message_does_not_hide_a_slow_link():
 
 
 @pytest.mark.parametrize(
-    "made",
-    [groups(500, 700), groups(500, 500, 700, count=7), groups(500, 500, 700, size=3)],
+    ("transfers", "sizes"),
+    [((500, 700), {}), ((500, 500, 700), {"count": 7}), ((500, 500, 700), {"size": 3})],
     ids=["two", "few", "absent"],
 )
-def test_without_three_complete_groups_links_are_not_compared(made):
+def test_without_three_complete_groups_links_are_not_compared(transfers, sizes):
+    made = groups(*transfers, **sizes)
     reason = "no three complete groups have eight collectives each of one operation and size to compare"
     assert made.cannot_tell("slow-link") == [reason]
 
