@@ -13,12 +13,12 @@ Times are ns, (ts, dur) as in the tables. The main thread is 0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from tables import filled, filled_as_by_ingest
+from tables import filled, filled_as_by_ingest, put_together
 
 from traceq.analysis.steps.choice import Choice, choice_of
 from traceq.database.connect import connect
@@ -115,9 +115,12 @@ class TraceBuilder:
         self._connection = filled(self._batches(), *analyses, format_=self.NAME, choice=choice_of(**steps))
         return self
 
-    def fill_all(self) -> TraceBuilder:
-        """Join the rows up and run all analyses that an ingest would run."""
-        self._connection = filled_as_by_ingest(self._batches(), format_=self.NAME)
+    def fill_all(self, without: Collection[str] = ()) -> TraceBuilder:
+        """Join the rows up and run all analyses that an ingest would run, but for those named in `without`."""
+        traces = enumerate((self, *self._others), start=1)
+        self._connection = put_together(
+            [filled_as_by_ingest(each._batches(), self.NAME, number, without) for number, each in traces]
+        )
         return self
 
     def build(self, folder: Path, **steps: str) -> TraceBuilder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -19,6 +19,7 @@ from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.database import sql
 from traceq.database.connect import create_schema
 from traceq.database.planning import plan_plainly
+from traceq.database.tables import insert_rows, tables_of_traces
 
 # Planning a query costs more than a few rows do: random worlds stand side by side in one database. To find the smallest world
 # in which a test fails takes minutes then: with TRACEQ_WORLDS=1 in the environment each has a database of its own.
@@ -89,30 +90,44 @@ def filled(
     return connection
 
 
-def filled_as_by_ingest(rows: Iterable[tuple[str, pa.RecordBatch]], format_: str) -> duckdb.DuckDBPyConnection:
-    """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run."""
+def filled_as_by_ingest(
+    rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, trace_id: int = 1, without: Collection[str] = ()
+) -> duckdb.DuckDBPyConnection:
+    """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run, but for `without`."""
     values: dict[str, Any] = {"choice": AS_FOUND}
-    connection = _joined(rows, format_, values)
+    connection = _joined(rows, format_, values, trace_id)
     present = order._present(connection)
     for topic in (*order.TOPICS, *order.NOTES):
         if topic.needs is None or present[topic.needs]:
-            order.run(connection, topic.analyses, 1, values)
+            order.run(connection, tuple(name for name in topic.analyses if name not in without), trace_id, values)
     return connection
 
 
+def put_together(connections: Sequence[duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
+    """The first of the connections, to tables that have the traces of the others as well, which are closed."""
+    first, *others = connections
+    for other in others:
+        for table in tables_of_traces(other):
+            rows = other.table(table).to_arrow_table()
+            if rows.num_rows:
+                insert_rows(first, table, rows)
+        other.close()
+    return first
+
+
 def _joined(
-    rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, values: dict[str, Any]
+    rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, values: dict[str, Any], trace_id: int = 1
 ) -> duckdb.DuckDBPyConnection:
     """Tables with an importer's rows, joined up; `values` gets what later analyses need."""
     connection = empty_tables()
     for table, batch in rows:
         connection.register("_batch", pa.Table.from_batches([batch]))
-        place, columns = (f"staging.{table}", "*") if table in _STAGED else (table, "1 as trace_id, *")
+        place, columns = (f"staging.{table}", "*") if table in _STAGED else (table, f"{trace_id} as trace_id, *")
         if table == "trace":
             columns += "".join(f", ${name} as {name}" for name in (*_FILE, "format"))
         file = _FILE | {"format": format_} if table == "trace" else None
         connection.execute(f"insert into {place} by name select {columns} from _batch", file)
         connection.unregister("_batch")
     for topic in order.JOINED:
-        order.run(connection, topic.analyses, 1, values)
+        order.run(connection, topic.analyses, trace_id, values)
     return connection

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+import lazily
 import pytest
 
-pytest.importorskip("ipykernel")
-nbformat = pytest.importorskip("nbformat")
-nbclient = pytest.importorskip("nbclient")
+lazily.module("ipykernel")
+nbformat = lazily.module("nbformat")
+nbclient = lazily.module("nbclient")
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.ipynb"
 

@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import duckdb
-import pandas as pd
+import lazily
 import pytest
 from builder import TraceBuilder
 
@@ -17,6 +17,8 @@ from traceq.app import plots
 from traceq.database.connect import create_schema
 from traceq.database.empty import create_database
 from traceq.reports import RENDERERS, SUFFIXES
+
+pd = lazily.module("pandas")
 
 FRAMES = ("traces", "findings", "observations", "ledger", "steps")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import lazily
 import pytest
 
 from traceq import annotate
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 backends = pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.slow)])
 

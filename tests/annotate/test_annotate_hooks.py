@@ -6,11 +6,12 @@ import io
 import pickle
 import weakref
 
+import lazily
 import pytest
 
 from traceq import annotate
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 OPTIMIZER = ["push traceq.phase#optimizer", "pop traceq.phase#optimizer"]
 
@@ -96,14 +97,10 @@ def test_marks_do_not_keep_an_optimizer_alive():
         gc.enable()
 
 
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.encoder = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
-        self.head = torch.nn.Linear(2, 1)
+def new_net():
+    from net import Net
 
-    def forward(self, x):
-        return self.head(self.encoder(x))
+    return Net()
 
 
 def modules(tool):
@@ -119,7 +116,7 @@ def modules(tool):
     ],
 )
 def test_forwards_of_modules(tool, depth, labels):
-    net = Net()
+    net = new_net()
     annotate.model(net, depth=depth)
     net(torch.ones(1, 2))
     assert modules(tool) == labels
@@ -127,7 +124,7 @@ def test_forwards_of_modules(tool, depth, labels):
 
 
 def test_marks_can_be_taken_off_a_model(tool):
-    net = Net()
+    net = new_net()
     hooks = annotate.model(net)
     hooks.remove()
     hooks.remove()
@@ -137,11 +134,11 @@ def test_marks_can_be_taken_off_a_model(tool):
 
 def test_a_negative_depth_is_an_error():
     with pytest.raises(ValueError, match="depth -1 is negative; 0 marks the module alone"):
-        annotate.model(Net(), depth=-1)
+        annotate.model(new_net(), depth=-1)
 
 
 def test_a_forward_that_raises_leaves_nothing_open(tool):
-    net = Net()
+    net = new_net()
     annotate.model(net, depth=2)
     with pytest.raises(RuntimeError):
         net(torch.ones(1, 3))
@@ -152,7 +149,7 @@ def test_a_forward_that_raises_leaves_nothing_open(tool):
 
 
 def test_other_hooks_are_inside_of_the_mark_and_may_raise(tool):
-    net = Net()
+    net = new_net()
 
     def refuse(_module, _args):
         with annotate.phase("hook"):
@@ -179,7 +176,7 @@ def test_a_module_within_itself(tool):
 
 
 def test_a_marked_model_can_be_saved_and_copied(tool):
-    net = Net()
+    net = new_net()
     annotate.model(net)
     file = io.BytesIO()
     torch.save(net, file)
@@ -190,7 +187,7 @@ def test_a_marked_model_can_be_saved_and_copied(tool):
 
 
 def test_marks_switched_in_the_middle_of_a_forward(tool):
-    net = Net()
+    net = new_net()
     annotate.model(net)
     net.encoder.register_forward_hook(lambda *_: annotate.disable())
     net(torch.ones(1, 2))

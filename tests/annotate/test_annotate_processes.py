@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
+import lazily
 import pytest
 
 from traceq import annotate
 
-torch = pytest.importorskip("torch")
-
-from torch.profiler import ProfilerActivity, profile  # noqa: E402 - without torch there is nothing to test
+torch = lazily.module("torch")
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
@@ -31,7 +30,8 @@ def in_child(function):
 
 
 def marks_of_a_profiler():
-    with profile(activities=[ProfilerActivity.CPU]) as profiled, annotate.phase("child"):
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities) as profiled, annotate.phase("child"):
         torch.ones(1)
     return sum(event.name == "traceq.phase#child" for event in profiled.events())
 

@@ -8,14 +8,13 @@ import sys
 import threading
 from pathlib import Path
 
+import lazily
 import pytest
 
 from traceq import annotate
 from traceq.annotate import emit, to_torch
 
-torch = pytest.importorskip("torch")
-
-from torch.profiler import ProfilerActivity, profile, schedule  # noqa: E402 - without torch there is nothing to test
+torch = lazily.module("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,9 +94,9 @@ def test_marks_around_the_start_and_the_end_of_a_profiler(profiled, monkeypatch,
 def test_a_profiler_with_a_schedule_records_the_steps_of_its_window(monkeypatch):
     monkeypatch.setattr(emit, "_torch_wanted", True)
     found = []
-    with profile(
-        activities=[ProfilerActivity.CPU],
-        schedule=schedule(wait=1, warmup=1, active=2, repeat=1),
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU],
+        schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
         on_trace_ready=lambda it: found.extend(event.name for event in it.events()),
     ) as profiler:
         for number in range(5):

@@ -6,11 +6,12 @@ import json
 import subprocess
 import sys
 
+import lazily
 import pytest
 
 from traceq.database.connect import connect
 
-pytest.importorskip("torch")
+lazily.module("torch")
 
 PROGRAM = """
 import json, sys, time

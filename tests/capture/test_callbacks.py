@@ -7,6 +7,7 @@ import pickle
 import sys
 from types import ModuleType, SimpleNamespace
 
+import lazily
 import pytest
 from profiled import marks_in, only_trace, steps_in
 
@@ -14,7 +15,7 @@ from traceq.capture import callbacks
 from traceq.capture.callbacks import HuggingFace, Lightning
 from traceq.errors import MissingTool
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 WINDOW = {"skip": 1, "warmup": 1, "steps": 2}
 
@@ -42,18 +43,20 @@ def forget_callbacks():
         vars(callbacks).pop(name, None)
 
 
-class Module(torch.nn.Module):
+def new_module(fail_at=None):
     """A LightningModule, as far as the callback looks."""
 
-    def __init__(self, fail_at=None):
-        super().__init__()
-        self.layer = torch.nn.Linear(8, 2)
-        self.fail_at = fail_at
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 2)
 
-    def training_step(self, batch, batch_idx):
-        if batch_idx == self.fail_at:
-            raise ValueError(batch_idx)
-        return self.layer(batch).square().mean()
+        def training_step(self, batch, batch_idx):
+            if batch_idx == fail_at:
+                raise ValueError(batch_idx)
+            return self.layer(batch).square().mean()
+
+    return Module()
 
 
 class Trainer:
@@ -113,7 +116,7 @@ def test_lightning_steps_hold_their_phases(tmp_path, install, package):
     base = install(package, "Callback")
     callback = lightning(tmp_path)
     assert isinstance(callback, base)
-    Trainer(callback, global_step=10).fit(Module(), 6)
+    Trainer(callback, global_step=10).fit(new_module(), 6)
     step = ["traceq.phase#forward", "traceq.phase#backward", "traceq.phase#optimizer"]
     marks = [mark for mark in marks_in(only_trace(tmp_path)) if mark != "traceq.phase#evaluate"]
     assert marks == ["traceq.step#12", *step, "traceq.step#13", *step]
@@ -121,7 +124,7 @@ def test_lightning_steps_hold_their_phases(tmp_path, install, package):
 
 def test_accumulated_batches_are_one_step(tmp_path, install):
     install("lightning.pytorch", "Callback")
-    Trainer(lightning(tmp_path), accumulate=2).fit(Module(), 10)
+    Trainer(lightning(tmp_path), accumulate=2).fit(new_module(), 10)
     marks = marks_in(only_trace(tmp_path))
     assert [mark for mark in marks if "step" in mark] == ["traceq.step#2", "traceq.step#3"]
     assert marks.count("traceq.phase#forward") == marks.count("traceq.phase#backward") == 4
@@ -130,7 +133,7 @@ def test_accumulated_batches_are_one_step(tmp_path, install):
 
 def test_after_a_training_the_module_and_the_optimizer_are_as_before(tmp_path, install):
     install("lightning.pytorch", "Callback")
-    module, trainer = Module(), Trainer(lightning(tmp_path))
+    module, trainer = new_module(), Trainer(lightning(tmp_path))
     trainer.fit(module, 2)
     assert "training_step" not in vars(module)
     assert not trainer.optimizers[0]._optimizer_step_post_hooks
@@ -139,7 +142,7 @@ def test_after_a_training_the_module_and_the_optimizer_are_as_before(tmp_path, i
 def test_a_lightning_training_that_fails_leaves_what_was_recorded(tmp_path, install, capsys):
     install("lightning.pytorch", "Callback")
     with pytest.raises(ValueError, match="3"):
-        Trainer(lightning(tmp_path, steps=3)).fit(Module(fail_at=3), 9)
+        Trainer(lightning(tmp_path, steps=3)).fit(new_module(fail_at=3), 9)
     assert steps_in(only_trace(tmp_path)) == ["traceq.step#2", "traceq.step#3"]
     assert "the loop ended by ValueError, with 1 of 3 steps recorded" in capsys.readouterr().err
 
@@ -149,7 +152,7 @@ def test_a_second_training_is_profiled_as_the_first(tmp_path, install, capsys):
     install("lightning.pytorch", "Callback")
     callback = lightning(tmp_path)
     for start in (0, 50):
-        Trainer(callback, global_step=start).fit(Module(), 5)
+        Trainer(callback, global_step=start).fit(new_module(), 5)
     found = sorted(steps_in(path) for path in tmp_path.glob("*.json.gz"))
     assert found == [["traceq.step#2", "traceq.step#3"], ["traceq.step#52", "traceq.step#53"]]
     assert capsys.readouterr().err.count("steps recorded: 2") == 2

@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lazily
 import pytest
 
 from traceq.database.connect import connect
 
-pytest.importorskip("torch")
+lazily.module("torch")
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "train.py"
 

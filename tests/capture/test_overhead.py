@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
+import lazily
 import pytest
 
 from traceq.capture.overhead import Clock, overhead
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 
 class Event:

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import lazily
 import pytest
 from profiled import SHORT, document, iteration, marks_in, only_trace, rows, steps_in
 
@@ -17,7 +18,7 @@ from traceq.capture import files
 from traceq.capture.profile import profile
 from traceq.errors import MissingTool
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import lazily
 import pytest
 from profiled import SHORT, iteration, only_trace, steps_in
 
 from traceq.capture.others import is_another_active
 from traceq.capture.profile import profile
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import lazily
 import pytest
 from profiled import SHORT, document, iteration, only_trace, rows, steps_in
 
@@ -15,7 +16,7 @@ import traceq
 from traceq.capture import files
 from traceq.capture.profile import profile
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +91,10 @@ def distributed_worker(rank, directory):
     os._exit(0)
 
 
-@pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
 @pytest.mark.slow
 def test_each_rank_writes_its_file(tmp_path):
+    if not torch.distributed.is_available():
+        pytest.skip("this PyTorch has no torch.distributed")
     torch.multiprocessing.spawn(distributed_worker, (str(tmp_path),), nprocs=2)
     paths = sorted((tmp_path / "traces").glob("*.gz"))
     assert [path.name for path in paths] == [f"trace.rank{rank}.pt.trace.json.gz" for rank in (0, 1)]

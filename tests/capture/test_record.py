@@ -13,11 +13,12 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import lazily
 import pytest
 
 from traceq.capture import record, status, watch
 
-pytest.importorskip("torch")
+lazily.module("torch")
 
 ROOT = Path(__file__).parents[2]
 

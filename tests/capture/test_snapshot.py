@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+import lazily
 import pytest
 from profiled import SHORT, only_trace, rows
 
@@ -15,7 +16,7 @@ from traceq.capture.snapshot.host import disk
 from traceq.capture.snapshot.seen import Seen
 from traceq.formats.made_with import kept
 
-torch = pytest.importorskip("torch")
+torch = lazily.module("torch")
 
 SECRET = {
     "OMP_NUM_THREADS": "3",

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import lazily
 import made_pieces
 import pytest
 from click.testing import CliRunner
@@ -18,7 +19,7 @@ from traceq.dataset import cluster
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
 
-distributed = pytest.importorskip("distributed")
+distributed = lazily.module("distributed")
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 

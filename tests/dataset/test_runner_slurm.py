@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lazily
 import pytest
 
 import traceq
 
-pytest.importorskip("dask_jobqueue")
+lazily.module("dask_jobqueue")
 
 pytestmark = pytest.mark.slow
 

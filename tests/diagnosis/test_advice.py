@@ -9,6 +9,7 @@ from string import Template
 
 import pytest
 from labelled.programs import FORBIDDEN, PROGRAMS, SWITCHED_ON, TRAINING
+from listed import assert_none
 
 from traceq.database.sql import shelved
 from traceq.diagnosis.advice_page import page
@@ -36,13 +37,19 @@ FOR_SOME = re.compile(r"\{%-? *(?:if|elif)[^%]*\bprogram\b.*?\{%-? *(?:endif|els
 SAID = ("fix", "reason", "wrong-if", "heading", "title", "remark")
 
 
-@pytest.mark.parametrize("whom", PROGRAMS)
-@pytest.mark.parametrize("name", remedies())
-def test_a_remedy_fits_the_program(whom, name):
+def misfits(whom, name):
+    """Words of a remedy that are not for this program."""
     text = remedy(PROGRAMS[whom], name, **GIVEN)
-    assert not FORBIDDEN[whom].search(text), text
+    wrong = [FORBIDDEN[whom]]
     if "training" not in PROGRAMS[whom].workloads and name not in OF_TRAINING:
-        assert not TRAINING.search(text), text
+        wrong.append(TRAINING)
+    for words in wrong:
+        if found := words.search(text):
+            yield f"{name} says {found[0]!r} to {whom}: {text}"
+
+
+def test_every_remedy_fits_every_program():
+    assert_none(wrong for whom in PROGRAMS for name in remedies() for wrong in misfits(whom, name))
 
 
 @pytest.mark.parametrize(("feature", "word"), SWITCHED_ON)
@@ -59,16 +66,17 @@ def test_what_is_switched_on_is_not_asked_for(feature, word):
             assert not re.search(word, remedy(program, name, **GIVEN)), name
 
 
-@pytest.mark.parametrize("name", remedies())
-def test_every_remedy_has_a_text_for_everybody_and_no_unknown_variant(name):
+def is_known(variant):
     kinds = {program.kind for program in PROGRAMS.values()} - {""}
     parallel = {"ddp", "fsdp", "megatron", "deepspeed", "server", "amd", "any"}
-    for variant in remedies()[name]:
-        kind, _, state = variant.partition("_with_") if "_with_" in variant else variant.partition("_")
-        known = variant in kinds | parallel or kind in kinds
-        assert known, variant
-        assert state in ("", "graphs", "pool", "compiled", "training", "inference", "channels_last") or variant in kinds
-    assert "any" in remedies()[name]
+    states = ("", "graphs", "pool", "compiled", "training", "inference", "channels_last")
+    kind, _, state = variant.partition("_with_") if "_with_" in variant else variant.partition("_")
+    return variant in kinds or (state in states and (variant in parallel or kind in kinds))
+
+
+def test_every_remedy_has_a_text_for_everybody_and_no_unknown_variant():
+    unknown = [f"{name}: {each}" for name in remedies() for each in remedies()[name] if not is_known(each)]
+    assert_none(unknown + [f"{name}: none for everybody" for name in remedies() if "any" not in remedies()[name]])
 
 
 def test_every_remedy_is_used():
@@ -77,27 +85,27 @@ def test_every_remedy_is_used():
     assert [name for name in remedies() if not re.search(rf"['\"]{name}['\"]", texts)] == []
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_headers_speak_to_everybody(name):
-    """Words of a framework stand in remedies, or in a rule that is for it, or behind a question about the program."""
-    header = QUERIES[name].header
+def words_for_some(name):
+    """Words of a header that are for users of one framework, or for those who train, only."""
     whom = QUERIES[name].listed("for")
+    wrong = (
+        [] if "pytorch" in whom else [FORBIDDEN["unknown"]] if "training" in whom else [FORBIDDEN["unknown"], TRAINING]
+    )
     for key in SAID:
-        text = FOR_SOME.sub("", header.get(key, ""))
+        text = FOR_SOME.sub("", QUERIES[name].header.get(key, ""))
         text = re.sub(r"\{\{[^}]*\}\}|\{%.*?%\}", "", text)
-        if "pytorch" not in whom:
-            assert not FORBIDDEN["unknown"].search(text), (key, FORBIDDEN["unknown"].search(text))
-        if "training" not in whom and "pytorch" not in whom:
-            assert not TRAINING.search(text), (key, TRAINING.search(text))
+        yield from (f"{name}: {key} says {found[0]!r}" for words in wrong if (found := words.search(text)))
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_findings_name_the_deed(rule):
-    query = QUERIES.get(rule)
-    if query is None or "remark" in query.header or "remarks" in query.header:
-        return
-    if "fix" in query.header:
-        assert query.header.get("heading"), rule
+def test_headers_speak_to_everybody():
+    """Words of a framework stand in remedies, or in a rule that is for it, or behind a question about the program."""
+    assert_none(wrong for name in QUERIES for wrong in words_for_some(name))
+
+
+def test_findings_name_the_deed():
+    headers = {rule: QUERIES[rule].header for rule in RULES if rule in QUERIES}
+    advising = {rule: each for rule, each in headers.items() if "fix" in each and not {"remark", "remarks"} & set(each)}
+    assert_none(f"{rule}: no heading" for rule, each in advising.items() if not each.get("heading"))
 
 
 def test_names_that_remedies_need_are_known():

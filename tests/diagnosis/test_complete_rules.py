@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from labelled import cases
+from listed import assert_none
 
 from traceq.diagnosis import rules
 from traceq.diagnosis.manual import SECTIONS
@@ -30,10 +30,15 @@ def test_every_rule_has_its_cases_and_every_case_its_rule():
     assert {path.stem for path in Path(cases.__file__).parent.glob("*.py")} - {"__init__"} == set(RULES)
 
 
-@pytest.mark.parametrize("rule", built_in(), ids=lambda rule: rule.name)
-def test_every_page_has_all_its_sections(rule):
+def missing_of_page(rule):
     parts = re.split(rf"^({'|'.join(SECTIONS)})$", rule.manual.text, flags=re.MULTILINE)
     texts = dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
-    assert tuple(texts) == SECTIONS
-    assert all(texts.values())
-    assert rule.manual.references
+    if tuple(texts) != SECTIONS:
+        yield f"sections are {', '.join(texts)}"
+    yield from (f"{section} is empty" for section, text in texts.items() if not text)
+    if not rule.manual.references:
+        yield "no reference is an address"
+
+
+def test_every_page_has_all_its_sections():
+    assert_none(f"{rule.name}: {wrong}" for rule in built_in() for wrong in missing_of_page(rule))

@@ -291,8 +291,9 @@ def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():
     assert computing([100, 107, 100, 100]).lines() == told
 
 
-@pytest.mark.parametrize("made", [computing([100, 110]), computing([100, 110, 100, 100], grids=[None] * 4)])
-def test_without_peers_or_grids_late_compute_is_not_explained(made):
+@pytest.mark.parametrize(("durs", "grids"), [([100, 110], ()), ([100, 110, 100, 100], [None] * 4)])
+def test_without_peers_or_grids_late_compute_is_not_explained(durs, grids):
+    made = computing(durs, grids=grids)
     assert [line.partition(" ")[0] for line in made.lines()] == ["job-straggler"]
     reason = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
     assert made.cannot_tell("slow-gpu") == [reason]
@@ -413,11 +414,12 @@ def test_a_tiny_message_does_not_hide_a_slow_link():
 
 
 @pytest.mark.parametrize(
-    "made",
-    [groups(500, 700), groups(500, 500, 700, count=7), groups(500, 500, 700, size=3)],
+    ("transfers", "sizes"),
+    [((500, 700), {}), ((500, 500, 700), {"count": 7}), ((500, 500, 700), {"size": 3})],
     ids=["two", "few", "absent"],
 )
-def test_without_three_complete_groups_links_are_not_compared(made):
+def test_without_three_complete_groups_links_are_not_compared(transfers, sizes):
+    made = groups(*transfers, **sizes)
     reason = "no three complete groups have eight collectives each of one operation and size to compare"
     assert made.cannot_tell("slow-link") == [reason]
 

@@ -24,11 +24,8 @@ _HALF = len(ALONE) // 2
 ALONE = [ALONE[number % 2 * _HALF + number] for number in range(_HALF)]
 PAIRS = [case for case in simulated.cases() if case.kind == "pair"][::40]
 HEALTHY = [case for case in simulated.cases() if case.kind == "clean"]
-_HALF_HEALTHY = len(HEALTHY) // 2
-HEALTHY = [
-    pytest.param(case, marks=[pytest.mark.slow] * (number // _HALF_HEALTHY != number % 2))
-    for number, case in enumerate(HEALTHY)
-]
+# Each takes seconds; a few show every day that what is measured is right.
+EVERY_DAY = ("idle_data x1.0 nsys", "idle_dependency x1.0 kineto", "long_collective nsys", "healthy nsys")
 # Of the real traces what is to be measured is measured by `traceq rules test --real`, a job of its own.
 RESNET = [each for each in real.truths() if each.name.startswith("kineto_resnet50_w")] or [
     pytest.param(None, marks=pytest.mark.skip(reason="no shared/traces beside the checkout"))
@@ -39,8 +36,14 @@ def named(case):
     return case.name.replace(" ", "-")
 
 
-@pytest.mark.sample(9)
-@pytest.mark.parametrize("case", ALONE, ids=named)
+def mostly_slow(cases):
+    """The cases, those that are not asked every day as slow."""
+    assert {case.name for case in cases} & {*EVERY_DAY}
+    marks = {case.name: [] if case.name in EVERY_DAY else [pytest.mark.slow] for case in cases}
+    return [pytest.param(case, marks=marks[case.name]) for case in cases]
+
+
+@pytest.mark.parametrize("case", mostly_slow(ALONE), ids=named)
 def test_one_bottleneck_stands_first_and_its_range_holds_what_it_costs(case):
     measured = measure.one(case)
     assert measured.failed == ()
@@ -60,8 +63,7 @@ def test_two_bottlenecks_are_among_the_first_three(case):
     assert measured.is_right, measured.rules
 
 
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("case", HEALTHY, ids=named)
+@pytest.mark.parametrize("case", mostly_slow(HEALTHY), ids=named)
 def test_a_healthy_loop_has_nothing_to_win(case):
     measured = measure.one(case)
     assert measured.failed == ()

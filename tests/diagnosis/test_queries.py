@@ -77,6 +77,33 @@ def test_a_header_gives_shares_settings_and_texts_that_go_on():
     assert query.settings == {"low": 0.3, "likely": 0.3, "high": 1.0, "a": 1, "b": 0.5, "c": "word"}
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (
+            "-- confidance: high",
+            r"mine\.sql:2: 'confidance' is no key of a rule's header; write 'confidence', or indent",
+        ),
+        ("-- Fix: less", "write 'fix'"),
+        ("-- wrong_if: never", "write 'wrong-if'"),
+        ("-- wrong if: never", "write 'wrong-if'"),
+        ("--likley:", "write 'likely'"),
+        ("-- weather: fine", "'weather' is no key of a rule's header; indent the line"),
+    ],
+)
+def test_a_key_that_is_misspelt_is_refused(line, why):
+    with pytest.raises(ValueError, match=why):
+        read(f"-- fix: Do it.\n{line}\nselect 1", "mine.sql")
+
+
+@pytest.mark.parametrize(
+    "line", ["--   confidance: high", "-- only for training: half", "-- not so: half", "-- https://example.org"]
+)
+def test_a_line_that_goes_on_with_a_text_may_hold_a_colon(line):
+    query = read(f"-- fix: Do it:\n{line}\nselect 1", "mine.sql")
+    assert query.header == {"fix": f"Do it: {line.removeprefix('--').strip()}"}
+
+
 @pytest.mark.parametrize("text", ["kernel_name", "kernel name: true", "kernel_name: "])
 def test_a_condition_that_is_none_is_refused(text):
     with pytest.raises(ValueError, match="only-with"):

@@ -9,6 +9,7 @@ import duckdb
 import jinja2
 import pytest
 from jinja2 import meta, nodes
+from listed import assert_none
 
 from traceq.database.sql import shelved
 from traceq.diagnosis.program import Program
@@ -27,8 +28,8 @@ WITHOUT_CLAIM = {"unknown", "absent", "unseen", "clean", "when"}
 QUERIES = {name: query for name in shelved("diagnosis/rules") if (query := rule_query(name)).header}
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_templates_name_what_they_are_given(name):
+def unknown_names(name):
+    """Names in templates of a header that they are not given."""
     query = QUERIES[name]
     of_trace = OF_TRACE | set(query.settings)
     if "query" in query.header:
@@ -40,7 +41,12 @@ def test_templates_name_what_they_are_given(name):
             parsed = environment().parse(text)
             own = {each.name for each in parsed.find_all(nodes.Name) if each.ctx == "store"}
             told = OF_REMARK if "remark" in query.header else set() if key in WITHOUT_CLAIM else OF_CLAIM
-            assert meta.find_undeclared_variables(parsed) - own <= of_trace | told | columns, key
+            unknown = meta.find_undeclared_variables(parsed) - own - (of_trace | told | columns)
+            yield from (f"{name}: {key} names {each}" for each in sorted(unknown))
+
+
+def test_templates_name_what_they_are_given():
+    assert_none(wrong for name in QUERIES for wrong in unknown_names(name))
 
 
 SUBJECT = _of_trace(MagicMock())

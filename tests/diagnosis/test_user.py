@@ -118,6 +118,10 @@ def test_what_it_needs_is_not_there(write, connection):
         ("-- fix: x\n-- low: 0.5\n-- likely: 0.2\n" + QUERY, "put them in this order"),
         ("-- fix: x\n-- needs: luck\n" + QUERY, "not one of gpu"),
         ("-- fix: x\n-- rule: host-bound\n" + QUERY, "of this name already"),
+        (
+            "-- fix: x\n-- confidance: high\n" + QUERY,
+            "mine.sql:2: 'confidance' is no key of a rule's header; write 'confidence'",
+        ),
         ("-- fix: x\n-- only-with: trace\n" + QUERY, "mine.sql: it is written as table: condition"),
         ("-- fix: x\n-- threshold: most\n" + QUERY, "mine.sql: it is written as name = number: reason"),
         (f"-- fix: x\n-- threshold: most = {'9' * 5000}: x\n" + QUERY, "is written as name = number: reason"),

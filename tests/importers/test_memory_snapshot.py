@@ -224,11 +224,14 @@ def test_what_asks_for_a_call_is_not_called(tmp_path, protocol, place):
 PRIMITIVE = set("(N\x88\x89KMJG\x8a\x8cX\x8dCB]})\x85\x86\x87taesu\x94qrhj.\x80\x95")
 
 
-@pytest.mark.parametrize("code", [code for code in range(256) if chr(code) not in PRIMITIVE])
-def test_no_other_opcode_is_known(tmp_path, code):
+def test_no_other_opcode_is_known(tmp_path):
     path = tmp_path / "one.pickle"
-    path.write_bytes(b"\x80\x04" + bytes([code]) + b"cos\nsystem\n(S'x'\ntR.")
-    assert "is none of those" in ending(path)
+    known = []
+    for code in range(256):
+        path.write_bytes(b"\x80\x04" + bytes([code]) + b"cos\nsystem\n(S'x'\ntR.")
+        if chr(code) not in PRIMITIVE and "is none of those" not in str(ending(path)):
+            known.append(code)
+    assert known == []
 
 
 def test_the_reader_knows_no_name_that_runs_anything():

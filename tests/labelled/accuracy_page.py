@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pairs.measured import load, section
 
@@ -98,8 +97,7 @@ def _kept(name: str) -> Iterator[str]:
 
 
 def _ended(case: tuple[str, str]) -> str:
-    with TemporaryDirectory(prefix="traceq.") as folder:
-        return rule_cases.outcome(*case, Path(folder))
+    return rule_cases.outcome(*case)
 
 
 def _table(measured: Sequence[Measured]) -> Iterator[str]:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
-import duckdb
 from builder import TraceBuilder
 
-from traceq.diagnosis.judge import Judged, judge
+from labelled.readers import misfits
+from traceq.database.query import Setting
+from traceq.diagnosis.judge import Judged, judge_subject, subjects
+from traceq.diagnosis.query import Query, Workspace
 from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.subject import Subject
 
 KINDS = ("found", "clean", "cannot_tell")
+
+# Analyses of which no rule reads anything take a tenth of the time of all.
+UNREAD = ("data_copy", "data_stall", "missing_input", "notes")
 
 Add = Callable[[TraceBuilder], None]
 
@@ -28,37 +34,95 @@ def functions(rule: str) -> dict[str, Add]:
     return {name: each for name, each in vars(module).items() if inspect.isfunction(each) and name.startswith(KINDS)}
 
 
-def first_found(rule: str) -> str:
-    """The first case in which the rule finds something."""
-    return next(name for name in functions(rule) if name.startswith("found"))
-
-
 def expected(name: str) -> str:
     """How the rule has to end in the case called `name`."""
     return next(kind for kind in KINDS if name.startswith(kind))
 
 
+def outcome(rule: str, name: str) -> str:
+    """How the rule ends in a case: one of KINDS, or `failed`."""
+    with _subject(functions(rule)[name]) as subject:
+        return _ending(judge_subject(subject, _alone(rule)))
+
+
+def failures(rule: str) -> Iterator[str]:
+    """A line for each case in which the rule ends otherwise than the name of the case says, and for each text of the first
+    finding that does not fit its reader."""
+    only = _alone(rule)
+    first_found = next((name for name in functions(rule) if expected(name) == "found"), None)
+    for name, add in functions(rule).items():
+        with _subject(add) as subject:
+            wrong = [*_wrong_endings(subject, only, expected(name))]
+            if name == first_found:
+                wrong += misfits(subject, only)
+        yield from (f"tests/labelled/cases/{rule}.py, {name}: {only[0].name} {each}" for each in wrong)
+
+
+def _alone(rule: str) -> tuple[Rule, ...]:
+    return tuple(each for each in built_in() if each.name == rule.replace("_", "-"))
+
+
 @contextmanager
-def database(rule: str, name: str, folder: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, tuple[Rule, ...]]]:
-    """The database of a case, and the rule alone. `folder` is for databases of several ranks."""
+def _subject(add: Add) -> Iterator[Subject]:
+    """The trace of a case, or its first rank, ready to be judged."""
     trace = TraceBuilder()
-    functions(rule)[name](trace)
-    trace.build(folder) if trace._others else trace.fill_all()
+    add(trace)
+    trace.fill_all(without=UNREAD)
     with closing(trace._connection) as connection:
-        yield connection, tuple(each for each in built_in() if each.name == rule.replace("_", "-"))
+        yield subjects(connection)[0]
 
 
-def outcome(rule: str, name: str, folder: Path) -> str:
-    """How the rule ends in a case: one of KINDS, or that it failed and why."""
-    with database(rule, name, folder) as (connection, only):
-        judged, *_ = judge(connection, rules=only)
-    return ending(judged)
+def _wrong_endings(subject: Subject, only: tuple[Rule, ...], expected: str) -> Iterator[str]:
+    """How the rule ends where that is not `expected`; and whether its conditions (`only-with`) keep it from finding anything."""
+    watched = _Watched(subject.connection, subject.trace_id, subject.workspace.device)
+    judged = judge_subject(replace(subject, workspace=watched), only)
+    if _ending(judged) != expected:
+        yield f"should end as {expected}, but {_said(judged)}"
+    if watched.refused:
+        all_the_same = _Watched(subject.connection, subject.trace_id, subject.workspace.device, is_heeded=False)
+        judged = judge_subject(replace(subject, workspace=all_the_same, _worst={}, _culprits={}, _common={}), only)
+        if all_the_same.has_found_refused:
+            yield "would find something with a query that its only-with keeps from being asked"
+        elif _ending(judged) != expected:
+            yield f"should end as {expected} also when every query is asked, but {_said(judged)}"
 
 
-def ending(judged: Judged) -> str:
-    """What the only rule that judged says: one of KINDS, or that it failed and why."""
+@dataclass
+class _Watched(Workspace):
+    """Remembers which queries were refused by their only-with; where that is not heeded, whether one of them finds something."""
+
+    is_heeded: bool = True
+    refused: list[Query] = field(default_factory=list)
+    has_found_refused: bool = False
+
+    def may_find(self, query: Query) -> bool:
+        if super().may_find(query):
+            return True
+        self.refused.append(query)
+        return not self.is_heeded
+
+    def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
+        found = super().find(query, values, number)
+        self.has_found_refused |= found is not None and query in self.refused
+        return found
+
+
+def _ending(judged: Judged) -> str:
+    """How the only rule that judged ends: one of KINDS, or `failed`."""
     if judged.failed:
-        return f"failed: {judged.failed[0].error}"
+        return "failed"
     if judged.findings or judged.observations:
         return "found"
     return "cannot_tell" if judged.not_applicable else "clean"
+
+
+def _said(judged: Judged) -> str:
+    """How the only rule that judged ends, in its own words."""
+    said = {
+        "failed": [each.error for each in judged.failed],
+        "found": [each.fix for each in (*judged.findings, *judged.observations)],
+        "cannot_tell": [each.reason for each in judged.not_applicable],
+        "clean": [each.reason for each in judged.clean],
+    }
+    ending = _ending(judged)
+    return f"ends as {ending}: {'; '.join(said[ending]) or 'below 1 % of the step'}"

@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+import lazily
 import pytest
 from golden import Golden
 
@@ -16,7 +17,7 @@ import traceq
 from traceq.app.agents import Session
 from traceq.reports.sections.verdict import verdict
 
-mcp_client = pytest.importorskip("mcp.client", reason="the extra mcp is not installed")
+lazily.module("mcp")
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "traceq" / "app" / "demo" / "training.pt.trace.json.gz"

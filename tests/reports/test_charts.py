@@ -10,12 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
-import matplotlib as mpl
+import lazily
 import numpy as np
 import pytest
 from made_up import HOSTILE, complete, database, waiting
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.patches import StepPatch
 
 from traceq.reports import charts
 from traceq.reports.build import build
@@ -46,6 +44,9 @@ from traceq.reports.topics import (
     MemoryPeak,
     OperatorKind,
 )
+
+mpl = lazily.module("matplotlib")
+agg = lazily.module("matplotlib.backends.backend_agg")
 
 MS = 1_000_000
 
@@ -184,7 +185,7 @@ def test_the_style_sheet_gives_every_kind_a_colour_on_both_pages():
 def test_the_areas_of_the_step_ledger_are_its_parts():
     report = trace_of(waiting)
     figure = step_ledger.step_ledger(report)
-    areas = figure.findobj(StepPatch)
+    areas = figure.findobj(mpl.patches.StepPatch)
     heights = np.array([area.get_data().values for area in areas]) * MS
     # Each covers what lies below it.
     drawn = heights - np.vstack([heights[1:], np.zeros(len(report.step_ledgers))])
@@ -210,7 +211,7 @@ def test_a_single_step_is_a_bar_and_its_legend_says_the_shares():
 def test_many_steps_are_averaged_in_groups_of_the_same_size_and_the_title_says_so():
     report = stepping(*((("compute", n * MS),) for n in range(1000)))
     figure = step_ledger.step_ledger(report)
-    (area,) = figure.findobj(StepPatch)
+    (area,) = figure.findobj(mpl.patches.StepPatch)
     values = area.get_data().values
     assert len(values) == 112
     assert values[0] == pytest.approx(np.mean(range(8)))
@@ -221,7 +222,7 @@ def test_many_steps_are_averaged_in_groups_of_the_same_size_and_the_title_says_s
 def test_what_could_be_seen_nowhere_is_the_rest():
     small = (("idle_os", MS), ("memset", MS))
     figure = step_ledger.step_ledger(stepping((("compute", 100 * MS), *small), (("compute", 90 * MS), *small)))
-    assert [area.get_label() for area in figure.findobj(StepPatch)] == ["rest", "compute"]
+    assert [area.get_label() for area in figure.findobj(mpl.patches.StepPatch)] == ["rest", "compute"]
 
 
 def test_step_times_count_every_step_and_mark_the_quantiles():
@@ -296,7 +297,7 @@ def peaking(capacity):
 
 def test_memory_stays_what_it_was_until_a_sample_says_otherwise():
     figure = memory.memory(peaking(16 << 30))
-    (area,) = figure.findobj(StepPatch)
+    (area,) = figure.findobj(mpl.patches.StepPatch)
     assert area.get_data().values.tolist() == [1] * 30 + [8] + [2] * 29
     assert [line.get_ydata()[0] for line in figure.axes[0].lines] == [16, 8]
     assert {"capacity 16.0 GiB", "peak 8.0 GiB, step 2"} <= set(texts_of(figure))
@@ -341,7 +342,7 @@ def test_traces_without_a_rank_of_their_own_are_called_by_their_number():
 
 
 def test_many_ranks_are_columns():
-    areas = ranks.ranks(job(*range(20))).findobj(StepPatch)
+    areas = ranks.ranks(job(*range(20))).findobj(mpl.patches.StepPatch)
     assert [(area.get_label(), len(area.get_data().values)) for area in areas] == [
         ("copies and memsets", 20),
         ("communication", 20),
@@ -486,6 +487,6 @@ def test_all_of_a_chart_is_within_its_edges():
     """By the font of the layout, which is wider than that of most pages."""
     for chart, report in drawn():
         figure = chart.draw(report)
-        box = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
+        box = figure.get_tightbbox(agg.FigureCanvasAgg(figure).get_renderer())
         wide, high = figure.get_size_inches()
         assert (box.x0 >= 0, box.y0 >= 0, box.x1 <= wide, box.y1 <= high) == (True,) * 4, chart.name

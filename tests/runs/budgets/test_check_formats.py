@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import lazily
 import pytest
-import xmlschema
 from check_runs import MS, finding, run
 from jsonschema import Draft4Validator
 
@@ -26,6 +26,8 @@ from traceq.reports.renderers.to_text import text_of
 from traceq.runs.budgets.budget import Budget, Check, Judged, Limit
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Change
+
+xmlschema = lazily.module("xmlschema")
 
 SCHEMAS = Path(__file__).parent / "schemas"
 EVIL = "]]> <script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octocat ${{ github.token }} " + "x" * 5_000

@@ -1,5 +1,5 @@
 -- What each collective on the critical device is for (role), by its operation, the ranges around its launch and its place in the step;
--- exchange: what an all-to-all exchanges, by its name; only_exchange: the same where all of the trace that say so agree.
+--   exchange: what an all-to-all exchanges, by its name; only_exchange: the same where all of the trace that say so agree.
 -- uses: busy
 with recursive
 slice as (

@@ -1,5 +1,5 @@
 -- Idle time while a call holds the host for a copy, and after that until the host has launched again what it could have launched
--- meanwhile: not for longer than it was held.
+--   meanwhile: not for longer than it was held.
 -- uses: idle, copy_call, drained_gap
 with
 held as (

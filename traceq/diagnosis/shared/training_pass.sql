@@ -1,5 +1,5 @@
 -- GPU slices of counted steps launched forward, backward or by the optimizer, in the order of their launches, with the number of the
--- micro-batch: how often the program has turned from forward to backward until then.
+--   micro-batch: how often the program has turned from forward to backward until then.
 -- uses: counted
 with
 launched as (
