@@ -74,7 +74,7 @@ def test_a_trace_that_cannot_be_read_costs_only_itself(traces, tmp_path):
     done = CliRunner().invoke(main, ["ingest", str(traces), "-o", f"{tmp_path}/job/", "--jobs", "2"])
     assert done.exit_code == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"traceq: failed: {traces}/rank7.json: holds no events")
+    assert line.startswith(f"traceq: failed: {traces}/rank7.json: nothing recorded: the file holds no events")
     assert done.stdout == f"{tmp_path}/job/: 4 traces, 192 GPU slices, 240 host slices, 4 notes, 1 failed\n"
     again = CliRunner().invoke(main, ["ingest", str(traces), "-o", f"{tmp_path}/job/"])
     assert (again.exit_code, again.stdout) == (1, f"{tmp_path}/job/: 0 traces, 4 already there, 1 failed\n")

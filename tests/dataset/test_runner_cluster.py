@@ -82,7 +82,7 @@ def test_a_trace_that_cannot_be_read_costs_only_itself(traces, tmp_path, address
     options = ["ingest", str(traces), "-o", f"{tmp_path}/job/", "--cluster", address]
     done = CliRunner().invoke(main, options)
     assert done.exit_code == 1
-    assert f"traceq: failed: {traces}/rank7.json: holds no events" in done.stderr
+    assert f"traceq: failed: {traces}/rank7.json: nothing recorded: the file holds no events" in done.stderr
     assert "4 traces" in done.stdout
     assert "1 failed" in done.stdout
 

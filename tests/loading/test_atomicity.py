@@ -274,7 +274,9 @@ def test_one_bad_source_among_several(database, source, tmp_path, jobs, exists):
     bad = tmp_path / "sources" / "bad.json"
     bad.write_text('{"traceEvents": [')
     with nothing_changes_in(database.parent):
-        assert "bad.json: holds no events" in error_of(UnusableTrace, [source, bad], database, jobs=jobs)
+        assert "bad.json: nothing recorded: the file holds no events" in error_of(
+            UnusableTrace, [source, bad], database, jobs=jobs
+        )
 
 
 def _rewritten(path, other):

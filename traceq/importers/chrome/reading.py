@@ -53,7 +53,9 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
             reader.notes["truncated"] = 1
         reader.notes["large_event"] += stream.large_events
         if reader.event_count <= reader.notes["malformed_event"]:
-            raise UnusableTrace(f"{path}: holds no events; was the profiler stopped before it recorded anything?")
+            raise UnusableTrace(
+                f"{path}: nothing recorded: the file holds no events; was the profiler stopped before it recorded anything?"
+            )
         yield from reader.end(before)
 
 

@@ -63,7 +63,9 @@ def read(path: Path, progress: Callable[[int], None]) -> Rows:
             reader = _Reader(progress)
             yield from reader.planes(space.planes)
             if not reader.slices:
-                raise UnusableTrace(f"{path}: holds no events of GPUs or of the host; {_why_empty(space)}")
+                raise UnusableTrace(
+                    f"{path}: nothing recorded: the file holds no events of GPUs or of the host; {_why_empty(space)}"
+                )
             yield from reader.end(space)
     except Damaged as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again, or record it again") from error
