@@ -1,0 +1,22 @@
+"""Replays find the temp tables that analyses make on their way in the files that define them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from traceq.analysis.replay import scope
+from traceq.database.query import without_end
+from traceq.database.sql import parsed
+
+
+@pytest.mark.parametrize("comment", ["", "-- Since DuckDB 2.0.1 the text of a statement begins with its comments.\n"])
+@pytest.mark.parametrize(("table", "file"), scope._DEFINED_IN.items())
+def test_a_temp_table_is_found_with_and_without_comments(table, file, comment, monkeypatch):
+    def statements(text):
+        return [SimpleNamespace(query=comment + without_end(each.query).strip()) for each in parsed(text)]
+
+    monkeypatch.setattr(scope, "parsed", statements)
+    found = scope._definition(file, table).query
+    assert found.removeprefix(comment).startswith(f"create temp table {table} as")
