@@ -61,7 +61,6 @@ def test_a_view_in_the_place_of_a_table_is_refused(made, secret, table):
         connect(path)
 
 
-@pytest.mark.sample(3)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("read_only", [True, False])
 def test_views_and_macros_read_no_file(made, secret, reader, read_only):
@@ -93,7 +92,6 @@ def test_what_a_database_says_of_places_is_not_believed(made, secret):
         connection.execute(f"from read_csv('{secret}')")
 
 
-@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "statement",
     [
