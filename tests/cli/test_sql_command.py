@@ -191,7 +191,7 @@ def test_parquet_has_what_duckdb_wrote(traceq, database, tmp_path):
     """
     assert traceq("sql", database, query, "-o", file).exit_code == 0
     read = f"select columns(*)::varchar from '{file}'"
-    assert duckdb.sql(read).fetchall() == [
+    assert duckdb.connect().execute(read).fetchall() == [
         ("infinity", "24:00:00", "0044-01-01 (BC) 00:00:00", str(2**128 - 1), "infinity", "[[1]]", "{[1]=2}")
     ]
 
