@@ -115,7 +115,7 @@ WORD = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s'"`;&|#)\\]+)""")
 
 
 def installed(line):
-    """What each `pip install`, `pipx install` and `uvx --from` of a line names, without options and their values."""
+    """Return the packages that `pip install`, `pipx install` and `uvx --from` commands in a line install."""
     for begin in re.finditer(r"""(?:\bpipx?\b["']? install|\buvx --from) """, line):
         at, ends, skips = begin.end(), False, False
         while not ends and (word := WORD.match(line, at)):

@@ -278,7 +278,7 @@ def test_the_example_uses_it_in_25_lines():
 
 
 def is_checked_out(checkout, ours):
-    """Whether `ours` is the action in a folder into which `checkout` puts a repository that the user names."""
+    """Return whether `ours` runs the action from the folder into which `checkout` puts the user's repository."""
     into = checkout["with"]
     return ours["uses"] == f"./{into['path']}" and into["repository"] == "${{ vars.TRACEQ_REPOSITORY }}"
 

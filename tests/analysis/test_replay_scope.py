@@ -18,5 +18,5 @@ def test_a_temp_table_is_found_with_and_without_comments(table, file, comment, m
         return [SimpleNamespace(query=comment + without_end(each.query).strip()) for each in parsed(text)]
 
     monkeypatch.setattr(scope, "parsed", statements)
-    found = scope._definition(file, table).query
+    found = scope._temp_table_definition(file, table).query
     assert found.removeprefix(comment).startswith(f"create temp table {table} as")

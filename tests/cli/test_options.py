@@ -45,7 +45,7 @@ def of_layer(layer):
 
 
 def faults(command):
-    """What becomes of no option that is declared, what is read and none declares, and what nobody reads."""
+    """List the options that no parameter takes, the parameters without an option, and the parameters that nothing reads."""
     *wrappers, callback = layers(command)
     parameters = inspect.signature(callback).parameters.values()
     if any(each.kind is each.VAR_KEYWORD for each in parameters):

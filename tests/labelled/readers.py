@@ -28,7 +28,7 @@ TRAINED = {
 
 
 def misfits(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
-    """What the rule says that is no whole sentence, or about another program than that of its reader."""
+    """List the texts of the rule that are broken sentences, or speak of another program than the reader's."""
     found = subject.connection.execute(NAMES).fetchall()
     names = sorted((name for (name,) in found if name), key=len, reverse=True)
     workspace = Workspace(subject.connection, subject.trace_id, subject.workspace.device)

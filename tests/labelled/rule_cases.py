@@ -40,7 +40,7 @@ def expected(name: str) -> str:
 
 
 def outcome(rule: str, name: str) -> str:
-    """How the rule ends in a case: one of KINDS, or `failed`."""
+    """Judge a case by its rule and return how that ended: one of KINDS, or `failed`."""
     with _subject(functions(rule)[name]) as subject:
         return _ending(judge_subject(subject, _alone(rule)))
 
@@ -73,7 +73,7 @@ def _subject(add: Add) -> Iterator[Subject]:
 
 
 def _wrong_endings(subject: Subject, only: tuple[Rule, ...], expected: str) -> Iterator[str]:
-    """How the rule ends where that is not `expected`; and whether its conditions (`only-with`) keep it from finding anything."""
+    """List how the rule ends where that is not `expected`, and what its conditions (`only-with`) keep it from finding."""
     watched = _Watched(subject.connection, subject.trace_id, subject.workspace.device)
     judged = judge_subject(replace(subject, workspace=watched), only)
     if _ending(judged) != expected:
@@ -108,7 +108,7 @@ class _Watched(Workspace):
 
 
 def _ending(judged: Judged) -> str:
-    """How the only rule that judged ends: one of KINDS, or `failed`."""
+    """Return how the only rule in `judged` ended: one of KINDS, or `failed`."""
     if judged.failed:
         return "failed"
     if judged.findings or judged.observations:
@@ -117,7 +117,7 @@ def _ending(judged: Judged) -> str:
 
 
 def _said(judged: Judged) -> str:
-    """How the only rule that judged ends, in its own words."""
+    """Describe in the rule's own words how it ended."""
     said = {
         "failed": [each.error for each in judged.failed],
         "found": [each.fix for each in (*judged.findings, *judged.observations)],

@@ -40,7 +40,7 @@ def test_there_are_labels():
 
 
 def lacking(judged):
-    """What a label lacks."""
+    """Return the fields that a label lacks."""
     if set(judged) != KEYS:
         yield f"keys {sorted(set(judged) ^ KEYS)}"
         return

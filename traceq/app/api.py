@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from traceq.runs.tradeoff.tradeoff import Percentile
 
 
-def _within(memory_limit: int | None, timeout: float = TIMEOUT) -> AbstractContextManager[None]:
+def _within_limits(memory_limit: int | None, timeout: float = TIMEOUT) -> AbstractContextManager[None]:
     return within(Limits(memory_limit, usable_cpus(), timeout))
 
 
@@ -117,7 +117,7 @@ def open_traces(
     """
     from traceq.app.open import Traces
 
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return Traces(path, ReadOptions(step_range, steps_per, window, cache=cache))
 
 
@@ -153,7 +153,7 @@ def report(
     from traceq.app.report import report as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit, timeout):
+    with _within_limits(memory_limit, timeout):
         return work(
             source, top, read, goal=goal, rules=rules, store=store, drawn=drawn, ticket=ticket, traces=traces, rank=rank
         )
@@ -181,7 +181,7 @@ def compare(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> ComparisonView:
-    """What changed from `base` to `new`, each a trace database, a trace or a baseline, by path or name, or several, pooled.
+    """Compare `new` with `base`: each a trace database, a trace or a baseline, by path or name, or several, pooled.
 
     When neither `rank` nor `trace` is given, jobs are compared where both sides are jobs of several ranks, else the lowest rank
     of each. `level` is how often chance may pass for a change, `floor_share` the smallest
@@ -194,7 +194,7 @@ def compare(
     from traceq.app.compare import compare as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(
             base,
             new,
@@ -214,13 +214,13 @@ def compare(
 def compare_memory(
     base: Source, new: Source, *, cache: bool = True, memory_limit: int | None = None
 ) -> MemoryComparisonView:
-    """What changed from one memory snapshot to another: the peak, what it is made of, and who holds it.
+    """Compare two memory snapshots: the peak, what it is made of, and who holds it.
 
     Each is a file of torch.cuda.memory._dump_snapshot(), or a database of one. Raises WrongUse for anything else.
     """
     from traceq.app.compare_memory import compare_memory as work
 
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(base, new, ReadOptions(cache=cache))
 
 
@@ -242,7 +242,7 @@ def check(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> CheckView:
-    """Whether runs of a program keep their budgets, and whether the step is as fast as in a baseline.
+    """Check that runs of a program keep their budgets, and that the step is as fast as in a baseline.
 
     `sources` are trace databases, traces or baselines, judged together. `budgets` is their file, by default traceq.toml if
     it is there. `max_regression` is by how much the step may be slower, a share of it; None allows none that the
@@ -253,7 +253,7 @@ def check(
     from traceq.app.check import check as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit, timeout):
+    with _within_limits(memory_limit, timeout):
         return work(
             sources,
             Which(rank, trace),
@@ -279,14 +279,14 @@ def noise(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> NoiseView:
-    """What runs of one program differ by beyond their steps; `sources` are databases, traces or baselines of it.
+    """Measure how far runs of one program differ beyond what steps explain; `sources` are its databases, traces or baselines.
 
     Raises WrongUse for fewer than two runs, and for runs that cannot be compared.
     """
     from traceq.app.noise import noise as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(sources, Which(rank, trace), read, statistic=statistic)
 
 
@@ -308,7 +308,7 @@ def verify(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> VerificationView:
-    """Whether `finding` of the runs before, an id, a rule or F1, is gone after a fix, and how much was saved.
+    """Check whether `finding` of the runs before (an id, a rule or F1) is gone after a fix, and how much was saved.
 
     `before` and `after` are trace databases, traces or baselines. `noise` is as in `compare`. `anyway` measures although GPUs,
     shapes or settings differ. `calibration` is a file of checked predictions, of which those of the rule are told instead of
@@ -317,7 +317,7 @@ def verify(
     from traceq.app.verify import verify as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(
             finding, before, after, Which(rank, trace), read, noise=noise, anyway=anyway, calibration=calibration
         )
@@ -351,7 +351,7 @@ def tradeoff(
     from traceq.app.tradeoff import tradeoff as weigh
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return weigh(
             sources,
             Which(rank, trace),
@@ -384,7 +384,7 @@ def whatif(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> WhatIfView:
-    """How long the steps would take with all changes together, and what would limit them then.
+    """Predict how long the steps would take with all changes together, and what would limit them then.
 
     What is changed is a category of the ledger ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB": host slices
     or GPU work by name. `remove` takes its time away, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap` lets
@@ -396,7 +396,7 @@ def whatif(
     from traceq.app.whatif import whatif as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(
             source,
             read,
@@ -425,11 +425,11 @@ def whatif_choices(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> WhatIfChoicesView:
-    """What `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
+    """List what `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
     from traceq.app.whatif import whatif_choices as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(source, read, trace=trace, rank=rank)
 
 
@@ -446,14 +446,14 @@ def doctor(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> HealthView:
-    """For each trace of a trace database, or each trace: the metrics that it has, and what would bring the others.
+    """List the metrics that each trace has, and what would bring the others.
 
     `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
     """
     from traceq.app.doctor import doctor as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(source, read, traces=traces, rank=rank)
 
 
@@ -482,7 +482,7 @@ def trim(
     from traceq.app.trim import trim as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(source, output, read, steps=steps, ranks=ranks, force=force)
 
 
@@ -495,7 +495,7 @@ def convert(source: str | Path, target: str | Path, *, memory_limit: int | None 
     """
     from traceq.app.convert import convert as work
 
-    with _within(memory_limit):
+    with _within_limits(memory_limit):
         return work(source, target, wait=wait)
 
 
@@ -532,7 +532,7 @@ def export(
     from traceq.app.export import export as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
-    with _within(memory_limit, timeout):
+    with _within_limits(memory_limit, timeout):
         return work(
             source,
             output,

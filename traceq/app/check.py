@@ -80,7 +80,7 @@ def check(
     max_regression: float | None = None,
     noise: KnownNoiseOf | None = None,
 ) -> CheckView:
-    """Whether runs of a program keep their budgets, and the step is as fast as in a baseline; traceq.app.api.check says more.
+    """Check budgets, and the step against a baseline; traceq.app.api.check describes the parameters.
 
     Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
     """

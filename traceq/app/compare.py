@@ -43,7 +43,7 @@ TOP = 10
 
 
 class ComparisonView(View[Comparison]):
-    """What changed from one run to another. As the last line of a notebook's cell it shows itself.
+    """A comparison of two runs. As the last line of a notebook's cell it shows itself.
 
     `content` is the comparison as plain data. Times are ns per step, a difference is the candidate less the baseline. Tables of
     its documents have at most `top` rows; `timelines` are drawn in HTML. A ticket is short, whatever the format.
@@ -137,7 +137,7 @@ def compare(
     drawn: bool = False,
     ticket: bool = False,
 ) -> ComparisonView:
-    """What changed from `base` to `new`; traceq.app.api.compare says what it is given.
+    """Compare `new` with `base`; traceq.app.api.compare describes the parameters.
 
     `drawn`: with the typical step of both, for HTML. Raises StoreError for what cannot be read, ValueError for a rank that is not
     there.

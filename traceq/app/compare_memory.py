@@ -30,7 +30,7 @@ from traceq.reports.renderers.json_text import json_text, picked
 
 
 class MemoryComparisonView(View[MemoryComparison]):
-    """What changed from one memory snapshot to another, with at most `top` lines of the program.
+    """A comparison of two memory snapshots, with at most `top` lines of the program.
 
     `content` is the comparison as plain data, in bytes.
     """
@@ -61,7 +61,7 @@ _KEYS = ("base", "new", "delta_bytes", "categories", "owners", "segments_only_ba
 
 
 def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, top: int = TOP) -> MemoryComparisonView:
-    """What changed from one memory snapshot to another: the peak, what it is made of, and who holds it.
+    """Compare two memory snapshots: the peak, what it is made of, and who holds it.
 
     Raises WrongUse for what is neither a file of torch.cuda.memory._dump_snapshot() nor a database of one.
     """

@@ -11,7 +11,7 @@ from traceq.loading.options import TraceOptions
 
 @dataclass(frozen=True)
 class ReadOptions(TraceOptions):
-    """How a use case reads its sources.
+    """Options for reading sources: traces, databases and baselines.
 
     What is said about traces is for traces only: a database is fixed. Without `cache` a trace is ingested into a temporary
     database. `writes` are the files that are going to be written, none of which may be one that is read.
@@ -36,7 +36,7 @@ class Which(NamedTuple):
 
     @property
     def is_named(self) -> bool:
-        """Whether a rank or a trace is named."""
+        """Return whether the user chose a rank or a trace."""
         return self != LOWEST
 
 

@@ -106,7 +106,7 @@ class ReportView(View[Report]):
         finding: str | None = None,
         sql: bool = False,
     ) -> str:
-        """As the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is named.
+        """Render as the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is given.
 
         A finding is named by F1, its id or its rule. `sql`: with the queries that reproduce the numbers.
         """

@@ -53,7 +53,7 @@ def verify(
     anyway: bool = False,
     calibration: Path | None = None,
 ) -> VerificationView:
-    """Whether `finding` of the runs before is gone after a fix, and how much was saved; traceq.app.api.verify says more.
+    """Check whether a fix removed `finding`, and how much it saved; traceq.app.api.verify describes the parameters.
 
     Raises NoSuchFinding when the runs before have no such finding.
     """

@@ -81,7 +81,7 @@ def whatif(
     trace: int | None = None,
     rank: int | None = None,
 ) -> WhatIfView:
-    """How long the steps would take with all changes together; traceq.app.api.whatif says what can be changed.
+    """Predict how long the steps would take with all changes together; traceq.app.api.whatif lists the changes.
 
     Raises ValueError for an impossible change or what the trace does not have, StoreError for a finding that is not there.
     """

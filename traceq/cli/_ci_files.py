@@ -19,7 +19,7 @@ class _View(Protocol):
 
 
 class CiFiles(NamedTuple):
-    """Where to write JUnit XML, SARIF and a Code Quality report; None for not at all."""
+    """Paths for JUnit XML, SARIF and a Code Quality report; None where a file is not wanted."""
 
     junit: Path | None
     sarif: Path | None

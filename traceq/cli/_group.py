@@ -138,7 +138,7 @@ def os_error_words(error: OSError) -> str:
 
 
 def _is_source(name: str) -> bool:
-    """Whether the argument names files: one that is there, a pattern, or what no command is called (a dot, a slash)."""
+    """Return whether the argument is a path: an existing file, a pattern or a word with a dot or a slash; no command has one."""
     is_path = not name.startswith("-") and ("." in name or os.sep in name)
     return Path(name).exists() or glob.has_magic(name) or is_path
 

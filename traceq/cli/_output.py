@@ -89,7 +89,7 @@ def _pager() -> str | None:
 
 
 def _is_too_long(text: str) -> bool:
-    """Whether stdout is a terminal with fewer lines than the text."""
+    """Return whether stdout is a terminal with fewer lines than the text."""
     return sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines
 
 

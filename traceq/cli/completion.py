@@ -92,7 +92,7 @@ def _databases(context: click.Context) -> Iterator[Path]:
 
 
 def changes(_context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Of the names of traceq whatif those that the option takes."""
+    """Complete the names of changes that this option of traceq whatif takes."""
     from traceq.app.asked import ASKABLE, COPIES, MOVABLE, TRANSFERS
 
     names = {"overlap": TRANSFERS, "move": MOVABLE}
@@ -102,7 +102,7 @@ def changes(_context: click.Context, parameter: click.Parameter, begun: str) -> 
 def one_of(
     names: Iterable[str],
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """What completes one of the names."""
+    """Return a completer for a fixed list of names."""
     return lambda _context, _parameter, begun: _beginning(names, begun)
 
 

@@ -42,7 +42,7 @@ def warn(text: str) -> None:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a command may use, and whom it tells.
+    """Resources that a command may use, and where it reports progress and notes.
 
     `memory` is what DuckDB may hold, in bytes, None for a quarter of the memory at hand; `jobs` the number of processes that read
     traces at the same time; `timeout` the seconds that a query, a rule or a budget of the user may take. `progress` follows the
@@ -77,7 +77,7 @@ class Limits:
 
 
 class Share(NamedTuple):
-    """How many processes read traces at the same time, and what each may use: processes of its own, threads of DuckDB, bytes."""
+    """The number of processes that read traces at once, and what each may use: its own processes, DuckDB threads, bytes."""
 
     processes: int
     jobs: int

@@ -74,7 +74,7 @@ def why_unknown(path: Path) -> TraceqError:
 
 
 def _what_it_is(head: bytes) -> str:
-    """What begins so, and what to do."""
+    """Describe a file by its first bytes, with the way out."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin.startswith(b"{") and _OF_NOTEBOOK.search(begin):
         return f"a Jupyter notebook; {_WAY_OUT}"
@@ -83,7 +83,7 @@ def _what_it_is(head: bytes) -> str:
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether it is UTF-8 without control characters; the last character may be cut."""
+    """Return whether the bytes are UTF-8 without control characters; the last character may be cut."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ Paths = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """What a user may say about traces.
+    """Options for ingesting traces.
 
     About the steps, as text: `step_range`, a regular expression for the annotations that are the steps; `steps_per`, how many
     steps there are in each unit found (2), or which part of one a unit is (1/2); `window`, what to judge: gpu, a name, or A..B

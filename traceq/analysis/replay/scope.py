@@ -57,7 +57,7 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     connection.execute("create or replace temp table _slice_ended_under (slice_id bigint)")
     for table, file in _DEFINED_IN.items():
         connection.execute(f"drop table if exists temp.{table}")
-        connection.execute(_definition(file, table))
+        connection.execute(_temp_table_definition(file, table))
     for name in (
         "_graph_node",
         "_phase_interval",
@@ -71,7 +71,7 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     fill_host_timeline(connection)
 
 
-def _definition(file: str, table: str) -> duckdb.Statement:
+def _temp_table_definition(file: str, table: str) -> duckdb.Statement:
     """Return the only statement of an SQL file that creates the temp table `table`.
 
     Whether the text of a statement has the comments before it depends on DuckDB's version.

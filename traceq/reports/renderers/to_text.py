@@ -112,7 +112,7 @@ _VARIABLE = '"$TRACE"'
 
 
 def _commands(block: doc.Commands, page: _Page) -> Iterator[str]:
-    """What a command gives, then the command: never cut, so that it can be copied.
+    """Render commands, each after what it shows; a command is never cut, so that it can be copied.
 
     A long path that makes them wider than the page stands once, as a variable of the shell.
     """

@@ -62,7 +62,7 @@ def of_rank(job: Job, report: TraceReport) -> str:
 
 
 def verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Iterator[Block]:
-    """Who is there, how long a step takes and would take, and where it goes.
+    """Say which ranks are present, how long a step takes and would take, and where it goes.
 
     `deed` is what to do about the rank that is waited for most, `faults` say which files of ranks are incomplete.
     """

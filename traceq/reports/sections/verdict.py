@@ -57,13 +57,13 @@ def verdict(report: TraceReport) -> Verdict:
 
 
 def fault_of_file(report: TraceReport) -> str:
-    """Whether a part of the trace's file is missing: cut or damaged; empty where it is whole."""
+    """Return `cut` or `damaged` where a part of the trace's file is missing, else an empty string."""
     codes = {each.code for each in report.notes}
     return next((fault for code, fault in _INCOMPLETE.items() if code in codes), "")
 
 
 def _of_incomplete(report: TraceReport, fault: str) -> Verdict:
-    """That the trace cannot tell; and what would be first by the part that was read."""
+    """Say that the trace cannot tell, and what stands first in the part that was read."""
     lines: list[Spans] = [("Copy it again, or record again: a job that is killed leaves half a file.",)]
     if report.findings:
         lines.append(("In the part that was read, first: ", report.findings[0].title))

@@ -36,7 +36,7 @@ def compare_jobs(
     noise: KnownNoise | None = None,
     anyway: bool = False,
 ) -> Comparison:
-    """What changed from the jobs of `base` to those of `new`; the runs are all ranks at hand, the rest is as in `compare`.
+    """Compare the jobs of `new` with those of `base`; the runs are all ranks at hand, the rest is as in `compare`.
 
     The step is that of the job. What changed in one rank is compared beside it: in that which moved the step, if there is one.
     """
