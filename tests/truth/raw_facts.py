@@ -35,7 +35,10 @@ def facts(label: dict) -> dict:
     unit["inner"] = [_level(raw, level, steps) for level in check.get("inner", [])]
     unit["outer"] = [_level(raw, level, steps) for level in check.get("outer", [])]
     every = raw.every()
-    run = {"start": min(slice_.start for slice_ in every), "end": max(slice_.end for slice_ in every)}
+    run = {
+        "start": min((slice_.start for slice_ in every), default=None),
+        "end": max((slice_.end for slice_ in every), default=None),
+    }
     return {"unit": unit, "window": _window(raw, check["window"], steps, run), "run": run}
 
 
@@ -91,8 +94,15 @@ def repeats(names: list, period: int) -> int:
     return (longest + period) // period if longest >= period else 0
 
 
-def marks(raw: Raw, regex: str, innermost: bool = False, track: str | None = None, least_ns: int = 0) -> list[Slice]:
-    """Ranges of the host whose name matches; `innermost`: only those that hold no other match."""
+def marks(
+    raw: Raw,
+    regex: str,
+    innermost: bool = False,
+    track: str | None = None,
+    least_ns: int = 0,
+    inside: str | None = None,
+) -> list[Slice]:
+    """Ranges of the host whose name matches; `innermost`: only those that hold no other match; `inside` a range of that name."""
     found = [
         s
         for s in raw.host
@@ -104,6 +114,9 @@ def marks(raw: Raw, regex: str, innermost: bool = False, track: str | None = Non
             for s in found
             if not any(s is not o and s.track == o.track and s.start <= o.start and o.end <= s.end for o in found)
         ]
+    if inside is not None:
+        around = marks(raw, inside, track=track)
+        found = [s for s in found if any(o.start <= s.start and s.end <= o.end for o in around)]
     return found
 
 
