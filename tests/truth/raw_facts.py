@@ -25,6 +25,9 @@ _STRAY_BUSY = 0.01
 _STRAY_TIMES = 20
 _STRAY_IDLE = 0.05
 
+# Kinds of captures (docs/decisions/0029-triage.md) whose files have no work of a GPU; all others have some.
+_WITHOUT_GPU_WORK = {"nothing_recorded", "host_only"}
+
 
 def facts(label: dict) -> dict:
     """What the raw file says about the numbers of a label."""
@@ -35,8 +38,16 @@ def facts(label: dict) -> dict:
     unit["inner"] = [_level(raw, level, steps) for level in check.get("inner", [])]
     unit["outer"] = [_level(raw, level, steps) for level in check.get("outer", [])]
     every = raw.every()
-    run = {"start": min(slice_.start for slice_ in every), "end": max(slice_.end for slice_ in every)}
-    return {"unit": unit, "window": _window(raw, check["window"], steps, run), "run": run}
+    run = {
+        "start": min((slice_.start for slice_ in every), default=None),
+        "end": max((slice_.end for slice_ in every), default=None),
+    }
+    return {
+        "unit": unit,
+        "window": _window(raw, check["window"], steps, run),
+        "run": run,
+        "has_gpu_work": bool(raw.gpu),
+    }
 
 
 def differences(label: dict) -> list[str]:
@@ -61,6 +72,9 @@ def differences(label: dict) -> list[str]:
             for name, value in found[part].items()
             if label[part].get(name) != value
         ]
+    kind = label["capture"]["kind"]
+    if (kind in _WITHOUT_GPU_WORK) == found["has_gpu_work"]:
+        lines.append(f"capture.kind: label {kind}, file has {'' if found['has_gpu_work'] else 'no '}GPU work")
     return lines
 
 
@@ -91,8 +105,15 @@ def repeats(names: list, period: int) -> int:
     return (longest + period) // period if longest >= period else 0
 
 
-def marks(raw: Raw, regex: str, innermost: bool = False, track: str | None = None, least_ns: int = 0) -> list[Slice]:
-    """Ranges of the host whose name matches; `innermost`: only those that hold no other match."""
+def marks(
+    raw: Raw,
+    regex: str,
+    innermost: bool = False,
+    track: str | None = None,
+    least_ns: int = 0,
+    inside: str | None = None,
+) -> list[Slice]:
+    """Ranges of the host whose name matches; `innermost`: only those that hold no other match; `inside` a range of that name."""
     found = [
         s
         for s in raw.host
@@ -104,6 +125,9 @@ def marks(raw: Raw, regex: str, innermost: bool = False, track: str | None = Non
             for s in found
             if not any(s is not o and s.track == o.track and s.start <= o.start and o.end <= s.end for o in found)
         ]
+    if inside is not None:
+        around = marks(raw, inside, track=track)
+        found = [s for s in found if any(o.start <= s.start and s.end <= o.end for o in around)]
     return found
 
 
@@ -207,8 +231,8 @@ def _window(raw: Raw, rule: str, steps: dict, run: dict) -> dict:
         return {"start": start, "end": max([end, *inside]), "host_end": end}
     if rule == "steps":
         return {"start": steps["starts"][0], "end": steps["end"]}
-    if rule == "gpu":
-        work = without_stray(raw.gpu)
+    if rule in {"gpu", "all"}:
+        work = raw.gpu if rule == "all" else without_stray(raw.gpu)
         return {"start": min(map(_launched, work)), "end": max(s.end for s in work)}
     return dict(run)
 

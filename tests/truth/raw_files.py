@@ -15,8 +15,13 @@ import raw_others
 
 SHARED = Path(__file__).parents[3] / "shared"
 
-_ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".rpd", ".xplane.pb")
-_FOLDERS = ("traces", "judged/nsys", "judged/torch", "judged/rocm", "judged/xplane")
+_ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".rpd", ".xplane.pb", ".db")
+_FOLDERS = (
+    "traces",
+    *(f"judged/{folder}" for folder in ("nsys", "torch", "rocm", "xplane")),
+    *(f"judged3/{folder}" for folder in ("nsys", "torch", "odd", "rocm", "xplane")),
+)
+_POINTER = b"version https://git-lfs"
 _MEMCPY = {"gpu_memcpy", "Memcpy"}
 _MEMSET = {"gpu_memset", "Memset"}
 _CALLS = {"cuda_runtime", "cuda_driver", "Runtime"}
@@ -66,14 +71,24 @@ def stem(file: Path) -> str:
 
 @lru_cache(maxsize=1)
 def read(file: Path) -> Raw:
-    """The slices of a trace, by its folder and its ending."""
+    """The slices of a trace, by its folder and its ending; none of a pointer to a file, and of a database without rows."""
+    if file.read_bytes().startswith(_POINTER) or (file.suffix == ".db" and not _rows(file)):
+        return Raw([], [], [], [])
     if ".sqlite" in file.name:
         return _nsys(file)
     if file.name.endswith(".xplane.pb"):
         return _sorted_out(raw_others.xplane(file))
     if file.name.endswith(".rpd"):
         return _sorted_out(raw_others.rpd(file))
+    if file.parent.name == "rocm" and file.read_bytes().startswith(b"["):
+        return _sorted_out(raw_others.rpd_chrome(json.loads(file.read_bytes())))
     return _sorted_out(raw_others.rocprofv3(file)) if file.parent.name == "rocm" else _chrome(file)
+
+
+def _rows(database: Path) -> int:
+    with sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True) as connection:
+        tables = [row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")]
+        return sum(connection.execute(f'select count(*) from "{table}"').fetchone()[0] for table in tables)
 
 
 def _sorted_out(rows: Iterable[raw_others.Row]) -> Raw:
@@ -149,6 +164,12 @@ def _nsys_slices(connection: sqlite3.Connection) -> Raw:
         for row in rows(table)
         if row["end"] is not None
     ]
+    if not (work or host or calls or other):  # only the profiler's own samples tell that the program ran
+        other = [
+            Slice("other", table, row["start"], row["start"], "")
+            for table in ("COMPOSITE_EVENTS", "SCHED_EVENTS")
+            for row in rows(table)
+        ]
     return Raw(_by_start(work), _by_start(host), _by_start(calls), other)
 
 

@@ -1,8 +1,9 @@
-"""The slices of rocprofv3's JSON, RPD databases and XSpace protobufs, read with json, sqlite3 and bytes: no import of traceq."""
+"""The slices of rocprofv3's JSON, RPD (database, or JSON made of it) and XSpace protobufs: no import of traceq."""
 
 import gzip
 import json
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,8 +81,38 @@ def rpd(file: Path) -> Iterator[Row]:
             yield kind, strings[text] or sort, start, end, f"{gpu}/{queue}", (), calls.get(owners.get(number))
 
 
+def rpd_chrome(events: list[dict]) -> Iterator[Row]:
+    """The same from the list of Chrome events that rpd2tracing makes: a process of the name GPU0, GPU1, ... for each GPU.
+
+    An arrow leads from the call, whose slice holds the arrow's start, to the start of the operation.
+    """
+    gpus = {
+        each["pid"]: each["args"]["name"].removeprefix("GPU")
+        for each in events
+        if each.get("name") == "process_name" and each["args"]["name"].startswith("GPU")
+    }
+    slices = [each for each in events if each.get("ph") == "X"]
+    calls = sorted((int(each["ts"]) * 1000, str(each["tid"])) for each in slices if each["pid"] not in gpus)
+    arrows = {(each["id"], each["ph"]): int(each["ts"]) * 1000 for each in events if each.get("ph") in {"s", "f"}}
+    from_ = {arrows[number, "f"]: start for (number, side), start in arrows.items() if side == "s"}
+    for each in slices:
+        start = int(each["ts"]) * 1000
+        end, text = start + int(each["dur"]) * 1000, each["args"].get("desc", "")
+        if each["pid"] in gpus:
+            kind = "memcpy" if text.startswith("Copy") else "memset" if text == "FillBuffer" else "kernel"
+            place = bisect_right(calls, (from_.get(start, -1), "~")) - 1
+            launch = calls[place] if place >= 0 else None
+            yield kind, each["name"], start, end, f"{gpus[each['pid']]}/{each['tid']}", (), launch
+        else:
+            kind = "call" if each["name"].startswith("hip") else "other"
+            yield kind, each["name"], start, end, str(each["tid"]), (), None
+
+
 def xplane(file: Path) -> Iterator[Row]:
-    """What the lines of streams hold, calls of the GPU's runtime, and what else the host's threads say."""
+    """What the lines of streams hold, calls of the GPU's runtime, and what else the host's threads say.
+
+    Other lines of a GPU (names, steps) are made from the streams.
+    """
     planes = [_message(plane) for plane in _message(file.read_bytes()).get(1, [])]
     named = sorted(((_text(plane[2][0]), plane) for plane in planes), key=lambda pair: pair[0] != "/host:CPU")
     launches = {}
@@ -99,7 +130,8 @@ def xplane(file: Path) -> Iterator[Row]:
                 what = events[event[1][0]]
                 if name.startswith("/device:GPU:"):
                     track = f"{gpu}/{label.partition('#')[2].partition('(')[0]}"
-                    yield "kernel", what, start, end, track, (), launches.get(number)
+                    kind = "memcpy" if "(Memcpy" in label else "kernel" if label.startswith("Stream") else "other"
+                    yield kind, what, start, end, track, (), launches.get(number)
                 elif name == "/host:CPU":
                     is_call = number is not None
                     if is_call:

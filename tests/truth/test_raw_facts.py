@@ -8,7 +8,18 @@ import pytest
 from raw_facts import LABELS, differences, kernels, repeats, without_stray
 from raw_files import SHARED, Raw, Slice, stem, traces
 
-_FIELDS = {"trace", "unit", "window", "run", "program", "evidence", "check"}
+_FIELDS = {"trace", "capture", "unit", "window", "run", "program", "evidence", "check"}
+
+# The kinds of captures of docs/decisions/0029-triage.md, each with its reasons.
+_KINDS = {
+    "nothing_recorded": {"empty"},
+    "host_only": {"by_design", "rows_missing", "not_collected", "other_device"},
+    "start_up_only": {"ended", "stopped"},
+    "fragment": {"graph_capture", "devices_missing", "cut", "no_unit"},
+    "one_off": {"whole_run", "cold"},
+    "steps": {"marked", "recurrence"},
+    "window": {"unmarked"},
+}
 
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
 
@@ -52,18 +63,53 @@ def _is_whole(text: str) -> bool:
         set(told) - {"judged"} == _FIELDS
         and told["unit"]["kind"] in {"marked", "unmarked", "none", "either"}
         and (told["unit"]["steps"] == 0) == (told["unit"]["kind"] == "none")
-        and told["window"]["start"] < told["window"]["end"]
+        and _has_times(told, "window")
+        and _has_times(told, "run")
         and bool(told["evidence"])
         and "CANARY" not in text
     )
+
+
+def _has_times(told: dict, part: str) -> bool:
+    """Whether a window or run has a length; a file without any event has none."""
+    start, end = told[part]["start"], told[part]["end"]
+    return told["capture"]["kind"] == "nothing_recorded" if start is None else start < end
 
 
 def test_labels_are_whole():
     assert [label.stem for label in _labels() if not _is_whole(label.read_text())] == []
 
 
+def test_every_label_says_what_kind_of_capture_it_is():
+    captures = {label.stem: json.loads(label.read_text())["capture"] for label in _labels()}
+    assert [name for name, told in captures.items() if not _is_a_capture(told)] == []
+
+
+def _is_a_capture(told: dict) -> bool:
+    answers = [(each["kind"], each["reason"]) for each in [told, *told["may_also_be"]]]
+    return (
+        list(told) == ["kind", "reason", "may_also_be", "evidence", "qualifications"]
+        and all(reason in _KINDS.get(kind, ()) for kind, reason in answers)
+        and len(set(answers)) == len(answers)
+        and all(each["why"] for each in told["may_also_be"])
+        and bool(told["evidence"])
+        and all(isinstance(each, str) for each in [*told["evidence"], *told["qualifications"]])
+    )
+
+
+def test_captures_agree_with_their_units():
+    wrong = []
+    for label in _labels():
+        told = json.loads(label.read_text())
+        answer, steps = (told["capture"]["kind"], told["capture"]["reason"]), told["unit"]["steps"]
+        least = {("steps", "marked"): 1, ("steps", "recurrence"): 2}.get(answer, 0)
+        most = 0 if answer[0] in {"nothing_recorded", "window"} else steps
+        wrong += [] if least <= steps <= most else [f"{label.stem}: {answer} with {steps} steps"]
+    assert wrong == []
+
+
 def test_labels_owe_nothing_to_traceq():
-    for name in ("raw_files.py", "raw_facts.py"):
+    for name in ("raw_files.py", "raw_facts.py", "raw_others.py"):
         tree = ast.parse(Path(__file__).with_name(name).read_text())
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
