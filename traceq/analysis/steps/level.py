@@ -39,6 +39,7 @@ class Annotations(NamedTuple):
     is_epoch: bool
     is_step_word: bool
     coverage: float
+    busy_share: float
     updates: int
     fetches: int
     total: int
@@ -46,11 +47,15 @@ class Annotations(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """The recurrence of launches, the steps it would be, and how many launches there are in all."""
+    """The recurrence of launches, the steps it would be, and how many launches there are in all.
+
+    `layer_evidence`: what shows that its rounds are layers, or parts of a step; empty where nothing does.
+    """
 
     found: Recurrence
     level: Level
     launches: int
+    layer_evidence: str = ""
 
     @property
     def rounds(self) -> int:
@@ -63,8 +68,12 @@ class Loop(NamedTuple):
         return sum(part.last - part.first for part in self.found.parts if part.is_round) / self.launches
 
 
-def is_layer(annotations: list[Annotations], loop: Loop) -> bool:
-    """Whether annotations of layers come as often as the rounds, or oftener: the rounds are layers, or parts of a step."""
-    return any(each.is_layer and each.times >= loop.rounds / SEVERAL for each in annotations) and not any(
-        not each.is_layer and abs(each.times - loop.rounds) <= 1 for each in annotations
+def is_layer(annotations: list[Annotations], rounds: int) -> bool:
+    """Return whether so many rounds are layers, or parts of a step: about one annotation of a layer comes with each, and no other.
+
+    Rounds with several layers each are larger than a layer.
+    """
+    is_same = [each for each in annotations if 1 / SEVERAL <= each.times / rounds <= SEVERAL]
+    return any(each.is_layer for each in is_same) and not any(
+        not each.is_layer and abs(each.times - rounds) <= 1 for each in is_same
     )
