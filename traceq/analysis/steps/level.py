@@ -69,7 +69,7 @@ class Loop(NamedTuple):
 
 
 def is_layer(annotations: list[Annotations], rounds: int) -> bool:
-    """Return whether so many rounds are layers, or parts of a step: about one annotation of a layer comes with each, and no other.
+    """Return whether so many rounds are layers, or parts of a step: one annotation of a layer comes with each, and no other.
 
     Rounds with several layers each are larger than a layer.
     """

@@ -48,10 +48,9 @@ _BEFORE_INPUT = "before a copy to the GPU"
 
 
 class Launches(NamedTuple):
-    """The rows of launch_sequence.sql as arrays, one element a launch; `is_aside`: on another stream than most;
-    `is_compute`: kernels that compute.
+    """The rows of launch_sequence.sql as arrays, one element a launch.
 
-    `thread_id` is -1 where no thread is known.
+    `is_aside`: on another stream than most; `is_compute`: a kernel that computes; `thread_id`: -1 where no thread is known.
     """
 
     number: Integers

@@ -169,5 +169,7 @@ cross join lateral (
         when steps > 0 then 'steps:marked'
         else 'window:unmarked'
     end as kind
-) as k;
+) as k
+-- a memory snapshot is no capture of work
+where (select format from trace where trace_id = $trace_id) is distinct from 'memory_snapshot';
 

@@ -14,6 +14,7 @@
 -- needs: gpu, calls
 -- threshold: most = 20: several times what the calls that profilers leave out explain (3 to 6 numbers a recorded call)
 -- remarks: yes
+-- captures: every
 select
     -- of a damaged trace they can lie further apart than 64 bits hold
     least(coalesce(max(correlation_id)::hugeint - min(correlation_id), 0), 9223372036854775807)::bigint as numbers,

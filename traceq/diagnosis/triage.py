@@ -1,0 +1,97 @@
+"""What a capture is (table triage), and which rules may speak of such a capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from traceq.database.query import ask
+from traceq.diagnosis.finding import NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+    from traceq.diagnosis.rules.registry import Rule
+
+# What there is to judge: a rule speaks of these unless its header (`captures`) says of which.
+JUDGED = ("host_only", "one_off", "steps", "window")
+EVERY = "every"
+# What a header may list under `captures`.
+CAPTURES = (
+    *("nothing_recorded", "host_only", "start_up_only", "fragment", "one_off", "steps", "window"),
+    *("graph_capture", "devices_missing", "rows_missing", "not_collected", "other_device", EVERY),
+)
+# Of the others, by kind or by kind and reason: why no rule is asked that does not ask for them.
+_NOTHING_TO_JUDGE = {
+    "nothing_recorded": "nothing was recorded",
+    "start_up_only": "the capture holds the start of the program only, and none of its work",
+    "graph_capture": "launches were recorded into a graph here, and did not run",
+    "devices_missing": "devices that the program uses are missing from the capture",
+    "rows_missing": "work of the GPU was not recorded",
+    "not_collected": "work of the GPU was not recorded",
+    "other_device": "devices worked that traceq does not measure",
+}
+_OF_KIND = {
+    "host_only": "no GPU worked",
+    "one_off": "the work of this program is done once: there is no loop",
+    "steps": "the capture holds steps",
+    "window": "the capture holds no whole step",
+}
+
+
+@dataclass(frozen=True)
+class Triage:
+    """A row of the table triage."""
+
+    kind: str
+    reason: str
+    gpu_slices: int
+    kernels: int
+    host_slices: int
+    device_calls: int
+    launch_calls: int
+    recorded_launches: int
+    gpus_listed: int
+    gpus_used: int
+    steps: int
+    window_ns: int
+    once_ns: int
+    set_up_ns: int
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the capture holds something that rules can judge."""
+        return self.why_not == ""
+
+    @property
+    def why_not(self) -> str:
+        """Why there is nothing to judge; empty where there is."""
+        return _NOTHING_TO_JUDGE.get(self.reason) or _NOTHING_TO_JUDGE.get(self.kind, "")
+
+
+def triage_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Triage | None:
+    """Return what the capture is; None for formats that hold no times, such as memory snapshots."""
+    found = ask(connection, "select * exclude (trace_id) from triage where trace_id = $trace_id", trace_id=trace_id)
+    return Triage(**found[0]) if found else None
+
+
+def without_silent(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list[Rule], list[NotApplicable]]:
+    """Split `rules` into those to ask of such a capture, and those that do not speak of it, with the reason."""
+    if triage is None:
+        return list(rules), []
+    asked = [rule for rule in rules if _speaks(rule, triage)]
+    why = triage.why_not or _OF_KIND.get(triage.kind, "")
+    silent = [NotApplicable(each.name, each.manual.title, why) for each in rules if each not in asked]
+    return asked, silent
+
+
+def _speaks(rule: Rule, triage: Triage) -> bool:
+    """Return whether the rule is to be asked of such a capture."""
+    if EVERY in rule.captures or triage.reason in rule.captures:
+        return True
+    if triage.why_not:
+        return triage.kind in rule.captures and triage.kind not in JUDGED
+    # what is left of a file that was cut is judged as far as it goes
+    return triage.kind in rule.captures or triage.reason == "cut"
