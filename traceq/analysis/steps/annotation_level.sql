@@ -1,14 +1,30 @@
--- Annotations that recur on one thread: the same name up to digits, at least twice, one after the other. One row per thread and
+-- Annotations of a thread, the same name up to digits, one after the other. One row per thread and
 -- pattern: how often, how much of the GPU work (of operators, without a GPU) is launched inside, how much of the GPU's time that
 -- takes, and what speaks for or against its being a step. Coverage is counted over all threads, because autograd launches the
 -- backward pass from a thread of its own.
+-- What the program itself calls warming up is not looked at.
 with
+warm_up as (
+    select ts, ts_end
+    from cpu_slice
+    where
+        kind = 'annotation'
+        and name in (
+            select name from (select distinct name from cpu_slice where kind = 'annotation')
+            where regexp_matches(name, '(?i)warm[ _-]?up')
+        )
+),
+
 work as (
-    select l.launched_at as ts, g.dur
-    from _gpu_launch as l
-    inner join staging.gpu_slice as g using (slice_id)
-    union all
-    select ts, 0 from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
+    select w.ts, w.dur
+    from (
+        select l.launched_at as ts, g.dur
+        from _gpu_launch as l
+        inner join staging.gpu_slice as g using (slice_id)
+        union all
+        select ts, 0 from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
+    ) as w
+    where not exists (select 1 from warm_up as u where w.ts >= u.ts and w.ts < u.ts_end)
 ),
 
 spelled as (
@@ -22,7 +38,11 @@ spelled as (
             '(?i)^FSDP::(pre|post)_|(^|[^a-z])(layers?|blocks?|sublayer|attention|attn|mlp|experts?|micro[ _-]?batch(es)?|chunk|bucket)([^a-z]|$)|(^|[^a-z])(h|encoder|decoder)[._\[ ][0-9]'
         ) as is_layer,
         regexp_matches(n.name, '(?i)epoch') as is_epoch,
-        regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word
+        regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word,
+        regexp_matches(
+            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
+            '(?i)(^|[^a-z])(steps?|iter(ation)?|train(ing)?|forward|fwd|infer(ence)?|predict(ion)?|generat(e|ion)|eval(uat(e|ion))?)([^a-z]|$)'
+        ) as is_pass_word
     from (
         select kind, name, count(*) as slices
         from cpu_slice
@@ -40,22 +60,23 @@ spelled as (
 ),
 
 named as (
-    select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, c.slice_id, c.ts, c.ts_end
+    select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, s.is_pass_word, c.slice_id, c.ts, c.ts_end
     from cpu_slice as c
     inner join spelled as s using (kind, name)
-    where c.dur > 0
+    where c.dur > 0 and not exists (select 1 from warm_up as u where c.ts >= u.ts and c.ts < u.ts_end)
 ),
 
 counted as (
     select
         thread_id, pattern, count(*) as count,
         bool_or(is_layer) as is_layer, bool_or(is_epoch) as is_epoch, bool_or(is_step_word) as is_step_word,
+        bool_or(is_pass_word) as is_pass_word,
         -- one of layer_0, layer_1, layer_0, layer_1, ... is no step: names either count up or stay the same
         count(distinct name) not in (1, count(*)) as is_cycle
     from named
     group by thread_id, pattern
     -- repeated a hundred thousand times it is an operator
-    having count(*) between 2 and 100000
+    having count(*) <= 100000
 ),
 
 repeated as (
@@ -122,7 +143,7 @@ inside as (
 )
 
 select
-    r.thread_id, r.pattern, c.count, c.is_layer or c.is_cycle as is_layer, c.is_epoch, c.is_step_word,
+    r.thread_id, r.pattern, c.count, c.is_layer or c.is_cycle as is_layer, c.is_epoch, c.is_step_word, c.is_pass_word,
     (coalesce(sum(i.inside) filter (i.what = 'work'), 0) / (select count(*) from work))::double as coverage,
     -- without a GPU as good as all of none
     coalesce(sum(i.busy) filter (i.what = 'work') / nullif((select sum(dur) from work), 0), 1)::double as busy_share,

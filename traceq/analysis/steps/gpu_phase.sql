@@ -1,9 +1,9 @@
 -- The stretch in which the program uses GPUs: from the launch of the first GPU work to the end of the last. Bits of work at its
--- ends, as a copy while a library loads, are no part of it: at most 1 % of all work, and apart by idle time that is 5 % of the
--- whole stretch or more, and 20 times as long as they are. Of the host, without a GPU. No row where there is nothing at all.
+-- ends, as a copy while a library loads, are no part of it: no kernel, at most 1 % of all work, and apart by idle time that is 5 %
+-- of the whole stretch or more, and 20 times as long as they are. Of the host, without a GPU. No row where there is nothing at all.
 with
 work as (
-    select least(l.launched_at, g.ts) as launched_at, g.ts, g.ts + g.dur as ts_end, g.dur
+    select least(l.launched_at, g.ts) as launched_at, g.ts, g.ts + g.dur as ts_end, g.dur, g.kind in ('kernel', 'graph') as is_kernel
     from staging.gpu_slice as g
     inner join _gpu_launch as l using (slice_id)
 ),
@@ -24,7 +24,8 @@ parted as (
 ),
 
 island as (
-    select min(launched_at) as launched_at, min(ts) as ts, max(ts_end) as ts_end, sum(dur) as busy
+    select
+        min(launched_at) as launched_at, min(ts) as ts, max(ts_end) as ts_end, sum(dur) as busy, bool_or(is_kernel) as has_kernel
     from (select *, count_if(is_apart) over (order by ts, ts_end) as island from parted)
     group by island
 ),
@@ -34,6 +35,8 @@ summed as (
         *,
         sum(busy) over (order by ts) as until,
         sum(busy) over (order by ts desc) as since,
+        bool_or(has_kernel) over (order by ts) as has_kernel_until,
+        bool_or(has_kernel) over (order by ts desc) as has_kernel_since,
         lead(ts) over (order by ts) - ts_end as idle_after,
         ts - lag(ts_end) over (order by ts) as idle_before,
         ts_end - min(ts) over () as length_until,
@@ -44,8 +47,12 @@ summed as (
 -- A bit at the start and all before it; a bit at the end and all after it.
 bit as (
     select
-        max(ts) filter (until <= 0.01 * (select busy from extent) and idle_after > 20 * length_until) as last_before,
-        min(ts) filter (since <= 0.01 * (select busy from extent) and idle_before > 20 * length_since) as first_after
+        max(ts) filter (
+            not has_kernel_until and until <= 0.01 * (select busy from extent) and idle_after > 20 * length_until
+        ) as last_before,
+        min(ts) filter (
+            not has_kernel_since and since <= 0.01 * (select busy from extent) and idle_before > 20 * length_since
+        ) as first_after
     from summed
 ),
 

@@ -38,6 +38,7 @@ class Annotations(NamedTuple):
     is_layer: bool
     is_epoch: bool
     is_step_word: bool
+    is_pass_word: bool
     coverage: float
     busy_share: float
     updates: int

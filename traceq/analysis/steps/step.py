@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _LEAST = 3
 # Of all launches, and of what the GPU does: what annotations hold that are the step.
 _MOST = 0.5
+_NEARLY_ALL = 0.95
 
 _ROWS_AT_ONCE = 122_880
 
@@ -102,7 +103,7 @@ def _chosen(
         return Level("window", "window", whole(gpu_phase(connection)), "a server captures a CUDA graph: no step")
     if named := _named(connection, annotations, loop):
         return named
-    return _recurring(connection, loop) or Level(
+    return _recurring(connection, loop) or _single(connection, annotations) or Level(
         "window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step"
     )
 
@@ -168,6 +169,24 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
         return None
     parameters = {"thread_id": best.thread_id, "pattern": best.pattern}
     marks = _read(connection, "step_annotated", **parameters)
+    return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
+
+
+def _single(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> Level | None:
+    """The only one or two annotations of a pass through the model, where they hold nearly all work; None for none."""
+    candidates = [
+        each
+        for each in annotations
+        if each.times < _LEAST
+        and each.is_pass_word
+        and min(each.coverage, each.busy_share) >= _NEARLY_ALL
+        and not (each.is_layer or each.is_epoch)
+    ]
+    if not candidates:
+        return None
+    # of a range around all and one inside it the shorter one: it leaves out what stands around the pass
+    best = max(candidates, key=lambda each: (each.times, -each.total))
+    marks = _read(connection, "step_annotated", thread_id=best.thread_id, pattern=best.pattern)
     return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
 
 

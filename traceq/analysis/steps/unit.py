@@ -142,7 +142,7 @@ def _annotated(chosen: Level, annotations: list[Annotations]) -> Iterator[_Unit]
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     thread = chosen.marks[0].thread_id
     for each in annotations:
-        if each.coverage < _SOME or (thread is not None and each.thread_id != thread):
+        if each.times == 1 or each.coverage < _SOME or (thread is not None and each.thread_id != thread):
             continue
         if 1 / SEVERAL < each.times / steps < SEVERAL and not (chosen.source == "window" and each.is_layer):
             continue

@@ -31,5 +31,5 @@ comment on column triage.gpus_listed is 'GPUs that the trace lists.';
 comment on column triage.gpus_used is 'GPUs with any work.';
 comment on column triage.steps is 'Steps that count; 0 where the window is judged.';
 comment on column triage.window_ns is 'What is judged, from its start to its end, ns.';
-comment on column triage.once_ns is 'Time in it in which a thread that launches does what happens once: creating contexts, loading and compiling code, launching a kernel for the first time (of 1 ms and more), ns.';
+comment on column triage.once_ns is 'Time in it in which a thread that launches does what happens once: creating contexts, loading and compiling code, launching a kernel for the first time, preparing calls inside an operator (of 1 ms and more each), ns.';
 comment on column triage.set_up_ns is 'The longest call with which the program creates its context, ns; 0 where the capture does not hold one.';

@@ -5,18 +5,20 @@ create temp table _call_name as
 select
     name,
     regexp_matches(name, '^(cuda|cu|hip)\w*Launch') as is_launch,
-    -- whichever call comes first creates the context, for as long as nothing else takes; later ones take microseconds
-    regexp_matches(name, '^(cu(Init|Ctx(Create|Synchronize)|DevicePrimaryCtxRetain)|(cuda|hip)(Free|Malloc\w*|HostAlloc|SetDevice\w*|GetDeviceCount|InitDevice|DeviceSynchronize|StreamCreate\w*|MemGetInfo|Memset\w*|Memcpy\w*))(_v[0-9]+)?(_ptsz)?$') as may_create
+    -- whichever call needs a context first creates it, for as long as such a call takes at no other time
+    regexp_matches(name, '^(cu(Init|CtxCreate|DevicePrimaryCtxRetain)|(cuda|hip)(Free|Malloc\w*|HostAlloc|SetDevice\w*|GetDeviceCount|InitDevice|MemGetInfo))(_v[0-9]+)?(_ptsz)?$') as may_create
 from (select distinct name from cpu_slice where kind = 'runtime');
 
--- Created by the first such call of a process that takes longer than any call does otherwise.
+-- Not waiting for work: no GPU runs anything meanwhile.
 create temp table _set_up as
-select min_by(c.slice_id, c.ts) as slice_id, arg_min(c.dur, c.ts) as dur, t.pid
+select c.slice_id, c.dur
 from cpu_slice as c
 inner join _call_name as n using (name)
-inner join thread as t using (thread_id)
-where c.kind = 'runtime' and n.may_create and c.dur >= 20000000
-group by t.pid;
+where
+    c.kind = 'runtime'
+    and n.may_create
+    and c.dur >= 20000000
+    and not exists (select 1 from gpu_slice as g where g.ts < c.ts_end and g.ts + g.dur > c.ts);
 
 create temp table _judged as
 select min(ts) as ts, max(ts_end) as ts_end, count(*) filter (source <> 'window') as steps, any_value(source) as source
@@ -31,6 +33,26 @@ launching as (
     from cpu_slice as c
     inner join _call_name as n using (name)
     where c.kind = 'runtime' and n.is_launch
+),
+
+-- An operator prepares its calls within microseconds, but for its first ones, when libraries start and code is compiled.
+outermost as (
+    select thread_id, ts, ts_end
+    from cpu_slice
+    where kind = 'op' and operator_id is null and depth is not null
+),
+
+prepared as (
+    select greatest(coalesce(c.previous_end, o.ts), o.ts) as ts, c.ts as ts_end
+    from (
+        select c.thread_id, c.ts, max(c.ts_end) over (
+            partition by c.thread_id order by c.ts, c.ts_end rows between unbounded preceding and 1 preceding
+        ) as previous_end
+        from cpu_slice as c
+        where c.kind = 'runtime' and c.thread_id in (from launching)
+    ) as c
+    asof join outermost as o on c.thread_id = o.thread_id and c.ts >= o.ts
+    where c.ts < o.ts_end and c.ts - greatest(coalesce(c.previous_end, o.ts), o.ts) >= 1000000
 ),
 
 first_launch as (
@@ -53,7 +75,12 @@ where
         'compile' in (h.context, h.activity)
         or c.slice_id in (select slice_id from _set_up)
         or (c.dur >= 1000000 and c.kind = 'runtime' and c.slice_id in (from first_launch))
-    );
+    )
+union all
+select greatest(p.ts, j.ts), least(p.ts_end, j.ts_end)
+from prepared as p
+cross join _judged as j
+where p.ts < j.ts_end and p.ts_end > j.ts;
 
 insert into triage by name
 with
