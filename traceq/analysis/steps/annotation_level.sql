@@ -37,12 +37,16 @@ spelled as (
             regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
             '(?i)^FSDP::(pre|post)_|(^|[^a-z])(layers?|blocks?|sublayer|attention|attn|mlp|experts?|micro[ _-]?batch(es)?|chunk|bucket)([^a-z]|$)|(^|[^a-z])(h|encoder|decoder)[._\[ ][0-9]'
         ) as is_layer,
-        regexp_matches(n.name, '(?i)epoch') as is_epoch,
+        regexp_matches(n.name, '(?i)epoch') and not regexp_matches(n.name, '(?i)(^|[^a-z])(step|iter(ation)?)([^a-z]|$)') as is_epoch,
         regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word,
         regexp_matches(
             regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
-            '(?i)(^|[^a-z])(steps?|iter(ation)?|train(ing)?|forward|fwd|infer(ence)?|predict(ion)?|generat(e|ion)|eval(uat(e|ion))?)([^a-z]|$)'
-        ) as is_pass_word
+            '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd|infer(ence)?|predict(ion)?)([^a-z]|$)'
+        ) as is_pass_word,
+        -- of one, not of a loop over many
+        regexp_matches(
+            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'), '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)'
+        ) as is_unit_word
     from (
         select kind, name, count(*) as slices
         from cpu_slice
@@ -60,7 +64,7 @@ spelled as (
 ),
 
 named as (
-    select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, s.is_pass_word, c.slice_id, c.ts, c.ts_end
+    select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, s.is_pass_word, s.is_unit_word, c.slice_id, c.ts, c.ts_end
     from cpu_slice as c
     inner join spelled as s using (kind, name)
     where c.dur > 0 and not exists (select 1 from warm_up as u where c.ts >= u.ts and c.ts < u.ts_end)
@@ -68,9 +72,9 @@ named as (
 
 counted as (
     select
-        thread_id, pattern, count(*) as count,
+        thread_id, pattern, count(*) as count, count(distinct name) as names,
         bool_or(is_layer) as is_layer, bool_or(is_epoch) as is_epoch, bool_or(is_step_word) as is_step_word,
-        bool_or(is_pass_word) as is_pass_word,
+        bool_or(is_pass_word) as is_pass_word, bool_or(is_unit_word) as is_unit_word,
         -- one of layer_0, layer_1, layer_0, layer_1, ... is no step: names either count up or stay the same
         count(distinct name) not in (1, count(*)) as is_cycle
     from named
@@ -143,7 +147,7 @@ inside as (
 )
 
 select
-    r.thread_id, r.pattern, c.count, c.is_layer or c.is_cycle as is_layer, c.is_epoch, c.is_step_word, c.is_pass_word,
+    r.thread_id, r.pattern, c.count, c.names, c.is_layer or c.is_cycle as is_layer, c.is_epoch, c.is_step_word, c.is_pass_word, c.is_unit_word,
     (coalesce(sum(i.inside) filter (i.what = 'work'), 0) / (select count(*) from work))::double as coverage,
     -- without a GPU as good as all of none
     coalesce(sum(i.busy) filter (i.what = 'work') / nullif((select sum(dur) from work), 0), 1)::double as busy_share,

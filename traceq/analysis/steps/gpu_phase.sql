@@ -63,12 +63,25 @@ kept as (
     where coalesce(ts > last_before, true) and coalesce(ts < first_after, true)
 ),
 
+-- Where nothing but the profiler's own work is known of it: when its threads ran, and were sampled.
 host as (
     select min(ts) as ts, max(ts_end) as ts_end
     from cpu_slice
-    where kind <> 'other' or dur > 0
+    where kind <> 'overhead' and (kind <> 'other' or dur > 0)
+),
+
+threads as (
+    select min(ts) as ts, max(ts_end) as ts_end
+    from (
+        select ts, ts + dur as ts_end from thread_state
+        union all
+        select ts, ts from cpu_sample
+    )
 )
 
 select ts, ts_end from kept where ts is not null
 union all
-select ts, ts_end from host where ts is not null and not exists (select 1 from work);
+select least(h.ts, t.ts), greatest(h.ts_end, t.ts_end)
+from host as h
+cross join threads as t
+where coalesce(h.ts, t.ts) is not null and not exists (select 1 from work);

@@ -35,10 +35,12 @@ class Annotations(NamedTuple):
     thread_id: int
     pattern: str
     times: int
+    names: int
     is_layer: bool
     is_epoch: bool
     is_step_word: bool
     is_pass_word: bool
+    is_unit_word: bool
     coverage: float
     busy_share: float
     updates: int
@@ -70,11 +72,14 @@ class Loop(NamedTuple):
 
 
 def is_layer(annotations: list[Annotations], rounds: int) -> bool:
-    """Return whether so many rounds are layers, or parts of a step: one annotation of a layer comes with each, and no other.
+    """Return whether so many rounds are layers, or parts of a step, by the annotations of layers.
 
-    Rounds with several layers each are larger than a layer.
+    Names that count up (layers.0, layers.1) come once a pass, so that they tell how many passes there are; those that stay the
+    same (attention) come once a layer where about one comes with each round. Another annotation with each round says the contrary.
     """
-    is_same = [each for each in annotations if 1 / SEVERAL <= each.times / rounds <= SEVERAL]
-    return any(each.is_layer for each in is_same) and not any(
-        not each.is_layer and abs(each.times - rounds) <= 1 for each in is_same
+    if any(not each.is_layer and abs(each.times - rounds) <= 1 for each in annotations):
+        return False
+    layers = [each for each in annotations if each.is_layer and each.times >= rounds / SEVERAL]
+    return any(
+        rounds > SEVERAL * each.times / each.names if each.names > 1 else each.times <= SEVERAL * rounds for each in layers
     )

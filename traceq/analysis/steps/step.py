@@ -103,8 +103,10 @@ def _chosen(
         return Level("window", "window", whole(gpu_phase(connection)), "a server captures a CUDA graph: no step")
     if named := _named(connection, annotations, loop):
         return named
-    return _recurring(connection, loop) or _single(connection, annotations) or Level(
-        "window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step"
+    return (
+        _recurring(connection, loop)
+        or _single(connection, annotations)
+        or Level("window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step")
     )
 
 
@@ -174,20 +176,22 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
 
 def _single(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> Level | None:
     """The only one or two annotations of a pass through the model, where they hold nearly all work; None for none."""
-    candidates = [
-        each
-        for each in annotations
-        if each.times < _LEAST
-        and each.is_pass_word
-        and min(each.coverage, each.busy_share) >= _NEARLY_ALL
-        and not (each.is_layer or each.is_epoch)
-    ]
+    candidates = [each for each in annotations if each.is_pass_word and _holds_all(each)]
     if not candidates:
         return None
     # of a range around all and one inside it the shorter one: it leaves out what stands around the pass
     best = max(candidates, key=lambda each: (each.times, -each.total))
     marks = _read(connection, "step_annotated", thread_id=best.thread_id, pattern=best.pattern)
     return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
+
+
+def _holds_all(annotations: Annotations) -> bool:
+    """Return whether these one or two annotations hold nearly all work."""
+    return (
+        annotations.times < _LEAST
+        and min(annotations.coverage, annotations.busy_share) >= _NEARLY_ALL
+        and not (annotations.is_layer or annotations.is_epoch)
+    )
 
 
 def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
@@ -230,6 +234,8 @@ def _layer_evidence(
     """What shows that the rounds of `loop` are layers; empty where nothing does."""
     if is_layer(annotations, loop.rounds):
         return "annotations of layers come as often"
+    if around := next((each for each in annotations if each.is_unit_word and _holds_all(each)), None):
+        return f"all lie in {around.pattern}"
     places = [part.first for part in loop.found.parts if part.is_round]
     ((is_inside,),) = run(
         connection,
