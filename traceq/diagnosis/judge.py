@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
 from traceq.diagnosis.program import program_of
-from traceq.diagnosis.query import Scaled, Workspace, rule_query
+from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
@@ -101,7 +101,8 @@ def _subject(
     ledgers = _ledgers(connection, trace["trace_id"])
     ledger = _host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
     triage = triage_of(connection, trace["trace_id"])
-    judges_idle = not (_is_sampled(present, scaled) or (triage and triage.reason == "graph_capture"))
+    # idle time is only what was left out of a sample, or nothing was to run
+    judges_idle = triage is None or triage.reason not in ("sampled", "graph_capture")
     if not judges_idle:
         ledger = {category: dur for category, dur in ledger.items() if category not in IDLE}
     return Subject(
@@ -128,12 +129,6 @@ def _subject(
         ledger={category: dur / trace["steps"] for category, dur in ledger.items()} if trace["steps"] else {},
         ledgers=ledgers,
     )
-
-
-def _is_sampled(present: Mapping[str, int], scaled: Scaled) -> bool:
-    """Whether the file holds a sample of the records: idle time is only what was left out then (rule sampled-capture)."""
-    most = float(rule_query("sampled_capture").limits(scaled)["most"])
-    return 0 < most * present["calls"] < present["correlations"]
 
 
 def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:

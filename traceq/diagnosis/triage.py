@@ -18,16 +18,19 @@ if TYPE_CHECKING:
 # What there is to judge: a rule speaks of these unless its header (`captures`) says of which.
 JUDGED = ("host_only", "one_off", "steps", "window")
 EVERY = "every"
+# Fragments of which rules speak as far as they go.
+_JUDGED_ALL_THE_SAME = ("cut", "sampled", "no_unit")
 # What a header may list under `captures`.
 CAPTURES = (
     *("nothing_recorded", "host_only", "start_up_only", "fragment", "one_off", "steps", "window"),
-    *("graph_capture", "devices_missing", "rows_missing", "not_collected", "other_device", EVERY),
+    *("graph_capture", "devices_missing", "lost", "rows_missing", "not_collected", "other_device", EVERY),
 )
 # Of the others, by kind or by kind and reason: why no rule is asked that does not ask for them.
 _NOTHING_TO_JUDGE = {
     "nothing_recorded": "nothing was recorded",
     "start_up_only": "the capture holds the start of the program only, and none of its work",
     "graph_capture": "launches were recorded into a graph here, and did not run",
+    "lost": "much of what was launched is missing from the capture",
     "devices_missing": "devices that the program uses are missing from the capture",
     "rows_missing": "work of the GPU was not recorded",
     "not_collected": "work of the GPU was not recorded",
@@ -53,12 +56,14 @@ class Triage:
     device_calls: int
     launch_calls: int
     recorded_launches: int
+    unmatched_launches: int
     gpus_listed: int
     gpus_used: int
     steps: int
     window_ns: int
     once_ns: int
     set_up_ns: int
+    number_gap: float
 
     @property
     def is_judged(self) -> bool:
@@ -93,5 +98,4 @@ def _speaks(rule: Rule, triage: Triage) -> bool:
         return True
     if triage.why_not:
         return triage.kind in rule.captures and triage.kind not in JUDGED
-    # what is left of a file that was cut is judged as far as it goes
-    return triage.kind in rule.captures or triage.reason == "cut"
+    return triage.kind in rule.captures or triage.reason in _JUDGED_ALL_THE_SAME

@@ -1,7 +1,22 @@
 -- The stretch in which the program uses GPUs: from the launch of the first GPU work to the end of the last. Bits of work at its
--- ends, as a copy while a library loads, are no part of it: no kernel, at most 1 % of all work, and apart by idle time that is 5 %
--- of the whole stretch or more, and 20 times as long as they are. Of the host, without a GPU. No row where there is nothing at all.
+-- ends, as a copy while a library loads, are no part of it: at most 1 % of all work, and apart by idle time that is 5 % of the whole
+-- stretch or more, and 20 times as long as they are; kernels only where the capture holds the start of the program, which tries
+-- its GPU. Of the host, without a GPU. No row where there is nothing at all.
 with
+first_call as (
+    select name
+    from cpu_slice
+    where kind = 'runtime'
+    order by ts, ts_end
+    limit 3
+),
+
+starting as (
+    select count(*) > 0 as is_starting
+    from first_call
+    where regexp_matches(name, '^(cu(Init|ModuleGetLoadingMode|DriverGetVersion)|(cuda|hip)(Init|GetDeviceCount|GetDeviceProperties\w*))$')
+),
+
 work as (
     select least(l.launched_at, g.ts) as launched_at, g.ts, g.ts + g.dur as ts_end, g.dur, g.kind in ('kernel', 'graph') as is_kernel
     from staging.gpu_slice as g
@@ -35,13 +50,14 @@ summed as (
         *,
         sum(busy) over (order by ts) as until,
         sum(busy) over (order by ts desc) as since,
-        bool_or(has_kernel) over (order by ts) as has_kernel_until,
+        bool_or(has_kernel and not is_starting) over (order by ts) as has_kernel_until,
         bool_or(has_kernel) over (order by ts desc) as has_kernel_since,
         lead(ts) over (order by ts) - ts_end as idle_after,
         ts - lag(ts_end) over (order by ts) as idle_before,
         ts_end - min(ts) over () as length_until,
         max(ts_end) over () - ts as length_since
     from island
+    cross join starting
 ),
 
 -- A bit at the start and all before it; a bit at the end and all after it.

@@ -74,12 +74,13 @@ class Loop(NamedTuple):
 def is_layer(annotations: list[Annotations], rounds: int) -> bool:
     """Return whether so many rounds are layers, or parts of a step, by the annotations of layers.
 
-    Names that count up (layers.0, layers.1) come once a pass, so that they tell how many passes there are; those that stay the
-    same (attention) come once a layer where about one comes with each round. Another annotation with each round says the contrary.
+    Names that count up (layers.0, layers.1) come once a pass, and so tell how many passes there are. Those that stay the same
+    (attention) come once a layer where about one comes with each round. Another annotation with each round says the contrary.
     """
     if any(not each.is_layer and abs(each.times - rounds) <= 1 for each in annotations):
         return False
     layers = [each for each in annotations if each.is_layer and each.times >= rounds / SEVERAL]
     return any(
-        rounds > SEVERAL * each.times / each.names if each.names > 1 else each.times <= SEVERAL * rounds for each in layers
+        rounds > SEVERAL * each.times / each.names if each.names > 1 else each.times <= SEVERAL * rounds
+        for each in layers
     )

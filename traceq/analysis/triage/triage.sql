@@ -308,12 +308,14 @@ cross join lateral (
         when gpu_slices = 0 and (launch_calls > 0 or has_operators) then 'host_only:rows_missing'
         when gpu_slices = 0 then 'host_only:by_design'
         when launch_calls > 0 and recorded_launches > 0.5 * launch_calls then 'fragment:graph_capture'
-        when is_cut or number_gap > 20 then 'fragment:cut'
+        when is_cut then 'fragment:cut'
+        -- several times what whole captures have (at most 12)
+        when number_gap > 20 then 'fragment:sampled'
         -- an XSpace has a plane for each device of the program
         when is_xplane and gpus_with_kernels < gpus_listed then 'fragment:devices_missing'
         when gpu_slices > 0 and has_silent_process then 'fragment:devices_missing'
         when lost_launches >= 5 and lost_launches > 0.05 * launch_calls
-            then if(gpus_listed > 1, 'fragment:devices_missing', 'fragment:cut')
+            then if(gpus_listed > 1, 'fragment:devices_missing', 'fragment:lost')
         when kernels = 0 and other_copies = 0 and steps = 0 then 'start_up_only:stopped'
         when steps <= 1 and once_ns >= 0.5 * window_ns then 'one_off:cold'
         when steps = 0 and (set_up_ns > 0 or is_started) then 'one_off:whole_run'

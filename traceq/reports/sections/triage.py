@@ -13,6 +13,7 @@ _UNITS = {
     "start_up_only": "start-up only",
     "graph_capture": "fragment: graphs are recorded, not run",
     "devices_missing": "fragment: devices are missing",
+    "lost": "fragment: work is missing",
     "rows_missing": "host only: no work of the GPU was recorded",
     "not_collected": "host only: no work of the GPU was recorded",
     "other_device": "host only: devices that traceq does not measure",
@@ -54,12 +55,16 @@ def _said_of(triage: Triage) -> tuple[str, str]:
             "Record until the program has done some of its work, or find out why it ended before",
         ),
         "graph_capture": (
-            f"{count(triage.recorded_launches)} of {count(triage.launch_calls)} launches were recorded into graphs, and did not run",
+            f"{count(triage.recorded_launches)} of {count(triage.launch_calls)} launches were recorded into graphs, not run",
             "Record once the graphs run: recording them happens once, at the start",
         ),
         "devices_missing": (
             f"only {triage.gpus_used} of {some(triage.gpus_listed, 'GPU')} have work in the capture",
             "Record all devices of the program, for several steps",
+        ),
+        "lost": (
+            f"of {count(triage.unmatched_launches)} of {count(triage.launch_calls)} launches the work is not in the capture",
+            "Record again, for a shorter time: buffers of the profiler may have been full",
         ),
         "not_collected": ("the profiler collected no work of a GPU", _RECORD),
         "rows_missing": (

@@ -14,7 +14,7 @@
 -- fix: Capture steps that run these graphs, such as requests to a server that has started.
 -- needs: gpu, calls
 -- remarks: yes
--- captures: graph_capture
+-- captures: every
 select launch_calls, recorded_launches
 from triage
 where trace_id = $trace_id and reason = 'graph_capture'
