@@ -23,7 +23,7 @@ _JUDGED_ALL_THE_SAME = ("cut", "sampled", "no_unit")
 # What a header may list under `captures`.
 CAPTURES = (
     *("nothing_recorded", "host_only", "start_up_only", "fragment", "one_off", "steps", "window"),
-    *("graph_capture", "devices_missing", "lost", "rows_missing", "not_collected", "other_device", EVERY),
+    *("graph_capture", "devices_missing", "lost", "by_design", "rows_missing", "not_collected", "other_device", EVERY),
 )
 # Of the others, by kind or by kind and reason: why no rule is asked that does not ask for them.
 _NOTHING_TO_JUDGE = {
