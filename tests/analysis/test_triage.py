@@ -27,7 +27,9 @@ def operators_of_gpus(trace):
 
 def not_collected(trace):
     trace.annotation("main", 0, 100)
-    trace.add("import_note", severity="error", code="gpu_not_collected", count=1, text="nsys: No CUDA events collected.")
+    trace.add(
+        "import_note", severity="error", code="gpu_not_collected", count=1, text="nsys: No CUDA events collected."
+    )
 
 
 def of_another_device(trace):

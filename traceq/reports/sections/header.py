@@ -14,6 +14,15 @@ from traceq.reports.sections.triage import unit_of_capture
 from traceq.reports.sections.verdict import judges_a_part
 
 
+# Windows by the reason of the table triage.
+_WINDOWS = {
+    "cold": "one-off work, mostly first calls",
+    "whole_run": "one-off work, from the start of the program",
+    "no_unit": "a fragment of one pass",
+    "sampled": "a sample of the records",
+}
+
+
 def header(report: TraceReport) -> Header:
     """File, profiler, GPUs, rank, steps and how much of the capture is judged; then where GPU time goes, and the program."""
     facts = report.trace
@@ -59,10 +68,11 @@ def _unit(report: TraceReport) -> Spans:
         return (f"history of {duration(report.trace.dur)}" if report.trace.dur else "no history",)
     if words := unit_of_capture(report):
         return (words,)
+    reason = report.triage.reason if report.triage else ""
     if steps.source is None:
         return ("no steps",)
     part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
     if steps.is_window:
-        return (f"no steps found: one window of {duration(steps.p50)}{part}",)
+        return (f"{_WINDOWS.get(reason, 'no steps found')}: one window of {duration(steps.p50)}{part}",)
     like = (" like ", Name(steps.example)) if steps.example else ()
     return (some(steps.counted, "step"), *like, part)

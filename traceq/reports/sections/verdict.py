@@ -32,7 +32,8 @@ _NO_IDLE_TIME = ("sampled-capture",)
 
 def verdicts(report: TraceReport) -> Iterator[Verdict]:
     """Why little of the run is judged, where start-up took most of it; then the verdict."""
-    for each in report.observations:
+    # of a capture of nothing else start-up is no part
+    for each in report.observations if nothing_to_judge(report) is None else ():
         if each.rule == "start-up" and report.run_ns:
             took = sum(phase.dur for phase in report.phases_of_run if phase.phase == "start_up")
             words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
