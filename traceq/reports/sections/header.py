@@ -13,7 +13,6 @@ from traceq.reports.sections.made_with import line
 from traceq.reports.sections.triage import unit_of_capture
 from traceq.reports.sections.verdict import judges_a_part
 
-
 # Windows by the reason of the table triage.
 _WINDOWS = {
     "cold": "one-off work, mostly first calls",
