@@ -21,8 +21,9 @@ from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
+from traceq.diagnosis.speaking import without_silent
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
-from traceq.diagnosis.triage import triage_of, without_silent
+from traceq.diagnosis.triage import triage_of
 from traceq.formats.capabilities import format_of
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a capture is (table triage), and which rules may speak of such a capture."""
+"""What a capture is (table triage), and whether there is anything in it to judge."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from traceq.database.query import ask
-from traceq.diagnosis.finding import NotApplicable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
-
-    from traceq.diagnosis.rules.registry import Rule
 
 # What there is to judge: a rule speaks of these unless its header (`captures`) says of which.
 JUDGED = ("host_only", "one_off", "steps", "window")
 EVERY = "every"
-# Fragments of which rules speak as far as they go.
-_JUDGED_ALL_THE_SAME = ("cut", "sampled", "no_unit")
 # What a header may list under `captures`.
 CAPTURES = (
     *("nothing_recorded", "host_only", "start_up_only", "fragment", "one_off", "steps", "window"),
@@ -35,12 +28,6 @@ _NOTHING_TO_JUDGE = {
     "rows_missing": "work of the GPU was not recorded",
     "not_collected": "work of the GPU was not recorded",
     "other_device": "devices worked that traceq does not measure",
-}
-_OF_KIND = {
-    "host_only": "no GPU worked",
-    "one_off": "the work of this program is done once: there is no loop",
-    "steps": "the capture holds steps",
-    "window": "the capture holds no whole step",
 }
 
 
@@ -80,22 +67,3 @@ def triage_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Triage | 
     """Return what the capture is; None for formats that hold no times, such as memory snapshots."""
     found = ask(connection, "select * exclude (trace_id) from triage where trace_id = $trace_id", trace_id=trace_id)
     return Triage(**found[0]) if found else None
-
-
-def without_silent(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list[Rule], list[NotApplicable]]:
-    """Split `rules` into those to ask of such a capture, and those that do not speak of it, with the reason."""
-    if triage is None:
-        return list(rules), []
-    asked = [rule for rule in rules if _speaks(rule, triage)]
-    why = triage.why_not or _OF_KIND.get(triage.kind, "")
-    silent = [NotApplicable(each.name, each.manual.title, why) for each in rules if each not in asked]
-    return asked, silent
-
-
-def _speaks(rule: Rule, triage: Triage) -> bool:
-    """Return whether the rule is to be asked of such a capture."""
-    if EVERY in rule.captures or triage.reason in rule.captures:
-        return True
-    if triage.why_not:
-        return triage.kind in rule.captures and triage.kind not in JUDGED
-    return triage.kind in rule.captures or triage.reason in _JUDGED_ALL_THE_SAME
