@@ -37,7 +37,8 @@ def launches(letters, gpu_behind=50, gpu_period=None):
     )}  # fmt: skip
     return Launches(
         number=numbers(kinds), thread_id=np.ones_like(ts), ts=ts, ts_end=ts + 20, settled=ts + 20,
-        gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30, is_aside=np.zeros(len(ts), np.bool_), **flags,
+        gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30, is_aside=np.zeros(len(ts), np.bool_),
+        is_compute=np.array([each not in (READ, INPUT, GRAPH) for each in kinds]), **flags,
     )  # fmt: skip
 
 
@@ -104,11 +105,17 @@ def test_rounds_are_found(letters, rounds):
 
 @pytest.mark.parametrize(
     "letters",
-    ["A", "A" * 40, "ABAB", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "XYZUVW" * 2 + "ABCDEFGHIJKLMN" * 1],
-    ids=["one", "one kernel over and over", "too few short ones", "no repetition", "little of all"],
+    ["A", "A  A" * 20, "ABAB", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "XYZUVW" * 2 + "ABCDEFGHIJKLMN" * 1],
+    ids=["one", "one kernel at uneven times", "too few short ones", "no repetition", "little of all"],
 )
 def test_what_does_not_recur_has_no_rounds(letters):
     assert found(letters) is None
+
+
+def test_one_kernel_at_even_times_is_a_loop():
+    assert found("B" + "A" * 8 + "CD") == "B/A/A/A/A/A/A/A/A/CD"
+    assert recurrence(launches("BCDEFG" + "A" * 12)).is_sure
+    assert found("A" * 7) is None
 
 
 @pytest.mark.parametrize(

@@ -238,15 +238,23 @@ def test_all_gpu_work_is_a_window():
     assert trace.fill(window="gpu").text(STEPS) == "0 window window 0 3980 50 3930"
 
 
-def test_stray_work_long_before_is_start_up():
+@pytest.mark.parametrize(
+    ("stray", "first_call", "window"),
+    [
+        ("memcpy", "cudaMalloc", "start_up 0 100000 10\nwindow 100000 2040 1800"),
+        ("kernel", "cudaMalloc", "window 0 102040 1810"),
+        ("kernel", "cudaGetDeviceProperties", "start_up 0 100000 10\nwindow 100000 2040 1800"),
+    ],
+    ids=["a copy", "a kernel of a program that runs", "a kernel of a program that starts"],
+)
+def test_stray_work_long_before_is_start_up(stray, first_call, window):
     trace = TraceBuilder()
-    trace.kernel("stray", 50, 10, launched=(0, 10))
+    trace.call(first_call, 0, 0)
+    trace.gpu(stray, "stray", 50, 10, launched=(0, 10))
     for number in range(20):
         trace.kernel(f"kernel {number}", 100_050 + 100 * number, 90, launched=(100_000 + 100 * number, 10))
     trace.fill()
-    assert trace.text("select phase, ts, dur, gpu_busy from phase_of_run order by ts") == (
-        "start_up 0 100000 10\nwindow 100000 2040 1800"
-    )
+    assert trace.text("select phase, ts, dur, gpu_busy from phase_of_run order by ts") == window
 
 
 def test_layers_inside_steps_are_a_unit_of_their_own():

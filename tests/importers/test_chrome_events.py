@@ -52,6 +52,21 @@ def test_marks_of_traceq_are_annotations_of_any_category(tmp_path, category):
     ]
 
 
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [("cpu_op", "op"), ("user_annotation", "annotation"), ("cuda_runtime", "runtime"), ("python_function", "python")],
+)
+def test_halves_of_a_slice_are_what_the_whole_one_would_be(category, kind, tmp_path):
+    args = {"correlation": 7, "External id": 9}
+    (whole,) = rows_of(tmp_path, x(category, "cudaLaunchKernel", 1, 3, args))
+    (halves,) = rows_of(
+        tmp_path, x(category, "cudaLaunchKernel", 1, None, args, ph="B"), x(None, None, 4, None, ph="E")
+    )
+    same = ("kind", "category", "name", "ts", "dur", "correlation_id", "external_id")
+    assert halves["kind"] == kind
+    assert {key: halves[key] for key in same} == {key: whole[key] for key in same}
+
+
 def test_marks_of_traceq_as_begin_and_end_are_annotations(tmp_path):
     rows = rows_of(tmp_path, op("traceq.phase#a", 1, None, ph="B"), op("a", 2, 1), op("", 4, None, ph="E"))
     assert sorted(picked(rows, "kind name dur")) == [("annotation", "traceq.phase#a", 3_000), ("op", "a", 1_000)]

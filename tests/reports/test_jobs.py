@@ -156,6 +156,21 @@ def test_a_balanced_job_is_not_called_so_where_the_file_of_a_rank_is_cut():
     assert "Cannot tell which rank is late: the file of rank 3 is cut.\n" in screen
 
 
+def test_a_late_start_is_not_called_balanced():
+    """A job whose time passes before its first collective waits for the rank that comes later."""
+    started = replace(
+        LATE, rule="late-start", unit="rank 1", because="came 30.00 ms later", fix="Begin after a barrier."
+    )
+    late = replace(BALANCED, late_start=300 * MS, findings=(started,))
+    assert said(late).splitlines()[3:6] == [
+        "Late start: rank 1 came 30.00 ms later",
+        "  The first collective waits 30.00 ms of 100.0 ms per step",
+        "  Begin after a barrier.",
+    ]
+    assert "No rank holds up the others" in said(replace(late, late_start=10 * MS))
+    assert "No rank holds up the others" in said(replace(late, findings=()))
+
+
 def test_a_call_that_took_a_little_longer_proves_nothing():
     job = replace(JOB, stragglers=(replace(RANK_1, operator_dur=20_000),))
     assert list(example(job)) == []

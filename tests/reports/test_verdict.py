@@ -69,9 +69,10 @@ def test_bounds_that_are_the_same_are_said_once():
 
 def test_of_devices_that_are_not_measured_nothing_can_be_told():
     (report,) = made_up.report(on_host_only(), rules=[]).traces
-    assert verdict(report).outcome == "healthy"
+    assert verdict(report).outcome == "cannot tell"
+    assert "no GPU worked" in verdict(report).spans[0]
     note = Note("data_loss", "npu_not_measured", 3, "of an NPU")
-    assert verdict(replace(report, notes=(note,))).outcome == "cannot tell"
+    assert "devices worked that traceq does not measure" in verdict(replace(report, notes=(note,))).spans[0]
 
 
 def test_without_gpu_and_host_nothing_can_be_told():

@@ -125,7 +125,7 @@ TOPICS = (
     ),
     Topic("kernels", ("module_slice", "module_timeline", "module")),
     Topic(None, ("step_stats", "way", "missing_input", "replay"), "replay and critical path", 25),
-    Topic(None, ("program",)),
+    Topic(None, ("program", "triage")),
 )
 
 # Oddities that show when all tables are there.

@@ -61,6 +61,7 @@ SCHEMA = (
     "analysis/replay/tables.sql",
     "analysis/serving/tables.sql",
     "analysis/program/tables.sql",
+    "analysis/triage/tables.sql",
     "analysis/job/tables.sql",
     "diagnosis/sql/tables.sql",
     "database/views.sql",

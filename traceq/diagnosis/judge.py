@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,12 @@ from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
 from traceq.diagnosis.program import program_of
-from traceq.diagnosis.query import Scaled, Workspace, rule_query
+from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
+from traceq.diagnosis.speaking import without_silent
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
+from traceq.diagnosis.triage import triage_of
 from traceq.formats.capabilities import format_of
 
 if TYPE_CHECKING:
@@ -92,7 +94,6 @@ def _subject(
 ) -> Subject:
     device = -2 if trace["device"] is None else trace["device"]
     present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]
-    present |= ask(connection, statement("diagnosis/shared/recorded_launch.sql"), trace_id=trace["trace_id"])[0]
     present |= {"steps": trace["steps"], "several_steps": int(trace["steps"] >= _SEVERAL_STEPS)}
     unknown = {need.column for need in NEEDS.values()} - set(present)
     if unknown:
@@ -100,7 +101,9 @@ def _subject(
     capability = trace["compute_capability"]
     ledgers = _ledgers(connection, trace["trace_id"])
     ledger = _host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
-    judges_idle = not (_is_sampled(present, scaled) or _is_recording(present, scaled))
+    triage = triage_of(connection, trace["trace_id"])
+    # idle time is only what was left out of a sample, or nothing was to run
+    judges_idle = triage is None or triage.reason not in ("sampled", "graph_capture")
     if not judges_idle:
         ledger = {category: dur for category, dur in ledger.items() if category not in IDLE}
     return Subject(
@@ -120,24 +123,13 @@ def _subject(
         is_window=trace["step_source"] == "window",
         judges_idle=judges_idle,
         program=program_of(connection, trace["trace_id"]),
+        triage=triage,
         goal=goal,
         present=present,
         # A ledger without steps is that of a database that somebody changed: nothing can be told of a step then.
         ledger={category: dur / trace["steps"] for category, dur in ledger.items()} if trace["steps"] else {},
         ledgers=ledgers,
     )
-
-
-def _is_sampled(present: Mapping[str, int], scaled: Scaled) -> bool:
-    """Whether the file holds a sample of the records: idle time is only what was left out then (rule sampled-capture)."""
-    most = float(rule_query("sampled_capture").limits(scaled)["most"])
-    return 0 < most * present["calls"] < present["correlations"]
-
-
-def _is_recording(present: Mapping[str, int], scaled: Scaled) -> bool:
-    """Whether most of what is launched is recorded into graphs: the GPU has nothing to run then (rule graph-recording)."""
-    most = float(rule_query("graph_recording").limits(scaled)["most"])
-    return present["recorded_launches"] > most * present["launch_calls"]
 
 
 def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:
@@ -175,6 +167,8 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     asked, not_applicable = without_those_of_job(subject, rules)
     if not format_of(subject.format).has_times:
         asked = [rule for rule in asked if rule.of_allocations]
+    asked, silent = without_silent(subject.triage, asked)
+    not_applicable += silent
     for rule in asked:
         name, title = rule.name, rule.manual.title
         with outcomes(name, title, not_applicable, broken):

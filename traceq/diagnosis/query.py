@@ -28,6 +28,7 @@ _KEYS = (
     *("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "made-by", "remark"),
     *(
         "for",
+        "captures",
         "needs",
         "about",
         "unknown",

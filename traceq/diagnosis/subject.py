@@ -14,6 +14,7 @@ from traceq.diagnosis.culprits import Node, by_claim, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import Query, Workspace, rule_query
+from traceq.diagnosis.triage import Triage
 from traceq.formats.capabilities import format_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Subject:
     completes the ids of findings. `ledger` is that of the device, without one the training thread's (host_ledger): ns per
     counted step by category; `ledgers` are those of all devices, in ns of all counted steps. `device` is None, and `step_ns`
     0, where there is none. Where idle time is only what the capture left out, or nothing was to run, `judges_idle` is False, and
-    `ledger` has no idle categories.
+    `ledger` has no idle categories. `triage`: what the capture is; None for a memory snapshot.
     """
 
     connection: duckdb.DuckDBPyConnection = field(repr=False)
@@ -67,6 +68,7 @@ class Subject:
     is_window: bool
     judges_idle: bool
     program: Program
+    triage: Triage | None
     goal: Goal
     present: Mapping[str, int] = field(repr=False)
     ledger: Mapping[str, float] = field(repr=False)

@@ -36,6 +36,7 @@ from traceq.diagnosis.rules.declared import declared
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.rules.shared.wording import cut
 from traceq.diagnosis.rules.templates import is_template, template_error
+from traceq.diagnosis.triage import CAPTURES, JUDGED
 from traceq.errors import QueryError, UnusableRule
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _from_file(path: Path) -> Rule:
         with time_limit(subject.connection, limits().timeout, "the rule"):
             yield from judge(subject)
 
-    return Rule(name, declared_manual(name, query), limited)
+    return Rule(name, declared_manual(name, query), limited, captures=query.listed("captures") or JUDGED)
 
 
 def _check(path: Path, query: Query) -> None:
@@ -119,6 +120,8 @@ def _check(path: Path, query: Query) -> None:
         raise UnusableRule(f"{path}: the header has no fix; add a line at the top: -- fix: what to change")
     if unknown := [each for need in query.listed("needs") for each in need.split("|") if each not in NEEDS]:
         raise UnusableRule(f"{path}: needs {', '.join(unknown)}, which is not one of {', '.join(NEEDS)}")
+    if unknown := [each for each in query.listed("captures") if each not in CAPTURES]:
+        raise UnusableRule(f"{path}: captures {', '.join(unknown)}, which is not one of {', '.join(CAPTURES)}")
     if header.get("confidence", "low") not in get_args(Confidence) and not is_template(header["confidence"]):
         raise UnusableRule(
             f"{path}: confidence {header['confidence']!r}; it is one of {', '.join(get_args(Confidence))}"

@@ -153,6 +153,7 @@ def _trace_report(
     judged = _not_adding_up(trace_id, steps, ledger) or judge()
     return TraceReport(
         trace=_facts(connection, trace, file),
+        triage=subject.triage,
         **lists,
         steps=steps,
         ledger=ledger,

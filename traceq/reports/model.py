@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.job.finding import JobFinding
+from traceq.diagnosis.triage import Triage
 from traceq.health.verdict import MetricHealth
 from traceq.reports.flame import Flame
 from traceq.reports.timeline import Timeline
@@ -291,6 +292,7 @@ class TraceReport:
     """
 
     trace: TraceFacts
+    triage: Triage | None
     program: tuple[ProgramFact, ...]
     made_with: tuple[MadeWith, ...]
     devices: tuple[Device, ...]

@@ -17,7 +17,7 @@ from (values
     ('annotation|op', '(?i)\b(save|write|dump)_?(checkpoint|ckpt|model|state)|\b(checkpoint|ckpt)_?(save|write|saving)\b', 'checkpoint', null, null),
     ('python', 'torch/serialization\.py.*: save$', 'checkpoint', null, null),
     -- the running of compiled code (CompiledFunction, Torch-Compiled Region, Call CompiledFxGraph) is none of these
-    ('annotation|op', 'compile_fx|_compile\.compile_inner|OutputGraph\.|GraphLowering\.|async_compile|aot_dispatch|(?i:autotun|\bptxas\b)', 'compile', null, null),
+    ('annotation|op', 'compile_fx|_compile\.compile_inner|OutputGraph\.|GraphLowering\.|async_compile|aot_(dispatch|autograd)|\b(_dynamo|triton|nvrtc|numba|cupy)\.(\w+\.)*_?compile\b|(?i:autotun|\bptxas\b)', 'compile', null, null),
     ('annotation', '^(FusionKernelRuntime|KernelExecutor|CompiledKernel|ExecutorDispatch|FusionExecutorCache::getKernelRuntimeFor)::compile', 'compile', null, null),
     ('python', 'torch/_dynamo/convert_frame\.py.*: _compile|torch/_inductor/compile_fx\.py.*: compile_fx', 'compile', null, null),
     -- phase: what part of a training step it is

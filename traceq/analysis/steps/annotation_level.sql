@@ -1,11 +1,30 @@
--- Annotations that recur on one thread: the same name up to digits, at least twice, one after the other. One row per thread and
--- pattern: how often, how much of the GPU work (of operators, without a GPU) is launched inside, and what speaks for or against
--- its being a step. Coverage is counted over all threads, because autograd launches the backward pass from a thread of its own.
+-- Annotations of a thread, the same name up to digits, one after the other. One row per thread and
+-- pattern: how often, how much of the GPU work (of operators, without a GPU) is launched inside, how much of the GPU's time that
+-- takes, and what speaks for or against its being a step. Coverage is counted over all threads, because autograd launches the
+-- backward pass from a thread of its own.
+-- What the program itself calls warming up is not looked at.
 with
+warm_up as (
+    select ts, ts_end
+    from cpu_slice
+    where
+        kind = 'annotation'
+        and name in (
+            select name from (select distinct name from cpu_slice where kind = 'annotation')
+            where regexp_matches(name, '(?i)warm[ _-]?up')
+        )
+),
+
 work as (
-    select launched_at as ts from _gpu_launch
-    union all
-    select ts from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
+    select w.ts, w.dur
+    from (
+        select l.launched_at as ts, g.dur
+        from _gpu_launch as l
+        inner join staging.gpu_slice as g using (slice_id)
+        union all
+        select ts, 0 from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
+    ) as w
+    where not exists (select 1 from warm_up as u where w.ts >= u.ts and w.ts < u.ts_end)
 ),
 
 spelled as (
@@ -13,9 +32,21 @@ spelled as (
         n.*,
         -- operators as torch.autograd.profiler.emit_nvtx writes them end in a number of their own
         regexp_replace(regexp_replace(n.name, ', (op_id|seq) = .*$', ''), '[0-9]+', '#', 'g') as pattern,
-        regexp_matches(n.name, '(?i)^FSDP::(pre|post)_|(^|[^a-z])(layers?|blocks?|sublayer|attention|attn|mlp|micro[ _-]?batch(es)?|chunk|bucket)([^a-z]|$)') as is_layer,
-        regexp_matches(n.name, '(?i)epoch') as is_epoch,
-        regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word
+        -- TransformerLayer_0 as transformer_layer_0
+        regexp_matches(
+            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
+            '(?i)^FSDP::(pre|post)_|(^|[^a-z])(layers?|blocks?|sublayer|attention|attn|mlp|experts?|micro[ _-]?batch(es)?|chunk|bucket)([^a-z]|$)|(^|[^a-z])(h|encoder|decoder)[._\[ ][0-9]'
+        ) as is_layer,
+        regexp_matches(n.name, '(?i)epoch') and not regexp_matches(n.name, '(?i)(^|[^a-z])(step|iter(ation)?)([^a-z]|$)') as is_epoch,
+        regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word,
+        regexp_matches(
+            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
+            '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd|infer(ence)?|predict(ion)?)([^a-z]|$)'
+        ) as is_pass_word,
+        -- of one, not of a loop over many
+        regexp_matches(
+            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'), '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)'
+        ) as is_unit_word
     from (
         select kind, name, count(*) as slices
         from cpu_slice
@@ -26,27 +57,30 @@ spelled as (
     where
         not regexp_matches(n.name, '^(Optimizer\.|enumerate\(DataLoader\)|traceq\.|aten::|nccl|MPI_|ProfilerStep#|gloo:)')
         and h.context is null
+        -- what a runtime notes of its own: one call of an executor is a part of a step
+        and h.activity is distinct from 'launch'
         and coalesce(h.phase, 'forward') = 'forward'
         and (not contains(n.name, ', op_id = ') or starts_with(n.name, 'FSDP::'))
 ),
 
 named as (
-    select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, c.slice_id, c.ts, c.ts_end
+    select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, s.is_pass_word, s.is_unit_word, c.slice_id, c.ts, c.ts_end
     from cpu_slice as c
     inner join spelled as s using (kind, name)
-    where c.dur > 0
+    where c.dur > 0 and not exists (select 1 from warm_up as u where c.ts >= u.ts and c.ts < u.ts_end)
 ),
 
 counted as (
     select
-        thread_id, pattern, count(*) as count,
+        thread_id, pattern, count(*) as count, count(distinct name) as names,
         bool_or(is_layer) as is_layer, bool_or(is_epoch) as is_epoch, bool_or(is_step_word) as is_step_word,
+        bool_or(is_pass_word) as is_pass_word, bool_or(is_unit_word) as is_unit_word,
         -- one of layer_0, layer_1, layer_0, layer_1, ... is no step: names either count up or stay the same
         count(distinct name) not in (1, count(*)) as is_cycle
     from named
     group by thread_id, pattern
     -- repeated a hundred thousand times it is an operator
-    having count(*) between 2 and 100000
+    having count(*) <= 100000
 ),
 
 repeated as (
@@ -68,20 +102,24 @@ repeated as (
 
 -- What there is one of in a step.
 event as (
-    select 'work' as what, ts from work
+    select 'work' as what, ts, dur from work
     union all
-    select 'update', c.ts
+    select 'update', c.ts, 0
     from cpu_slice as c
     where c.kind = 'annotation' and starts_with(c.name, 'Optimizer.step#')
     union all
-    select 'fetch', c.ts
+    select 'fetch', c.ts, 0
     from cpu_slice as c
     inner join host_name as h using (kind, name)
     where h.context = 'data' and c.context_id is null
 ),
 
 numbered as (
-    select what, ts, row_number() over (partition by what order by ts) as number from event
+    select
+        what, ts,
+        row_number() over (partition by what order by ts, dur) as number,
+        sum(dur) over (partition by what order by ts, dur rows unbounded preceding) as busy
+    from event
 ),
 
 instance as (
@@ -98,7 +136,10 @@ border as (
 
 -- Events inside an instance: those before its end less those before its start. Not a range join: one lookup a boundary.
 inside as (
-    select b.thread_id, b.pattern, b.what, sum(coalesce(z.number, 0) - coalesce(a.number, 0)) as inside
+    select
+        b.thread_id, b.pattern, b.what,
+        sum(coalesce(z.number, 0) - coalesce(a.number, 0)) as inside,
+        sum(coalesce(z.busy, 0) - coalesce(a.busy, 0)) as busy
     from border as b
     asof left join numbered as a on b.what = a.what and b.ts > a.ts
     asof left join numbered as z on b.what = z.what and b.ts_end > z.ts
@@ -106,8 +147,10 @@ inside as (
 )
 
 select
-    r.thread_id, r.pattern, c.count, c.is_layer or c.is_cycle as is_layer, c.is_epoch, c.is_step_word,
+    r.thread_id, r.pattern, c.count, c.names, c.is_layer or c.is_cycle as is_layer, c.is_epoch, c.is_step_word, c.is_pass_word, c.is_unit_word,
     (coalesce(sum(i.inside) filter (i.what = 'work'), 0) / (select count(*) from work))::double as coverage,
+    -- without a GPU as good as all of none
+    coalesce(sum(i.busy) filter (i.what = 'work') / nullif((select sum(dur) from work), 0), 1)::double as busy_share,
     coalesce(sum(i.inside) filter (i.what = 'update'), 0)::bigint as updates,
     coalesce(sum(i.inside) filter (i.what = 'fetch'), 0)::bigint as fetches,
     r.total::bigint as total, r.period::bigint as period

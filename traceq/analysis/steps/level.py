@@ -35,10 +35,14 @@ class Annotations(NamedTuple):
     thread_id: int
     pattern: str
     times: int
+    names: int
     is_layer: bool
     is_epoch: bool
     is_step_word: bool
+    is_pass_word: bool
+    is_unit_word: bool
     coverage: float
+    busy_share: float
     updates: int
     fetches: int
     total: int
@@ -46,11 +50,15 @@ class Annotations(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """The recurrence of launches, the steps it would be, and how many launches there are in all."""
+    """The recurrence of launches, the steps it would be, and how many launches there are in all.
+
+    `layer_evidence`: what shows that its rounds are layers, or parts of a step; empty where nothing does.
+    """
 
     found: Recurrence
     level: Level
     launches: int
+    layer_evidence: str = ""
 
     @property
     def rounds(self) -> int:
@@ -63,8 +71,16 @@ class Loop(NamedTuple):
         return sum(part.last - part.first for part in self.found.parts if part.is_round) / self.launches
 
 
-def is_layer(annotations: list[Annotations], loop: Loop) -> bool:
-    """Whether annotations of layers come as often as the rounds, or oftener: the rounds are layers, or parts of a step."""
-    return any(each.is_layer and each.times >= loop.rounds / SEVERAL for each in annotations) and not any(
-        not each.is_layer and abs(each.times - loop.rounds) <= 1 for each in annotations
+def is_layer(annotations: list[Annotations], rounds: int) -> bool:
+    """Return whether so many rounds are layers, or parts of a step, by the annotations of layers.
+
+    Names that count up (layers.0, layers.1) come once a pass, and so tell how many passes there are. Those that stay the same
+    (attention) come once a layer where about one comes with each round. Another annotation with each round says the contrary.
+    """
+    if any(not each.is_layer and abs(each.times - rounds) <= 1 for each in annotations):
+        return False
+    layers = [each for each in annotations if each.is_layer and each.times >= rounds / SEVERAL]
+    return any(
+        rounds > SEVERAL * each.times / each.names if each.names > 1 else each.times <= SEVERAL * rounds
+        for each in layers
     )

@@ -48,9 +48,9 @@ _BEFORE_INPUT = "before a copy to the GPU"
 
 
 class Launches(NamedTuple):
-    """The rows of launch_sequence.sql as arrays, one element a launch; `is_aside`: on another stream than most.
+    """The rows of launch_sequence.sql as arrays, one element a launch.
 
-    `thread_id` is -1 where no thread is known.
+    `is_aside`: on another stream than most; `is_compute`: a kernel that computes; `thread_id`: -1 where no thread is known.
     """
 
     number: Integers
@@ -65,6 +65,7 @@ class Launches(NamedTuple):
     is_graph: Flags
     is_update: Flags
     is_aside: Flags
+    is_compute: Flags
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
@@ -108,7 +109,7 @@ class Recurrence(NamedTuple):
 
 def recurrence(launches: Launches) -> Recurrence | None:
     """The rounds of the sequence that recurs through most of the launches; None where none does."""
-    found = regular(launches.number, launches.is_graph)
+    found = regular(launches.number, launches.is_graph, np.where(launches.is_compute, launches.gpu_ts, -1))
     if found is None:
         return None
     inside = _inside(launches, found)
@@ -136,7 +137,7 @@ def recurrence(launches: Launches) -> Recurrence | None:
         first=first,
         last=last,
         evidence=evidence,
-        is_sure=_is_sure(launches, rounds),
+        is_sure=_is_sure(launches, rounds) or _is_one_kernel(launches, rounds),
         inner=inner,
         inner_share=inner_share,
         inner_whole=inner_whole,
@@ -360,6 +361,12 @@ def _is_sure(launches: Launches, rounds: list[Part]) -> bool:
     return bool(
         is_all or any(flags[inside].any() for flags in (launches.is_update, launches.is_read, launches.is_input))
     )
+
+
+def _is_one_kernel(launches: Launches, rounds: list[Part]) -> bool:
+    """Whether each round is one kernel: no layer is."""
+    inside = [part for part in rounds if part.is_round]
+    return all(part.last - part.first == 1 for part in inside) and bool(launches.is_compute[inside[0].first])
 
 
 def _by_place(pauses: Integers, first: int, last: int, length: int) -> Integers:

@@ -24,6 +24,8 @@ _LEAST_SHARE = 0.93
 # Fewer rounds are a coincidence when rounds are short.
 LEAST_ROUNDS = 3
 _LONG = 8  # launches: two rounds of such a sequence are no coincidence
+# A loop of one kernel: at least so many launches; this share of the distances between them differs little from the median.
+_LEAST_EVEN, _MOSTLY, _LITTLE = 8, 0.8, 0.1
 # A loss logged now and then moves all that follows by a launch: what comes less often than so many times is left out.
 _OFTEN = (*range(1, 17), *range(20, 64, 4), *range(64, 257, 16))
 
@@ -42,15 +44,19 @@ class Regular(NamedTuple):
     same: int
 
 
-def regular(numbers: Integers, is_graph: Flags) -> Regular | None:
-    """The regular stretch of most launches; None where launches do not recur."""
+def regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) -> Regular | None:
+    """The regular stretch of most launches; None where launches do not recur.
+
+    One launch that repeats is a loop where it is a graph, or where its `starts` on the GPU, ns, are evenly apart; they are
+    negative for what is no loop by itself.
+    """
     best: Regular | None = None
     # Small numbers in their place: all that counts is which are the same.
     _, numbers, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     for least, kept in _frequent(counts[numbers]):
         if best is not None and len(kept) < best.same:
             break
-        found = _regular(numbers, kept, is_graph)
+        found = _regular(numbers, kept, is_graph, starts)
         # what comes once a round is not rare
         if found is None or found.last - found.first < least * found.period.lag:
             continue
@@ -84,7 +90,7 @@ def _frequent(times: Integers) -> Iterator[tuple[int, Integers]]:
         last = len(kept)
 
 
-def _regular(numbers: Integers, kept: Integers, is_graph: Flags) -> Regular | None:
+def _regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: Integers | None) -> Regular | None:
     """The regular stretch of the launches kept."""
     numbers = numbers[kept]
     first, last = 0, len(numbers)
@@ -95,7 +101,10 @@ def _regular(numbers: Integers, kept: Integers, is_graph: Flags) -> Regular | No
         start, end = stretch(numbers[first:last], found.lag)
         first, last = first + start, first + end
         found = period(numbers[first:last])
-    if found is None or not _is_loop(numbers[first:last], found.lag, is_graph=bool(is_graph[kept[first]])):
+    if found is None:
+        return None
+    may_be_one = is_graph[kept[first]] or (starts is not None and _is_even(starts[kept[first:last]]))
+    if not _is_loop(numbers[first:last], found.lag, may_be_one=bool(may_be_one)):
         return None
     share = share_at(numbers[first:last], found.lag)
     return Regular(kept, first, last, found, share, _count(numbers, found.lag))
@@ -108,10 +117,19 @@ def _count(numbers: Integers, lag: int) -> int:
     return int((np.concatenate([same, around]) | np.concatenate([around, same])).sum())
 
 
-def _is_loop(numbers: Integers, lag: int, *, is_graph: bool) -> bool:
+def _is_even(starts: Integers) -> bool:
+    """Whether most of what starts at these times is about as far from the one before."""
+    if len(starts) < _LEAST_EVEN or starts.min() < 0:
+        return False
+    distances = np.diff(starts)
+    typical = np.median(distances)
+    return bool(np.quantile(np.abs(distances - typical), _MOSTLY) <= _LITTLE * typical)
+
+
+def _is_loop(numbers: Integers, lag: int, *, may_be_one: bool) -> bool:
     """Whether the stretch is long and regular enough to be a loop."""
     if len(numbers) / lag < (2 if lag >= _LONG else LEAST_ROUNDS):
         return False
-    if lag == 1 and not is_graph:
+    if lag == 1 and not may_be_one:
         return False
     return is_regular(numbers, lag)

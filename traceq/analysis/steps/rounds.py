@@ -46,6 +46,9 @@ def rounds(connection: duckdb.DuckDBPyConnection, what: str, launches: Launches,
     places = sorted({begin, *(part.first for part in found.parts), last, end})
     other = {part.first for part in found.parts if not part.is_round}
     starts = _gpu_starts(launches, places) if found.is_ahead else _host_starts(connection, launches, places)
+    if not found.is_ahead and end == len(launches.number):
+        # the last one ends where its work does: what follows may be the profiler's stop
+        starts[-1] = min(starts[-1], max(int(launches.ts_end[-1]), starts[-2] + 1))
     is_clipped = not found.is_ahead and places[0] == 0 and _is_clipped(launches, places, starts)
     marks = []
     for place, ts, until in zip(places, starts, starts[1:], strict=False):

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 # Fewer are a coincidence.
 _LEAST = 3
-# Of all launches: what annotations hold that are the step.
+# Of all launches, and of what the GPU does: what annotations hold that are the step.
 _MOST = 0.5
+_NEARLY_ALL = 0.95
 
 _ROWS_AT_ONCE = 122_880
 
@@ -62,7 +63,7 @@ def find_steps(
 ) -> Found:
     """Fill the tables step, unit and phase_of_run. `free_memory` is called once the launches are read, as arrays."""
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
-    loop, launched = _loop(connection, free_memory)
+    loop, launched = _loop(connection, annotations, free_memory)
     kept = kept_steps(connection, trace_id) if choice.step_range is None else None
     chosen = kept.level if kept else _chosen(connection, choice, annotations, loop)
     if choice.steps_per != 1:
@@ -102,8 +103,10 @@ def _chosen(
         return Level("window", "window", whole(gpu_phase(connection)), "a server captures a CUDA graph: no step")
     if named := _named(connection, annotations, loop):
         return named
-    return _recurring(connection, annotations, loop) or Level(
-        "window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step"
+    return (
+        _recurring(connection, loop)
+        or _single(connection, annotations)
+        or Level("window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step")
     )
 
 
@@ -121,17 +124,15 @@ def _says_so(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> L
     return Level("serving", re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the server") if marks else None
 
 
-def _recurring(
-    connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop | None
-) -> Level | None:
+def _recurring(connection: duckdb.DuckDBPyConnection, loop: Loop | None) -> Level | None:
     """What recurs without a name: launches, updates, collectives; None where nothing does that could be a step."""
     updates = _read(connection, "step_optimizer")
-    if loop and loop.level.is_sure and not is_layer(annotations, loop) and loop.rounds >= len(updates):
+    if loop and loop.level.is_sure and not loop.layer_evidence and loop.rounds >= len(updates):
         return loop.level
     if updates:
         return Level("optimizer", "Optimizer.step#", updates, "one update each")
     if marks := _communicating(connection):
-        if loop and abs(loop.rounds - len(marks)) <= 1 and not is_layer(annotations, loop):
+        if loop and abs(loop.rounds - len(marks)) <= 1 and not loop.layer_evidence:
             return loop.level
         return Level("recurrence", marks[0].name, marks, "the collectives between two pauses", is_sure=False)
     return None
@@ -154,7 +155,9 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
     candidates = [
         each
         for each in annotations
-        if each.times >= _LEAST and each.coverage >= _MOST and not each.is_layer and not each.is_epoch
+        if each.times >= _LEAST
+        and min(each.coverage, each.busy_share) >= _MOST
+        and not (each.is_layer or each.is_epoch)
     ]
     if not candidates:
         return None
@@ -164,11 +167,31 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
         return None
     # a loop that comes less often may be epochs: the name decides
     is_several = loop is not None and (loop.rounds > best.times or not best.is_step_word)
-    if loop and loop.level.is_sure and not is_as_often and is_several:
+    if loop and loop.level.is_sure and not loop.layer_evidence and not is_as_often and is_several:
         return None
     parameters = {"thread_id": best.thread_id, "pattern": best.pattern}
     marks = _read(connection, "step_annotated", **parameters)
     return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
+
+
+def _single(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> Level | None:
+    """The only one or two annotations of a pass through the model, where they hold nearly all work; None for none."""
+    candidates = [each for each in annotations if each.is_pass_word and _holds_all(each)]
+    if not candidates:
+        return None
+    # of a range around all and one inside it the shorter one: it leaves out what stands around the pass
+    best = max(candidates, key=lambda each: (each.times, -each.total))
+    marks = _read(connection, "step_annotated", thread_id=best.thread_id, pattern=best.pattern)
+    return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
+
+
+def _holds_all(annotations: Annotations) -> bool:
+    """Return whether these one or two annotations hold nearly all work."""
+    return (
+        annotations.times < _LEAST
+        and min(annotations.coverage, annotations.busy_share) >= _NEARLY_ALL
+        and not (annotations.is_layer or annotations.is_epoch)
+    )
 
 
 def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
@@ -180,7 +203,9 @@ def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
     return chosen._replace(marks=marks)
 
 
-def _loop(connection: duckdb.DuckDBPyConnection, free_memory: Callable[[], None]) -> tuple[Loop | None, Integers]:
+def _loop(
+    connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], free_memory: Callable[[], None]
+) -> tuple[Loop | None, Integers]:
     """The loop of launches, None where they do not recur; and when each launch was made."""
     query = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=False)
     launches, what = Launches.of(query.to_arrow_reader(_ROWS_AT_ONCE))
@@ -199,7 +224,26 @@ def _loop(connection: duckdb.DuckDBPyConnection, free_memory: Callable[[], None]
         launches=found.length,
         share=found.share,
     )
-    return Loop(found, level, len(launches.ts)), launches.ts
+    loop = Loop(found, level, len(launches.ts))
+    return loop._replace(layer_evidence=_layer_evidence(connection, annotations, loop, launches)), launches.ts
+
+
+def _layer_evidence(
+    connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop, launches: Launches
+) -> str:
+    """What shows that the rounds of `loop` are layers; empty where nothing does."""
+    if is_layer(annotations, loop.rounds):
+        return "annotations of layers come as often"
+    if around := next((each for each in annotations if each.is_unit_word and _holds_all(each)), None):
+        return f"all lie in {around.pattern}"
+    places = [part.first for part in loop.found.parts if part.is_round]
+    ((is_inside,),) = run(
+        connection,
+        "analysis/steps/inside_module.sql",
+        threads=launches.thread_id[places].tolist(),
+        starts=launches.ts[places].tolist(),
+    ).fetchall()
+    return "all lie in one call of a module" if is_inside else ""
 
 
 def _communicating(connection: duckdb.DuckDBPyConnection) -> list[Mark]:

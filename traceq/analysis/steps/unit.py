@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from traceq.analysis.steps.level import SEVERAL, is_layer
+from traceq.analysis.steps.level import SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def fill_units(
     """Fill the table unit with the level chosen and with what else recurs; nothing where there are no steps."""
     if not chosen.marks:
         return
-    units = [_chosen(chosen, loop), *_loops(chosen, annotations, loop), *_annotated(chosen, annotations)]
+    units = [_chosen(chosen, loop), *_loops(chosen, loop), *_annotated(chosen, annotations)]
     columns = zip(*units, strict=True)
     found = pa.table([pa.array(*each) for each in zip(columns, _TYPES, strict=True)], [*_Unit._fields])
     connection.register("_found_unit", found)
@@ -94,14 +94,13 @@ def _period(level: Level) -> int | None:
     return marks[0].own_end - marks[0].ts if marks else None
 
 
-def _loops(chosen: Level, annotations: list[Annotations], loop: Loop | None) -> Iterator[_Unit]:
+def _loops(chosen: Level, loop: Loop | None) -> Iterator[_Unit]:
     """The recurrence of launches where it is not the step, and what recurs inside its rounds."""
     if loop is None:
         return
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     is_window = chosen.source == "window"
     if loop.level is not chosen and (is_window or not 1 / SEVERAL < loop.rounds / steps < SEVERAL):
-        named = is_layer(annotations, loop)
         yield _Unit(
             level=_inner_level(loop) if is_window or loop.rounds > steps else "epoch",
             source="recurrence",
@@ -112,8 +111,8 @@ def _loops(chosen: Level, annotations: list[Annotations], loop: Loop | None) -> 
             coverage=loop.coverage,
             share=loop.found.share,
             is_step=False,
-            is_possible=is_window and not named,
-            evidence="annotations of layers come as often" if named else loop.level.evidence,
+            is_possible=is_window and not loop.layer_evidence,
+            evidence=loop.layer_evidence or loop.level.evidence,
         )
     elif loop.found.inner:
         yield _Unit(
@@ -143,7 +142,7 @@ def _annotated(chosen: Level, annotations: list[Annotations]) -> Iterator[_Unit]
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     thread = chosen.marks[0].thread_id
     for each in annotations:
-        if each.coverage < _SOME or (thread is not None and each.thread_id != thread):
+        if each.times == 1 or each.coverage < _SOME or (thread is not None and each.thread_id != thread):
             continue
         if 1 / SEVERAL < each.times / steps < SEVERAL and not (chosen.source == "window" and each.is_layer):
             continue

@@ -12,6 +12,7 @@ from traceq.diagnosis.calibrated import on_shares
 from traceq.diagnosis.manual import Manual, declared_manual, manual
 from traceq.diagnosis.query import Query, rule_query
 from traceq.diagnosis.rules.declared import claimed_by, declared, remarked
+from traceq.diagnosis.triage import JUDGED
 
 if TYPE_CHECKING:
     from traceq.diagnosis.rules.declared import Judgement
@@ -188,7 +189,7 @@ class Rule(NamedTuple):
     """A rule: its id (kebab-case), its manual page, and its judgement.
 
     `remarks`: it never says what a fix could win. `unproven`: nothing but made-up traces has triggered it. `of_allocations`:
-    it is about those of a memory snapshot.
+    it is about those of a memory snapshot. `captures`: the kinds of captures that it speaks of, or reasons of the table triage.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Rule(NamedTuple):
     remarks: bool = False
     unproven: bool = False
     of_allocations: bool = False
+    captures: tuple[str, ...] = JUDGED
 
 
 @cache
@@ -249,4 +251,5 @@ def _rule(name: str, page: Manual, judge: Judgement, query: Query) -> Rule:
         "remarks" in query.header,
         unproven=not proven().get(rule),
         of_allocations="allocations" in query.listed("needs"),
+        captures=query.listed("captures") or JUDGED,
     )

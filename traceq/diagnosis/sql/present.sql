@@ -28,8 +28,6 @@ gpu as (
     select
         count(*) as gpu_slices,
         count(launch_id) as launches,
-        -- of a damaged trace they can lie further apart than 64 bits hold
-        least(coalesce(max(correlation_id)::hugeint - min(correlation_id), 0), 9223372036854775807)::bigint as correlations,
         count(*) filter (kind = 'kernel') as kernels,
         count(*) filter (kind = 'kernel' and grid_x is not null) as kernel_geometry,
         count(*) filter (kind = 'memset') as memsets,

@@ -42,12 +42,15 @@ class _Sample(NamedTuple):
 # Phases of events that begin a range, and of those that are instants of one; all others end one. Capitals of S, T, F: older.
 _BEGINS = frozenset("BbS")
 _INSTANTS = frozenset("nT")
+# Families of rows that are slices of the host.
+_OF_HOST = frozenset({"op", "annotation", "runtime", "python", "overhead"})
 
 
 class RangeEnd(NamedTuple):
     """Half a range, to be paired over the whole file, or an instant of one. ts in ns; args as JSON text.
 
-    `key`: what joins the halves of an asynchronous range, which may end on another thread; None for B and E.
+    `kind`: that of cpu_slice, by its category. `key`: what joins the halves of an asynchronous range, which may end on another
+    thread; None for B and E.
     """
 
     number: int
@@ -57,6 +60,7 @@ class RangeEnd(NamedTuple):
     category: str | None
     ts: int
     args: bytes
+    kind: str = "other"
     key: str | None = None
 
 
@@ -113,10 +117,17 @@ def _without_suffixes(names: pa.DictionaryArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(names.indices, pa.array(plain, pa.string()))
 
 
-def _kinds(kind: str, names: pa.DictionaryArray) -> pa.DictionaryArray:
-    """`kind` for all slices but traceq's marks, which are annotations."""
+def _kinds(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The kinds of slices, but of traceq's marks, which are annotations."""
     is_mark = pc.match_substring_regex(names.dictionary, _MARK).take(names.indices)
-    return pa.DictionaryArray.from_arrays(is_mark.cast(pa.int8()), pa.array([kind, "annotation"]))
+    if isinstance(kinds, str):
+        return pa.DictionaryArray.from_arrays(is_mark.cast(pa.int8()), pa.array([kinds, "annotation"]))
+    return pc.if_else(is_mark, "annotation", pa.array(kinds, pa.string())).dictionary_encode()
+
+
+def _number(value: Any) -> int | None:
+    """A whole number that fits a column of 64 bits; None for anything else."""
+    return value if type(value) is int and abs(value) < 1 << 63 else None
 
 
 def either(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
@@ -175,8 +186,11 @@ def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> 
     return _counters(rows)
 
 
-def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int]) -> list[RangeEnd]:
-    """The events of a block that begin or end ranges."""
+def range_ends(
+    events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int], family: str | None
+) -> list[RangeEnd]:
+    """The events of a block that begin or end ranges; `family`: of rows, that their category has."""
+    kind = family if family in _OF_HOST else "other"
     return [
         RangeEnd(
             int(number),
@@ -186,6 +200,7 @@ def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[i
             None if event.cat is None else str(event.cat),
             int(start),
             bytes(event.args),
+            kind if event.ph in "BE" else "other",
             _async_key(event),
         )
         for event, number, start, thread in zip(events, ids, ts, threads, strict=True)
@@ -243,12 +258,14 @@ def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str])
         {
             "slice_id": pa.array([b.number for b in begins], pa.int64()),
             "thread_id": pa.array([b.thread_id for b in begins], pa.int32()),
-            "kind": _kinds("other", names),
+            "kind": _kinds([b.kind for b in begins], names),
             "category": pa.array([b.category for b in begins], pa.string()),
             "name": names,
             "ts": pa.array([b.ts for b in begins], pa.int64()),
             "dur": pa.array([end - begin.ts for begin, end, _ in closed], pa.int64()),
             "is_async": pa.array([begin.key is not None for begin in begins]),
+            "correlation_id": pa.array([_number(each.get("correlation")) for each in merged], pa.int64()),
+            "external_id": pa.array([_number(each.get("External id")) for each in merged], pa.int64()),
             "args": pa.array([json.dumps(each, ensure_ascii=False) if each else None for each in merged], pa.string()),
         }
     )

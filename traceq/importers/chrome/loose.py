@@ -128,7 +128,8 @@ def _build(family: str, category: Any, members: list[tuple[int, Any]], rows: Row
         rows.batches += host.counter_batches(events, ts, rows.notes)
         return
     if family == "range":
-        rows.ranges += host.range_ends(events, ids, ts, _threads(events, ids, rows))
+        of_category = FAMILY_OF_CATEGORY.get(str(category).lower())
+        rows.ranges += host.range_ends(events, ids, ts, _threads(events, ids, rows), of_category)
         return
     dur = durations([event.dur for event in events], rows.notes) if family != "instant" else np.zeros_like(ts)
     if family in gpu.FAMILIES:

@@ -16,6 +16,8 @@ LOST = re.compile(
     r"|not all .*(events|records|data)\b.*(collected|recorded)",
     re.IGNORECASE,
 )
+# One of them for each process; of those that CUDA was found in, the other.
+_NO_CUDA, _CUDA = "No CUDA events collected", "Number of CUDA events collected"
 _LONGEST = 300
 # In this order: command lines to their end, then settings of variables, then paths.
 _PRIVATE = (
@@ -48,7 +50,15 @@ _SILENT = {
 
 def note_diagnostics(job: Job) -> None:
     """Warnings and errors of the profiler; "incomplete" ones count as errors of the capture."""
-    for severity, text in job.source.rows(TABLE, ["severity", "text"]):
+    rows = job.source.rows(TABLE, ["severity", "text"])
+    if any(_NO_CUDA in str(text) for _, text in rows) and not any(_CUDA in str(text) for _, text in rows):
+        job.notes.error(
+            "gpu_not_collected",
+            1,
+            f"nsys: {_NO_CUDA}. Its tracing of CUDA did not start in the program, or the program did not use a GPU: record again"
+            " with `nsys profile --trace=cuda,nvtx,osrt`, of the program itself and not of a wrapper that leaves it",
+        )
+    for severity, text in rows:
         message = scrubbed(str(text or ""))
         if not message:
             continue

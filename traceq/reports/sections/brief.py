@@ -21,6 +21,7 @@ from traceq.reports.sections.jobs import example, holds_up, in_a_line, judged, o
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.snapshot import brief_snapshot, highest_peak, is_snapshot, peaks
+from traceq.reports.sections.triage import nothing_to_judge
 from traceq.reports.sections.verdict import fault_of_file, verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
 
@@ -132,7 +133,9 @@ def _trace(report: TraceReport, most: int) -> Iterator[Block]:
     yield from verdicts(report)
     if is_snapshot(report):
         return
-    yield from where_time_goes(report)
+    # the time of a fragment is nobody's step
+    if not report.ledger or nothing_to_judge(report) is None:
+        yield from where_time_goes(report)
     if report.findings:
         yield ranking(report, most)
     yield from _also(report, most, len(warned[_MOST_WARNINGS:]))

@@ -10,7 +10,16 @@ from traceq.reports.document import Header, Name, Spans
 from traceq.reports.model import TraceFacts, TraceReport
 from traceq.reports.sections.capture import program
 from traceq.reports.sections.made_with import line
+from traceq.reports.sections.triage import unit_of_capture
 from traceq.reports.sections.verdict import judges_a_part
+
+# Windows by the reason of the table triage.
+_WINDOWS = {
+    "cold": "one-off work, mostly first calls",
+    "whole_run": "one-off work, from the start of the program",
+    "no_unit": "a fragment of one pass",
+    "sampled": "a sample of the records",
+}
 
 
 def header(report: TraceReport) -> Header:
@@ -56,10 +65,13 @@ def _unit(report: TraceReport) -> Spans:
     steps = report.steps
     if not format_of(report.trace.format).has_times and not steps.counted - steps.is_window:
         return (f"history of {duration(report.trace.dur)}" if report.trace.dur else "no history",)
+    if words := unit_of_capture(report):
+        return (words,)
+    reason = report.triage.reason if report.triage else ""
     if steps.source is None:
         return ("no steps",)
     part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
     if steps.is_window:
-        return (f"no steps found: one window of {duration(steps.p50)}{part}",)
+        return (f"{_WINDOWS.get(reason, 'no steps found')}: one window of {duration(steps.p50)}{part}",)
     like = (" like ", Name(steps.example)) if steps.example else ()
     return (some(steps.counted, "step"), *like, part)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.ranks import numbers
 from traceq.common.units import duration, share, some
+from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, with_code
 from traceq.reports.model import Job, Straggler, TraceReport
 
@@ -30,6 +31,10 @@ def judged(jobs: Sequence[Job]) -> Job | None:
     """The job of all the traces, where there is one only and it has several ranks here."""
     several = [job for job in jobs if job.ranks > 1]
     return several[-1] if len({job.job for job in several}) == 1 else None
+
+
+# Of the time of a job: what it waits for before its first collective is more than a border of the window.
+_MUCH = 0.05
 
 
 def holds_up(job: Job) -> bool:
@@ -80,6 +85,9 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
     if not holds_up(job) and faults:
         return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
+    if not holds_up(job) and (late := _late_start(job, job.dur)):
+        waited = f"The first collective waits {duration((job.late_start or 0) / job.steps)} of {step} per step"
+        return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), with_code(late.fix)))
     if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")
     lines: list[Spans] = [
@@ -93,6 +101,13 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     nobody = "Ranks are late in turn" if job.pattern == "wandering" else "Ranks are late, none by enough to be named"
     said = f"Late ranks: the others wait for {_names(named)}" if named else nobody
     return Verdict((said,), "problem", lines=tuple(lines))
+
+
+def _late_start(job: Job, dur: int) -> JobFinding | None:
+    """The finding on the rank that the first collective waits for, where that is much of the job."""
+    if (job.late_start or 0) < _MUCH * dur:
+        return None
+    return next((each for each in job.findings if each.rule == "late-start"), None)
 
 
 def _names(every: Sequence[Straggler]) -> str:

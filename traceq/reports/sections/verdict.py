@@ -12,6 +12,7 @@ from traceq.reports.document import Outcome, Spans, Verdict, with_code
 from traceq.reports.model import TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share
 from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
+from traceq.reports.sections.triage import nothing_to_judge
 
 # What to do where other ranks of a job stand for one.
 NOT_ASKED: Spans = with_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
@@ -21,15 +22,18 @@ _NEARLY_ALL = 0.95
 _BUSY_ENOUGH = 0.9
 _TO_WIN = frozenset(IDLE) - {"idle_earlier_work"}
 _UNKNOWN = ("idle_unattributed", "idle_launch_latency")
+_OTHER_DEVICES = "Cannot tell what to fix: devices worked that traceq does not measure (see the notes)."
+_NO_GPU = "Cannot tell what to fix: no GPU worked, and on the host nothing was found that would save 1 %."
 # Notes of a file of which a part is missing, and what that makes of it.
 _INCOMPLETE = {"truncated": "cut", "table_damaged": "damaged"}
 # Remarks that say why rules on idle time were not asked.
-_NO_IDLE_TIME = ("sampled-capture", "graph-recording")
+_NO_IDLE_TIME = ("sampled-capture",)
 
 
 def verdicts(report: TraceReport) -> Iterator[Verdict]:
     """Why little of the run is judged, where start-up took most of it; then the verdict."""
-    for each in report.observations:
+    # of a capture of nothing else start-up is no part
+    for each in report.observations if nothing_to_judge(report) is None else ():
         if each.rule == "start-up" and report.run_ns:
             took = sum(phase.dur for phase in report.phases_of_run if phase.phase == "start_up")
             words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
@@ -43,16 +47,10 @@ def verdict(report: TraceReport) -> Verdict:
         return verdict_of_snapshot(report)
     if fault := fault_of_file(report):
         return _of_incomplete(report, fault)
+    if unjudged := nothing_to_judge(report):
+        return unjudged
     if report.findings:
         return _first(report.findings[0], report)
-    if not report.rules_asked:
-        return Verdict(("Not asked: other ranks of the job stand for this one.",), "cannot tell", lines=(NOT_ASKED,))
-    if report.failed:
-        return Verdict(
-            (f"Cannot tell what to fix first: {len(report.failed)} checks failed.",),
-            "cannot tell",
-            lines=tuple((f"{each.rule}: {each.error}",) for each in report.failed[:1]),
-        )
     return _without_findings(report)
 
 
@@ -71,6 +69,14 @@ def _of_incomplete(report: TraceReport, fault: str) -> Verdict:
 
 
 def _without_findings(report: TraceReport) -> Verdict:
+    if not report.rules_asked:
+        return Verdict(("Not asked: other ranks of the job stand for this one.",), "cannot tell", lines=(NOT_ASKED,))
+    if report.failed:
+        return Verdict(
+            (f"Cannot tell what to fix first: {len(report.failed)} checks failed.",),
+            "cannot tell",
+            lines=tuple((f"{each.rule}: {each.error}",) for each in report.failed[:1]),
+        )
     if not report.ledger and not report.host_ledger:
         return _without_ledger(report)
     outcome, words = _nothing(report)
@@ -123,8 +129,9 @@ def judges_a_part(report: TraceReport) -> bool:
 
 def _nothing(report: TraceReport) -> tuple[Outcome, str]:
     """The words of a report without findings: nothing can be saved if a GPU is busy or no idle cause is worth listing."""
-    if not report.ledger and any(note.code.endswith("_not_measured") for note in report.notes):
-        return "cannot tell", "Cannot tell what to fix: devices worked that traceq does not measure (see the notes)."
+    if not report.ledger:
+        is_other = any(note.code.endswith("_not_measured") for note in report.notes)
+        return "cannot tell", _OTHER_DEVICES if is_other else _NO_GPU
     for each in report.observations:
         if each.rule in _NO_IDLE_TIME:
             title = each.title[:1].lower() + each.title[1:]

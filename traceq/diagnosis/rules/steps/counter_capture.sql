@@ -16,6 +16,7 @@
 -- for: pytorch
 -- needs: steps
 -- remarks: yes
+-- captures: every
 -- uses: counted
 select
     (select count(*) from cpu_slice where trace_id = $trace_id and category = 'cuda_profiler_range') as ranges,

@@ -8,14 +8,13 @@
 --   hipStreamBeginCapture, over all that do.
 -- try: Capture the program once it does its work.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs
--- remark: {% if facts.recorded_launches > most * facts.launch_calls -%}
---     Of {{ plural(facts.launch_calls, 'launching call') }}, {{ '{:,.0f}'.format(facts.recorded_launches) }} were recorded into graphs ({{
---     plural(facts.recordings, 'recording') }}) and did not run. This is a part of start-up; how fast the program is cannot be derived from it.
+-- remark: {% if facts -%}
+--     Of {{ plural(facts.launch_calls, 'launching call') }}, {{ '{:,.0f}'.format(facts.recorded_launches) }} were recorded into graphs and did not run. This is a part of start-up; how fast the program is cannot be derived from it.
 --   {%- endif %}
 -- fix: Capture steps that run these graphs, such as requests to a server that has started.
 -- needs: gpu, calls
--- threshold: most = 0.5: more than half: what is recorded is then most of what the host does for the GPU
 -- remarks: yes
--- uses: recorded_launch
-select *
-from recorded_launch
+-- captures: every
+select launch_calls, recorded_launches
+from triage
+where trace_id = $trace_id and reason = 'graph_capture'

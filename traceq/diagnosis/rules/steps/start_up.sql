@@ -41,6 +41,7 @@
 -- threshold: least_share = 0.5: more than half of the run
 -- threshold: told_share = 0.05: an activity of less is not what the time goes to
 -- remarks: yes
+-- captures: every
 -- only-with: phase_of_run: trace_id = $trace_id and phase = $phase and (select sum(dur) from phase_of_run where trace_id = $trace_id and phase = $phase) >= $least_share * (select sum(dur) from phase_of_run where trace_id = $trace_id)
 with
 phase as (

@@ -1,0 +1,1 @@
+"""What a capture is, before anything in it is judged."""

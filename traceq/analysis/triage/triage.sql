@@ -1,0 +1,330 @@
+-- What the capture is: the first kind of decision 0029 that holds.
+
+-- Names are few and slices many: names are looked at once each.
+create temp table _call_name as
+select
+    name,
+    regexp_matches(name, '^(cuda|cu|hip)\w*Launch') as is_launch,
+    -- whichever call needs a context first creates it, for as long as such a call takes at no other time
+    regexp_matches(name, '^(cu(Init|CtxCreate|DevicePrimaryCtxRetain)|(cuda|hip)(Free|Malloc\w*|HostAlloc|SetDevice\w*|GetDeviceCount|InitDevice|MemGetInfo|StreamCreate\w*))(_v[0-9]+)?(_ptsz)?$') as may_create
+from (select distinct name from cpu_slice where kind = 'runtime');
+
+-- Not waiting for work: no GPU runs anything meanwhile.
+create temp table _set_up as
+select c.slice_id, c.dur
+from cpu_slice as c
+inner join _call_name as n using (name)
+where
+    c.kind = 'runtime'
+    and n.may_create
+    and c.dur >= 20000000
+    and not exists (select 1 from gpu_slice as g where g.ts < c.ts_end and g.ts + g.dur > c.ts);
+
+create temp table _judged as
+select min(ts) as ts, max(ts_end) as ts_end, count(*) filter (source <> 'window') as steps, any_value(source) as source
+from step
+where excluded is null;
+
+-- What happens once, inside what is judged, on threads that launch; as pieces that may overlap.
+create temp table _once as
+with
+launching as (
+    select distinct c.thread_id
+    from cpu_slice as c
+    inner join _call_name as n using (name)
+    where c.kind = 'runtime' and n.is_launch
+),
+
+-- An operator prepares its calls within microseconds, but for its first ones, when libraries start and code is compiled.
+outermost as (
+    select thread_id, ts, ts_end
+    from cpu_slice
+    where kind = 'op' and operator_id is null and depth is not null
+),
+
+prepared as (
+    select greatest(coalesce(c.previous_end, o.ts), o.ts) as ts, c.ts as ts_end
+    from (
+        select c.thread_id, c.ts, max(c.ts_end) over (
+            partition by c.thread_id order by c.ts, c.ts_end rows between unbounded preceding and 1 preceding
+        ) as previous_end
+        from cpu_slice as c
+        where c.kind = 'runtime' and c.thread_id in (from launching)
+    ) as c
+    asof join outermost as o on c.thread_id = o.thread_id and c.ts >= o.ts
+    where c.ts < o.ts_end and c.ts - greatest(coalesce(c.previous_end, o.ts), o.ts) >= 1000000
+),
+
+-- Copies to a GPU before any kernel: weights, where they are many; of an input there are few.
+upload as (
+    select launch_id
+    from gpu_slice
+    where
+        copy_kind = 'h2d'
+        and launch_id is not null
+        and ts < (select quantile_disc(ts, 0.2) from gpu_slice where kind in ('kernel', 'graph'))
+    qualify count(*) over () >= 5
+),
+
+first_launch as (
+    select min_by(launch_id, ts) as slice_id
+    from gpu_slice
+    where kind in ('kernel', 'graph') and launch_id is not null
+    group by name
+)
+
+select greatest(c.ts, j.ts) as ts, least(c.ts_end, j.ts_end) as ts_end
+from cpu_slice as c
+cross join _judged as j
+left join host_name as h on h.kind = c.kind and h.name = c.name
+where
+    c.ts < j.ts_end
+    and c.ts_end > j.ts
+    and c.dur > 0
+    and (
+        -- what the profiler notes of it stands on a thread of its own
+        ('compile' = h.activity and c.kind = 'overhead')
+        or (
+            (c.thread_id in (from launching) or not exists (from launching))
+            and (
+                'compile' in (h.context, h.activity)
+                -- a pool keeps what it got
+                or h.activity = 'allocation'
+                or c.slice_id in (select slice_id from _set_up)
+                or (c.dur >= 1000000 and c.kind = 'runtime' and c.name in (select name from _call_name where may_create))
+                or c.slice_id in (from upload)
+                or (c.dur >= 1000000 and c.kind = 'runtime' and c.slice_id in (from first_launch))
+            )
+        )
+    )
+union all
+select greatest(p.ts, j.ts), least(p.ts_end, j.ts_end)
+from prepared as p
+cross join _judged as j
+where p.ts < j.ts_end and p.ts_end > j.ts;
+
+insert into triage by name
+with
+host as (
+    select
+        count(*) filter (c.kind not in ('overhead', 'other')) as host_slices,
+        count(*) filter (c.kind = 'runtime') as device_calls,
+        count(*) filter (n.is_launch) as launch_calls
+    from cpu_slice as c
+    left join _call_name as n on c.kind = 'runtime' and n.name = c.name
+),
+
+-- operators that only a GPU has
+of_gpu as (
+    select exists (
+        select 1
+        from cpu_slice
+        where kind in ('op', 'annotation') and regexp_matches(name, '^(nccl:|aten::(record_stream|cudnn_|miopen_|_cudnn_))')
+    ) as has_operators
+),
+
+gpu as (
+    select
+        count(*) as gpu_slices,
+        count(*) filter (kind in ('kernel', 'graph')) as kernels,
+        count(*) filter (kind = 'memcpy' and copy_kind is distinct from 'h2d') as other_copies,
+        count(distinct device) as gpus_used,
+        count(distinct device) filter (kind = 'kernel') as gpus_with_kernels
+    from gpu_slice
+),
+
+-- What a process launches between the begin and the end of a recording is put into a graph, and does not run.
+recording as (
+    select t.pid, c.ts, contains(c.name, 'BeginCapture') as is_recorded
+    from cpu_slice as c
+    inner join thread as t using (thread_id)
+    where c.kind = 'runtime' and regexp_matches(c.name, '^(cuda|cu|hip)Stream(Begin|End)Capture')
+),
+
+recorded as (
+    select count(*) filter (r.is_recorded) as recorded_launches
+    from (
+        select t.pid, c.ts
+        from cpu_slice as c
+        inner join thread as t using (thread_id)
+        where c.kind = 'runtime' and regexp_matches(c.name, 'Launch\w*Kernel') and exists (from recording)
+    ) as l
+    asof join recording as r on r.pid is not distinct from l.pid and l.ts >= r.ts
+),
+
+-- Calls that launch work of which nothing is in the capture. The last ones may only have been queued when it ended, with the GPU
+-- busy; those of the first half, and those after the last work of all, were lost.
+launched as (
+    select
+        t.pid, c.ts, g.launch_id is not null as is_matched, coalesce(r.is_recorded, false) as is_recorded,
+        percent_rank() over (order by c.ts) as place
+    from cpu_slice as c
+    inner join _call_name as n using (name)
+    inner join thread as t using (thread_id)
+    left join (select distinct launch_id from gpu_slice) as g on g.launch_id = c.slice_id
+    asof left join recording as r on r.pid is not distinct from t.pid and c.ts >= r.ts
+    where c.kind = 'runtime' and n.is_launch
+),
+
+unmatched as (
+    select
+        count(*) filter (not is_matched and not is_recorded) as unmatched_launches,
+        count(*) filter (
+            not is_matched and not is_recorded and (place < 0.5 or ts > (select max(ts_end) from gpu_slice))
+        ) as lost_launches,
+        (
+            select count(*) > 0
+            from (select pid from launched where not is_recorded group by pid having count(*) >= 10 and not bool_or(is_matched))
+        ) as has_silent_process
+    from launched
+),
+
+-- What programs ask before they do anything else: the capture holds their start.
+started as (
+    select count(*) > 0 as is_started
+    from (
+        select name
+        from cpu_slice as c
+        inner join thread as t using (thread_id)
+        where kind = 'runtime'
+        qualify row_number() over (partition by t.pid order by c.ts, c.ts_end) <= 3
+    )
+    where regexp_matches(name, '^(cu(Init|ModuleGetLoadingMode|DriverGetVersion)|(cuda|hip)(Init|GetDeviceCount|GetDeviceProperties\w*))$')
+),
+
+-- Profilers number calls one after the other, and leave few out: in a sample of the records most numbers are missing.
+numbered as (
+    select median(gap) as number_gap
+    from (
+        select correlation_id - lag(correlation_id) over (partition by t.pid order by correlation_id) as gap
+        from cpu_slice as c
+        inner join thread as t using (thread_id)
+        where c.kind = 'runtime' and correlation_id is not null
+    )
+    where gap > 0
+),
+
+swept as (
+    select ts, ts_end, max(ts_end) over (order by ts, ts_end rows between unbounded preceding and 1 preceding) as until
+    from _once
+),
+
+once as (
+    select coalesce(sum(ts_end - greatest(ts, coalesce(until, ts))) filter (until is null or ts_end > until), 0)::bigint as once_ns
+    from swept
+),
+
+note as (
+    select
+        count(*) filter (code in ('truncated', 'table_damaged')) > 0 as is_cut,
+        count(*) filter (regexp_matches(code, '_not_measured$')) > 0 as is_other_device,
+        count(*) filter (code = 'gpu_not_collected') > 0 as is_not_collected
+    from import_note
+),
+
+-- Passes through a model, steps and iterations, by name: those that touch an end of the capture are cut by it. What lies inside
+-- another is a part of it.
+extent as (
+    select min(ts) as ts, max(ts_end) as ts_end
+    from (
+        select ts, ts_end from cpu_slice where kind not in ('other', 'overhead')
+        union all
+        select ts, ts_end from gpu_slice
+    )
+),
+
+pass_name as (
+    select kind, name
+    from (select distinct kind, name from cpu_slice where kind in ('annotation', 'op', 'python'))
+    where not regexp_matches(name, '(?i)(layers?|blocks?|h)[._\[]?[0-9]') and regexp_matches(
+        regexp_replace(if(kind = 'python', split_part(name, ': ', -1), name), '([a-z0-9])([A-Z])', '\1_\2', 'g'),
+        '(?i)(^|[^a-z])((time)?step|iter(ation)?|forward|fwd)([^a-z]|$)'
+    )
+),
+
+passed as (
+    select
+        count(*) filter (p.ts <= e.ts + 10000 or p.ts_end >= e.ts_end - 10000) as cut,
+        count(*) filter (p.ts > e.ts + 10000 and p.ts_end < e.ts_end - 10000) as whole
+    from (
+        select
+            c.ts, c.ts_end,
+            max(c.ts_end) over (
+                partition by c.thread_id order by c.ts, c.ts_end desc rows between unbounded preceding and 1 preceding
+            ) as until
+        from cpu_slice as c
+        inner join pass_name as n on n.kind = c.kind and n.name = c.name
+        where c.dur > 0
+    ) as p
+    cross join extent as e
+    where p.until is null or p.ts_end > p.until
+),
+
+fact as (
+    select
+        gpu.* exclude (other_copies),
+        gpu.other_copies,
+        host.*,
+        of_gpu.*,
+        note.*,
+        recorded.recorded_launches,
+        (select count(*) from device where device >= 0)::integer as gpus_listed,
+        (select format from trace where trace_id = $trace_id) is not distinct from 'xplane' as is_xplane,
+        coalesce(j.steps, 0) as steps,
+        j.source,
+        coalesce(j.ts_end - j.ts, 0) as window_ns,
+        once.once_ns,
+        unmatched.*,
+        started.*,
+        coalesce(numbered.number_gap, 1) as number_gap,
+        coalesce((select max(dur) from _set_up), 0) as set_up_ns,
+        coalesce(passed.cut > 0 and passed.whole = 0, false) or (
+            -- layers and nothing else, and the host waits for nothing: as inside one pass
+            exists (from unit where level = 'layer' and coverage >= 0.8)
+            and not exists (
+                select 1
+                from cpu_slice as c
+                inner join host_name as h on h.kind = c.kind and h.name = c.name
+                where h.activity = 'synchronization'
+            )
+        ) as is_inside,
+        exists (from cpu_sample) as has_samples,
+        exists (from allocator_event) or exists (from allocator_segment) or exists (from monitor_log) as has_other
+    from gpu, host, of_gpu, note, recorded, once, unmatched, started, numbered, passed, _judged as j
+)
+
+select
+    $trace_id as trace_id,
+    split_part(k.kind, ':', 1) as kind,
+    split_part(k.kind, ':', 2) as reason,
+    gpu_slices, kernels, host_slices, device_calls, launch_calls, recorded_launches, unmatched_launches, gpus_listed, gpus_used::integer as gpus_used,
+    steps, window_ns, once_ns, set_up_ns, number_gap
+from fact
+cross join lateral (
+    select case
+        when gpu_slices = 0 and host_slices = 0 and not has_samples and not has_other then 'nothing_recorded:empty'
+        when gpu_slices = 0 and is_not_collected then 'host_only:not_collected'
+        when gpu_slices = 0 and is_other_device then 'host_only:other_device'
+        when gpu_slices = 0 and (launch_calls > 0 or has_operators) then 'host_only:rows_missing'
+        when gpu_slices = 0 then 'host_only:by_design'
+        when launch_calls > 0 and recorded_launches > 0.5 * launch_calls then 'fragment:graph_capture'
+        when is_cut then 'fragment:cut'
+        -- several times what whole captures have (at most 12)
+        when number_gap > 20 then 'fragment:sampled'
+        -- an XSpace has a plane for each device of the program
+        when is_xplane and gpus_with_kernels < gpus_listed then 'fragment:devices_missing'
+        when gpu_slices > 0 and has_silent_process then 'fragment:devices_missing'
+        when lost_launches >= 5 and lost_launches > 0.05 * launch_calls
+            then if(gpus_listed > 1, 'fragment:devices_missing', 'fragment:lost')
+        when kernels = 0 and other_copies = 0 and steps = 0 then 'start_up_only:stopped'
+        when steps <= 1 and once_ns >= 0.5 * window_ns then 'one_off:cold'
+        when steps = 0 and (set_up_ns > 0 or is_started) then 'one_off:whole_run'
+        when steps = 0 and is_inside then 'fragment:no_unit'
+        when steps > 0 and source in ('recurrence', 'optimizer') then 'steps:recurrence'
+        when steps > 0 then 'steps:marked'
+        else 'window:unmarked'
+    end as kind
+) as k
+-- a memory snapshot is no capture of work
+where (select format from trace where trace_id = $trace_id) is distinct from 'memory_snapshot';
+

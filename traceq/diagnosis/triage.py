@@ -1,0 +1,69 @@
+"""What a capture is (table triage), and whether there is anything in it to judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from traceq.database.query import ask
+
+if TYPE_CHECKING:
+    import duckdb
+
+# What there is to judge: a rule speaks of these unless its header (`captures`) says of which.
+JUDGED = ("host_only", "one_off", "steps", "window")
+EVERY = "every"
+# What a header may list under `captures`.
+CAPTURES = (
+    *("nothing_recorded", "host_only", "start_up_only", "fragment", "one_off", "steps", "window"),
+    *("graph_capture", "devices_missing", "lost", "by_design", "rows_missing", "not_collected", "other_device", EVERY),
+)
+# Of the others, by kind or by kind and reason: why no rule is asked that does not ask for them.
+_NOTHING_TO_JUDGE = {
+    "nothing_recorded": "nothing was recorded",
+    "start_up_only": "the capture holds the start of the program only, and none of its work",
+    "graph_capture": "launches were recorded into a graph here, and did not run",
+    "lost": "much of what was launched is missing from the capture",
+    "devices_missing": "devices that the program uses are missing from the capture",
+    "rows_missing": "work of the GPU was not recorded",
+    "not_collected": "work of the GPU was not recorded",
+    "other_device": "devices worked that traceq does not measure",
+}
+
+
+@dataclass(frozen=True)
+class Triage:
+    """A row of the table triage."""
+
+    kind: str
+    reason: str
+    gpu_slices: int
+    kernels: int
+    host_slices: int
+    device_calls: int
+    launch_calls: int
+    recorded_launches: int
+    unmatched_launches: int
+    gpus_listed: int
+    gpus_used: int
+    steps: int
+    window_ns: int
+    once_ns: int
+    set_up_ns: int
+    number_gap: float
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the capture holds something that rules can judge."""
+        return self.why_not == ""
+
+    @property
+    def why_not(self) -> str:
+        """Why there is nothing to judge; empty where there is."""
+        return _NOTHING_TO_JUDGE.get(self.reason) or _NOTHING_TO_JUDGE.get(self.kind, "")
+
+
+def triage_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Triage | None:
+    """Return what the capture is; None for formats that hold no times, such as memory snapshots."""
+    found = ask(connection, "select * exclude (trace_id) from triage where trace_id = $trace_id", trace_id=trace_id)
+    return Triage(**found[0]) if found else None

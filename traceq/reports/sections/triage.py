@@ -1,0 +1,76 @@
+"""What the capture is, in words: stands in the header, and is the verdict where there is nothing to judge."""
+
+from __future__ import annotations
+
+from traceq.common.units import count, duration, some
+from traceq.diagnosis.triage import Triage
+from traceq.reports.document import Verdict, with_code
+from traceq.reports.model import TraceReport
+
+# What the header says in place of steps or a window.
+_UNITS = {
+    "nothing_recorded": "nothing recorded",
+    "start_up_only": "start-up only",
+    "graph_capture": "fragment: graphs are recorded, not run",
+    "devices_missing": "fragment: devices are missing",
+    "lost": "fragment: work is missing",
+    "rows_missing": "host only: no work of the GPU was recorded",
+    "not_collected": "host only: no work of the GPU was recorded",
+    "other_device": "host only: devices that traceq does not measure",
+}
+_RECORD = "Record again, GPU included"
+_RECORD_GPU = {
+    "nsys": f"{_RECORD}: `nsys profile --trace=cuda,nvtx,osrt PROGRAM`",
+    "chrome": f"{_RECORD}: `profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`",
+    "rocm": f"{_RECORD}: `rocprofv3 --sys-trace -- PROGRAM`",
+    "xplane": "Record again on a host whose devices the profiler can trace: `jax.profiler.trace(FOLDER)`",
+}
+
+
+def unit_of_capture(report: TraceReport) -> str:
+    """Return what the header says of a capture in which there is nothing to judge; empty for others."""
+    triage = report.triage
+    if triage is None or triage.is_judged:
+        return ""
+    return _UNITS.get(triage.reason) or _UNITS[triage.kind]
+
+
+def nothing_to_judge(report: TraceReport) -> Verdict | None:
+    """Return the verdict on a capture in which there is nothing to judge; None for others."""
+    triage = report.triage
+    if triage is None or triage.is_judged:
+        return None
+    why, way_out = _said_of(triage)
+    way_out = _RECORD_GPU.get(report.trace.format, _RECORD) if way_out == _RECORD else way_out
+    return Verdict((f"Cannot tell: {why}.",), "cannot tell", lines=(with_code(way_out),))
+
+
+def _said_of(triage: Triage) -> tuple[str, str]:
+    """Return what the capture is, with the numbers that show it, and how to record what lacks; by reason or else by kind."""
+    context = f"; creating the context took {duration(triage.set_up_ns)}" if triage.set_up_ns else ""
+    said = {
+        "nothing_recorded": ("nothing was recorded", _RECORD),
+        "start_up_only": (
+            f"the capture holds the start of the program only, and no kernel ran{context}",
+            "Record until the program has done some of its work, or find out why it ended before",
+        ),
+        "graph_capture": (
+            f"{count(triage.recorded_launches)} of {count(triage.launch_calls)} launches were recorded into graphs, not run",
+            "Record once the graphs run: recording them happens once, at the start",
+        ),
+        "devices_missing": (
+            f"only {triage.gpus_used} of {some(triage.gpus_listed, 'GPU')} have work in the capture",
+            "Record all devices of the program, for several steps",
+        ),
+        "lost": (
+            f"of {count(triage.unmatched_launches)} of {count(triage.launch_calls)} launches the work is not in the capture",
+            "Record again, for a shorter time: buffers of the profiler may have been full",
+        ),
+        "not_collected": ("the profiler collected no work of a GPU", _RECORD),
+        "rows_missing": (
+            f"the program launched work ({some(triage.launch_calls, 'call')}), and none of it is in the capture",
+            _RECORD,
+        ),
+        "other_device": ("devices worked that traceq does not measure", "Look at the host by itself: `--full`"),
+    }
+    return said.get(triage.reason) or said[triage.kind]
