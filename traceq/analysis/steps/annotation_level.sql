@@ -32,23 +32,18 @@ spelled as (
         n.*,
         -- operators as torch.autograd.profiler.emit_nvtx writes them end in a number of their own
         regexp_replace(regexp_replace(n.name, ', (op_id|seq) = .*$', ''), '[0-9]+', '#', 'g') as pattern,
-        -- TransformerLayer_0 as transformer_layer_0
         regexp_matches(
-            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
+            n.words,
             '(?i)^FSDP::(pre|post)_|(^|[^a-z])(layers?|blocks?|sublayer|attention|attn|mlp|experts?|micro[ _-]?batch(es)?|chunk|bucket)([^a-z]|$)|(^|[^a-z])(h|encoder|decoder)[._\[ ][0-9]'
         ) as is_layer,
         regexp_matches(n.name, '(?i)epoch') and not regexp_matches(n.name, '(?i)(^|[^a-z])(step|iter(ation)?)([^a-z]|$)') as is_epoch,
         regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word,
-        regexp_matches(
-            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
-            '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd|infer(ence)?|predict(ion)?)([^a-z]|$)'
-        ) as is_pass_word,
+        regexp_matches(n.words, '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd|infer(ence)?|predict(ion)?)([^a-z]|$)') as is_pass_word,
         -- of one, not of a loop over many
-        regexp_matches(
-            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'), '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)'
-        ) as is_unit_word
+        regexp_matches(n.words, '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)') as is_unit_word
     from (
-        select kind, name, count(*) as slices
+        -- TransformerLayer_0 as Transformer_Layer_0
+        select kind, name, regexp_replace(name, '([a-z0-9])([A-Z])', '\1_\2', 'g') as words
         from cpu_slice
         where kind = 'annotation' or (kind = 'op' and starts_with(name, 'FSDP::'))
         group by kind, name

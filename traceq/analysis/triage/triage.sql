@@ -189,7 +189,7 @@ started as (
         where kind = 'runtime'
         qualify row_number() over (partition by t.pid order by c.ts, c.ts_end) <= 3
     )
-    where regexp_matches(name, '^(cu(Init|ModuleGetLoadingMode|DriverGetVersion)|(cuda|hip)(Init|GetDeviceCount|GetDeviceProperties\w*))$')
+    where _asks_for_devices(name)
 ),
 
 -- Profilers number calls one after the other, and leave few out: in a sample of the records most numbers are missing.
