@@ -4,15 +4,13 @@
 -- backward pass from a thread of its own.
 -- What the program itself calls warming up is not looked at.
 with
+-- with the end of all ranges that started before: what starts until then lies in one of them
 warm_up as (
-    select ts, ts_end
+    select ts, max(ts_end) over (order by ts, ts_end rows unbounded preceding) as until
     from cpu_slice
     where
         kind = 'annotation'
-        and name in (
-            select name from (select distinct name from cpu_slice where kind = 'annotation')
-            where regexp_matches(name, '(?i)warm[ _-]?up')
-        )
+        and name in (from (select distinct name from cpu_slice where kind = 'annotation') where _warms_up(name))
 ),
 
 work as (
@@ -24,7 +22,8 @@ work as (
         union all
         select ts, 0 from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
     ) as w
-    where not exists (select 1 from warm_up as u where w.ts >= u.ts and w.ts < u.ts_end)
+    asof left join warm_up as u on w.ts >= u.ts
+    where coalesce(u.until <= w.ts, true)
 ),
 
 spelled as (
@@ -40,7 +39,9 @@ spelled as (
         regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word,
         regexp_matches(n.words, '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd|infer(ence)?|predict(ion)?)([^a-z]|$)') as is_pass_word,
         -- of one, not of a loop over many
-        regexp_matches(n.words, '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)') as is_unit_word
+        regexp_matches(n.words, '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)')
+        and not regexp_matches(n.words, '(?i)(^|[^a-z])(loop|main|run|fit|train(ing)?|all|to|over)([^a-z]|$)|[0-9].*[^0-9].*[0-9]')
+            as is_unit_word
     from (
         -- TransformerLayer_0 as Transformer_Layer_0
         select kind, name, regexp_replace(name, '([a-z0-9])([A-Z])', '\1_\2', 'g') as words
@@ -62,7 +63,8 @@ named as (
     select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, s.is_pass_word, s.is_unit_word, c.slice_id, c.ts, c.ts_end
     from cpu_slice as c
     inner join spelled as s using (kind, name)
-    where c.dur > 0 and not exists (select 1 from warm_up as u where c.ts >= u.ts and c.ts < u.ts_end)
+    asof left join warm_up as u on c.ts >= u.ts
+    where c.dur > 0 and coalesce(u.until <= c.ts, true)
 ),
 
 counted as (
