@@ -236,10 +236,10 @@ def _layer_evidence(
         return "annotations of layers come as often"
     rounds = [part for part in loop.found.parts if part.is_round]
     one = slice(rounds[0].first, rounds[0].last)
-    # layers take no input, read nothing and update nothing, whatever stands around them
-    if any(flags[one].any() for flags in (launches.is_input, launches.is_read, launches.is_update)):
-        return ""
-    if around := next((each for each in annotations if each.is_unit_word and _holds_all(each)), None):
+    # rounds that take an input or read a result are steps, although a range stands around all of them
+    are_steps = any(flags[one].any() for flags in (launches.is_input, launches.is_read))
+    around = next((each for each in annotations if each.is_unit_word and _holds_all(each)), None)
+    if around and not are_steps:
         return f"all lie in {around.pattern}"
     places = [part.first for part in rounds]
     ((is_inside,),) = run(

@@ -166,6 +166,7 @@ gpu as (
         count(*) filter (kind in ('kernel', 'graph')) as kernels,
         count(*) filter (kind = 'memcpy' and copy_kind is distinct from 'h2d') as other_copies,
         count(distinct device) as gpus_used,
+        count(distinct device) filter (kind in ('kernel', 'graph')) as gpus_with_kernels,
         coalesce(sum(dur), 0)::bigint as gpu_ns,
         max(dur) as longest,
         max(ts_end) as last_end
@@ -328,17 +329,17 @@ select
 from fact
 cross join lateral (
     select case
-        when gpu_slices = 0 and host_slices = 0 and not has_samples and not has_other then 'nothing_recorded:empty'
+        when gpu_slices = 0 and host_slices = 0 and steps = 0 and not has_samples and not has_other then 'nothing_recorded:empty'
         when gpu_slices = 0 and is_not_collected then 'host_only:not_collected'
         when gpu_slices = 0 and is_other_device then 'host_only:other_device'
         when gpu_slices = 0 and (work_calls > 0 or has_operators) then 'host_only:rows_missing'
         when gpu_slices = 0 then 'host_only:by_design'
-        when steps = 0 and recorded_launches > 0.5 * launch_calls then 'fragment:graph_capture'
+        when recorded_launches > 0.5 * launch_calls and kernels < recorded_launches then 'fragment:graph_capture'
         when is_cut then 'fragment:cut'
         -- several times what whole captures have (at most 12)
         when number_gap > 20 then 'fragment:sampled'
-        -- an XSpace has a plane for each device of the program
-        when is_xplane and gpus_used < gpus_listed then 'fragment:devices_missing'
+        -- an XSpace has a plane for each device that the program uses: of some only copies are there
+        when is_xplane and gpus_with_kernels < gpus_used then 'fragment:devices_missing'
         when has_silent_process then 'fragment:devices_missing'
         when lost_launches >= 5 and lost_launches >= 0.2 * launch_calls then 'fragment:lost'
         when kernels = 0 and other_copies = 0 and steps = 0 and (gpu_ns < 0.5 * window_ns or set_up_ns > 0 or is_started)
