@@ -257,6 +257,64 @@ def test_stray_work_long_before_is_start_up(stray, first_call, window):
     assert trace.text("select phase, ts, dur, gpu_busy from phase_of_run order by ts") == window
 
 
+def forwards(trace, name, count=5):
+    """As many annotations of that name, each around three kernels."""
+    for number in range(count):
+        trace.annotation(name, 1_000 * number, 900)
+        for place in range(3):
+            trace.kernel(
+                f"kernel {place}", 1_000 * number + 200 * place + 50, 100, launched=(1_000 * number + 200 * place, 10)
+            )
+    return trace
+
+
+def test_names_in_camel_case_are_layers_too():
+    trace = TraceBuilder()
+    for number in range(8):
+        trace.annotation(f"TransformerLayer_{number}", 1_000 * number, 900)
+        for place in range(3):
+            start = 1_000 * number + 200 * place
+            trace.kernel(f"kernel {place}", start + 50, 100, launched=(start, 10))
+    assert trace.fill().text("select source, count(*) from step group by source") == "window 1"
+
+
+def test_annotations_that_hold_little_of_the_gpus_time_are_no_steps():
+    trace = forwards(TraceBuilder(), "iteration", count=4)
+    trace.kernel("all-gather", 10_000, 50_000, launched=(9_000, 10))
+    assert "annotation" not in trace.fill().text("select distinct source from step")
+
+
+def test_one_annotation_of_a_pass_is_a_step():
+    trace = TraceBuilder()
+    trace.annotation("Model_Forward", 0, 10_000)
+    for number in range(20):
+        trace.kernel(f"kernel {number}", 400 * number + 50, 100, launched=(400 * number, 10))
+    assert trace.fill().text("select source, name, ts, dur from step") == "annotation Model_Forward 0 10000"
+
+
+def test_rounds_inside_one_call_of_a_module_are_layers():
+    trace = TraceBuilder()
+    trace.cpu("python", "nn.Module: SwitchTransformer_0", 0, 40_000)
+    for number in range(30):
+        trace.kernel(f"kernel {number % 3}", 1_000 * number + 100, 10, launched=(1_000 * number + 50, 10))
+    assert trace.fill().text("select source, count(*) from step group by source") == "window 1"
+    assert trace.text("select level, evidence from unit where not is_step") == "layer all lie in one call of a module"
+
+
+def test_what_the_program_marks_as_warming_up_does_not_count():
+    trace = forwards(TraceBuilder(), "forward", count=8)
+    trace.annotation("Warm-up", -10, 2_995)
+    said = trace.fill().text("select excluded, count(*) from step group by excluded order by 2").splitlines()
+    assert "the program marks it as warming up 3" in said
+
+
+def test_the_last_unmarked_step_ends_where_its_work_does():
+    trace = rounds(TraceBuilder(), 4)
+    trace.call("cudaDeviceSynchronize", 50_000, 10_000)
+    ends = trace.fill().rows("select max(ts_end) from step where excluded is null")
+    assert ends[0][0] < 5_000
+
+
 def test_layers_inside_steps_are_a_unit_of_their_own():
     trace = TraceBuilder()
     for number in range(3 * 35):

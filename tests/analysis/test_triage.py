@@ -50,6 +50,55 @@ def recording_a_graph(trace):
     trace.kernel("fill", 4_100, 10, launched=(4_000, 10))
 
 
+def graphs_that_run(trace):
+    """Two hundred launches are recorded, and the graph that holds them runs in each of many steps."""
+    trace.call("cudaStreamBeginCapture", 0, 10)
+    for number in range(200):
+        trace.call("cudaLaunchKernel", 100 + 10 * number, 5, 10_000 + number)
+    trace.call("cudaStreamEndCapture", 2_500, 10)
+    for number in range(100):
+        start = 10_000 + 1_000 * number
+        trace.annotation(f"ProfilerStep#{number}", start, 1_000)
+        for place in range(5):
+            trace.kernel(f"kernel {place}", start + 100 + 100 * place, 90, launched=(start + 10 * place, 5))
+
+
+def functions_of_the_host(trace):
+    for number in range(30):
+        trace.annotation(f"ProfilerStep#{number}", 1_000 * number, 1_000)
+        trace.call("cudaLaunchHostFunc", 1_000 * number + 800, 10, 5_000 + number)
+        for place in range(2):
+            trace.kernel("kernel", 1_000 * number + 100 * place + 50, 90, launched=(1_000 * number + 100 * place, 5))
+
+
+def a_queue_of_half_the_capture(trace):
+    for number in range(60):
+        trace.call("cudaLaunchKernel", 10 * number, 5, number + 1)
+    for number in range(20):
+        trace.kernel(f"kernel {number}", 1_000 * (number + 1), 1_000, correlation_id=number + 1)
+
+
+def a_helper_beside(trace):
+    for number in range(30):
+        trace.annotation(f"ProfilerStep#{number}", 1_000 * number, 1_000)
+        for place in range(5):
+            trace.kernel("kernel", 1_000 * number + 100 * place + 50, 40, launched=(1_000 * number + 100 * place, 5))
+    trace.add("thread", thread_id=9, pid=2, tid=9)
+    for number in range(10):
+        trace.call("cudaLaunchKernel", 100 * number, 10, 90_000 + number, thread=9)
+
+
+def frees_that_wait(trace):
+    for number in range(20):
+        trace.kernel(f"kernel {number}", 10 * MS * number + 1_000, 9 * MS, launched=(10 * MS * number, 100))
+        trace.call("cudaFree", 10 * MS * number + 2_000, 9 * MS)
+
+
+def copies_alone(trace):
+    for number in range(50):
+        trace.memcpy("h2d", MS * number + 100, 900_000, launched=(MS * number, 50))
+
+
 def lost_in_the_middle(trace):
     for number in range(20):
         if number % 2:
@@ -121,6 +170,12 @@ def work(trace):
         (of_another_device, "host_only other_device"),
         (set_up, "start_up_only stopped"),
         (recording_a_graph, "fragment graph_capture"),
+        (graphs_that_run, "steps marked"),
+        (functions_of_the_host, "steps marked"),
+        (a_queue_of_half_the_capture, "window unmarked"),
+        (a_helper_beside, "steps marked"),
+        (frees_that_wait, "window unmarked"),
+        (copies_alone, "window unmarked"),
         (lost_in_the_middle, "fragment lost"),
         (queued_at_the_end, "window unmarked"),
         (every_30th_call, "fragment sampled"),

@@ -164,7 +164,7 @@ def test_a_late_start_is_not_called_balanced():
     late = replace(BALANCED, late_start=300 * MS, findings=(started,))
     assert said(late).splitlines()[3:6] == [
         "Late start: rank 1 came 30.00 ms later",
-        "  The first collective waits 30.00 ms of 100.0 ms per step",
+        "  The first collective waits 300.0 ms of 1.000 s",
         "  Begin after a barrier.",
     ]
     assert "No rank holds up the others" in said(replace(late, late_start=10 * MS))

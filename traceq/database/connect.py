@@ -48,6 +48,7 @@ SCHEMA = (
     "database/schema.sql",
     "database/intervals.sql",
     "database/frames.sql",
+    "database/names.sql",
     "analysis/ledger/tables.sql",
     "analysis/stalls/tables.sql",
     "analysis/steps/tables.sql",

@@ -14,10 +14,21 @@ if TYPE_CHECKING:
 JUDGED = ("host_only", "one_off", "steps", "window")
 EVERY = "every"
 # What a header may list under `captures`.
-CAPTURES = (
-    *("nothing_recorded", "host_only", "start_up_only", "fragment", "one_off", "steps", "window"),
-    *("graph_capture", "devices_missing", "lost", "by_design", "rows_missing", "not_collected", "other_device", EVERY),
+KINDS = ("nothing_recorded", "host_only", "start_up_only", "fragment", "one_off", "steps", "window")
+REASONS = (
+    *(
+        "empty",
+        "by_design",
+        "rows_missing",
+        "not_collected",
+        "other_device",
+        "stopped",
+        "graph_capture",
+        "devices_missing",
+    ),
+    *("cut", "sampled", "lost", "no_unit", "whole_run", "cold", "marked", "recurrence", "unmarked"),
 )
+CAPTURES = (*KINDS, *REASONS, EVERY)
 # Of the others, by kind or by kind and reason: why no rule is asked that does not ask for them.
 _NOTHING_TO_JUDGE = {
     "nothing_recorded": "nothing was recorded",

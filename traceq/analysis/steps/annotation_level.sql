@@ -4,15 +4,13 @@
 -- backward pass from a thread of its own.
 -- What the program itself calls warming up is not looked at.
 with
+-- with the end of all ranges that started before: what starts until then lies in one of them
 warm_up as (
-    select ts, ts_end
+    select ts, max(ts_end) over (order by ts, ts_end rows unbounded preceding) as until
     from cpu_slice
     where
         kind = 'annotation'
-        and name in (
-            select name from (select distinct name from cpu_slice where kind = 'annotation')
-            where regexp_matches(name, '(?i)warm[ _-]?up')
-        )
+        and name in (from (select distinct name from cpu_slice where kind = 'annotation') where _warms_up(name))
 ),
 
 work as (
@@ -24,7 +22,8 @@ work as (
         union all
         select ts, 0 from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
     ) as w
-    where not exists (select 1 from warm_up as u where w.ts >= u.ts and w.ts < u.ts_end)
+    asof left join warm_up as u on w.ts >= u.ts
+    where coalesce(u.until <= w.ts, true)
 ),
 
 spelled as (
@@ -32,23 +31,20 @@ spelled as (
         n.*,
         -- operators as torch.autograd.profiler.emit_nvtx writes them end in a number of their own
         regexp_replace(regexp_replace(n.name, ', (op_id|seq) = .*$', ''), '[0-9]+', '#', 'g') as pattern,
-        -- TransformerLayer_0 as transformer_layer_0
         regexp_matches(
-            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
+            n.words,
             '(?i)^FSDP::(pre|post)_|(^|[^a-z])(layers?|blocks?|sublayer|attention|attn|mlp|experts?|micro[ _-]?batch(es)?|chunk|bucket)([^a-z]|$)|(^|[^a-z])(h|encoder|decoder)[._\[ ][0-9]'
         ) as is_layer,
         regexp_matches(n.name, '(?i)epoch') and not regexp_matches(n.name, '(?i)(^|[^a-z])(step|iter(ation)?)([^a-z]|$)') as is_epoch,
         regexp_matches(n.name, '(?i)(^|[^a-z])(steps?|iter(ation)?s?|batch|train(ing)?)([^a-z]|$)') as is_step_word,
-        regexp_matches(
-            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'),
-            '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd|infer(ence)?|predict(ion)?)([^a-z]|$)'
-        ) as is_pass_word,
+        regexp_matches(n.words, '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd|infer(ence)?|predict(ion)?)([^a-z]|$)') as is_pass_word,
         -- of one, not of a loop over many
-        regexp_matches(
-            regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g'), '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)'
-        ) as is_unit_word
+        regexp_matches(n.words, '(?i)(^|[^a-z])(step|iter(ation)?|forward|fwd)([^a-z]|$)')
+        and not regexp_matches(n.words, '(?i)(^|[^a-z])(loop|main|run|fit|train(ing)?|all|to|over)([^a-z]|$)|[0-9].*[^0-9].*[0-9]')
+            as is_unit_word
     from (
-        select kind, name, count(*) as slices
+        -- TransformerLayer_0 as Transformer_Layer_0
+        select kind, name, regexp_replace(name, '([a-z0-9])([A-Z])', '\1_\2', 'g') as words
         from cpu_slice
         where kind = 'annotation' or (kind = 'op' and starts_with(name, 'FSDP::'))
         group by kind, name
@@ -67,7 +63,8 @@ named as (
     select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, s.is_pass_word, s.is_unit_word, c.slice_id, c.ts, c.ts_end
     from cpu_slice as c
     inner join spelled as s using (kind, name)
-    where c.dur > 0 and not exists (select 1 from warm_up as u where c.ts >= u.ts and c.ts < u.ts_end)
+    asof left join warm_up as u on c.ts >= u.ts
+    where c.dur > 0 and coalesce(u.until <= c.ts, true)
 ),
 
 counted as (

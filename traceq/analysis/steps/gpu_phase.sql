@@ -14,7 +14,7 @@ first_call as (
 starting as (
     select count(*) > 0 as is_starting
     from first_call
-    where regexp_matches(name, '^(cu(Init|ModuleGetLoadingMode|DriverGetVersion)|(cuda|hip)(Init|GetDeviceCount|GetDeviceProperties\w*))$')
+    where _asks_for_devices(name)
 ),
 
 work as (

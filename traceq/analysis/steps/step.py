@@ -234,13 +234,19 @@ def _layer_evidence(
     """What shows that the rounds of `loop` are layers; empty where nothing does."""
     if is_layer(annotations, loop.rounds):
         return "annotations of layers come as often"
-    if around := next((each for each in annotations if each.is_unit_word and _holds_all(each)), None):
+    rounds = [part for part in loop.found.parts if part.is_round]
+    one = slice(rounds[0].first, rounds[0].last)
+    # rounds that take an input or read a result are steps, although a range stands around all of them
+    are_steps = any(flags[one].any() for flags in (launches.is_input, launches.is_read))
+    around = next((each for each in annotations if each.is_unit_word and _holds_all(each)), None)
+    if around and not are_steps:
         return f"all lie in {around.pattern}"
-    places = [part.first for part in loop.found.parts if part.is_round]
+    places = [part.first for part in rounds]
     ((is_inside,),) = run(
         connection,
         "analysis/steps/inside_module.sql",
-        threads=launches.thread_id[places].tolist(),
+        thread_id=int(launches.thread_id[places[len(places) // 2]]),
+        middle=int(launches.ts[places[len(places) // 2]]),
         starts=launches.ts[places].tolist(),
     ).fetchall()
     return "all lie in one call of a module" if is_inside else ""

@@ -25,18 +25,32 @@ cross join (
 where c.ts_end > l.ts and c.ts_end <= l.own_end
 having any_value(l.times) * (max(c.ts_end) - any_value(l.ts)) < any_value(l.own_end) - max(c.ts_end);
 
+-- What the program itself calls warming up, with the end of all such ranges that started before: what starts until then lies in one.
+create temp table _marked_warm_up as
+select ts, max(ts_end) over (order by ts, ts_end rows unbounded preceding) as until
+from cpu_slice
+where
+    kind = 'annotation'
+    and name in (from (select distinct name from cpu_slice where kind = 'annotation') where _warms_up(name));
+
 create temp table _step_span as
 select
-    (row_number() over (order by ts) - 1)::integer as step,
-    * replace (
+    (row_number() over (order by m.ts) - 1)::integer as step,
+    m.* replace (
         if(
-            row_number() over (order by ts desc) = 1 and not $is_settled,
-            least(own_end, coalesce((from _quiet), own_end)),
-            own_end
-        ) as own_end
+            row_number() over (order by m.ts desc) = 1 and not $is_settled,
+            least(m.own_end, coalesce((from _quiet), m.own_end)),
+            m.own_end
+        ) as own_end,
+        if(
+            u.until > m.ts and m.source <> 'window' and not _warms_up(m.name) and not $is_settled,
+            coalesce(m.excluded, 'the program marks it as warming up'),
+            m.excluded
+        ) as excluded
     ),
-    lead(ts) over (order by ts) as next_ts
-from _step_mark;
+    lead(m.ts) over (order by m.ts) as next_ts
+from _step_mark as m
+asof left join _marked_warm_up as u on m.ts >= u.ts;
 
 -- Work belongs to the step that launched it; to the one in which it starts where only the GPU's times pace the steps. After the
 -- own end of the last step nothing is launched by a step.

@@ -4,28 +4,42 @@
 create temp table _call_name as
 select
     name,
-    regexp_matches(name, '^(cuda|cu|hip)\w*Launch') as is_launch,
+    -- a function of the host runs no work on a GPU
+    regexp_matches(name, '^(cuda|cu|hip)\w*Launch') and not contains(name, 'LaunchHostFunc') as is_launch,
+    regexp_matches(name, '^(cuda|cu|hip)\w*(Launch|Memcpy|Memset)') as is_work,
+    contains(name, 'StreamBeginCapture') as begins_recording,
+    contains(name, 'StreamEndCapture') as ends_recording,
+    _asks_for_devices(name) as is_start,
     -- whichever call needs a context first creates it, for as long as such a call takes at no other time
     regexp_matches(name, '^(cu(Init|CtxCreate|DevicePrimaryCtxRetain)|(cuda|hip)(Free|Malloc\w*|HostAlloc|SetDevice\w*|GetDeviceCount|InitDevice|MemGetInfo|StreamCreate\w*))(_v[0-9]+)?(_ptsz)?$') as may_create
 from (select distinct name from cpu_slice where kind = 'runtime');
-
--- Not waiting for work: no GPU runs anything meanwhile.
-create temp table _set_up as
-select c.slice_id, c.dur
-from cpu_slice as c
-inner join _call_name as n using (name)
-where
-    c.kind = 'runtime'
-    and n.may_create
-    and c.dur >= 20000000
-    and not exists (select 1 from gpu_slice as g where g.ts < c.ts_end and g.ts + g.dur > c.ts);
 
 create temp table _judged as
 select min(ts) as ts, max(ts_end) as ts_end, count(*) filter (source <> 'window') as steps, any_value(source) as source
 from step
 where excluded is null;
 
--- What happens once, inside what is judged, on threads that launch; as pieces that may overlap.
+-- Calls that create a context, or make a library start: they do not wait for work, as no kernel runs meanwhile.
+create temp table _set_up as
+with
+-- until the end of all that started before
+running as (
+    select ts, max(ts_end) over (order by ts, ts_end rows unbounded preceding) as until
+    from gpu_slice
+    where kind in ('kernel', 'graph')
+)
+
+select c.slice_id, c.dur, c.ts < coalesce((select min(ts) from running), c.ts + 1) as is_first
+from (
+    select c.slice_id, c.ts, c.ts_end, c.dur
+    from cpu_slice as c
+    inner join _call_name as n using (name)
+    where c.kind = 'runtime' and n.may_create and c.dur >= 1000000
+) as c
+asof left join running as r on c.ts_end > r.ts
+where coalesce(r.until <= c.ts, true);
+
+-- What happens once, inside what is judged, on threads that launch; as pieces that may overlap. Of several steps nobody asks.
 create temp table _once as
 with
 launching as (
@@ -37,7 +51,7 @@ launching as (
 
 -- An operator prepares its calls within microseconds, but for its first ones, when libraries start and code is compiled.
 outermost as (
-    select thread_id, ts, ts_end
+    select thread_id, ts, ts_end, row_number() over (partition by thread_id, name order by ts) = 1 as is_first
     from cpu_slice
     where kind = 'op' and operator_id is null and depth is not null
 ),
@@ -52,10 +66,10 @@ prepared as (
         where c.kind = 'runtime' and c.thread_id in (from launching)
     ) as c
     asof join outermost as o on c.thread_id = o.thread_id and c.ts >= o.ts
-    where c.ts < o.ts_end and c.ts - greatest(coalesce(c.previous_end, o.ts), o.ts) >= 1000000
+    where o.is_first and c.ts < o.ts_end and c.ts - greatest(coalesce(c.previous_end, o.ts), o.ts) >= 1000000
 ),
 
--- Copies to a GPU before any kernel: weights, where they are many; of an input there are few.
+-- Copies to a GPU before most kernels: weights, where they are many; of an input there are few.
 upload as (
     select launch_id
     from gpu_slice
@@ -71,37 +85,61 @@ first_launch as (
     from gpu_slice
     where kind in ('kernel', 'graph') and launch_id is not null
     group by name
-)
+),
 
-select greatest(c.ts, j.ts) as ts, least(c.ts_end, j.ts_end) as ts_end
-from cpu_slice as c
-cross join _judged as j
-left join host_name as h on h.kind = c.kind and h.name = c.name
-where
-    c.ts < j.ts_end
-    and c.ts_end > j.ts
-    and c.dur > 0
-    and (
+-- A pool keeps what it got.
+first_allocation as (
+    select min_by(c.slice_id, c.ts) as slice_id
+    from cpu_slice as c
+    inner join host_name as h on h.kind = c.kind and h.name = c.name
+    where c.kind = 'runtime' and h.activity = 'allocation' and not regexp_matches(h.name, 'Free|Unregister')
+    group by c.name
+),
+
+piece as (
+    select c.ts, c.ts_end
+    from cpu_slice as c
+    left join host_name as h on h.kind = c.kind and h.name = c.name
+    where
         -- what the profiler notes of it stands on a thread of its own
         ('compile' = h.activity and c.kind = 'overhead')
         or (
             (c.thread_id in (from launching) or not exists (from launching))
             and (
                 'compile' in (h.context, h.activity)
-                -- a pool keeps what it got
-                or h.activity = 'allocation'
+                or c.slice_id in (from first_allocation)
                 or c.slice_id in (select slice_id from _set_up)
-                or (c.dur >= 1000000 and c.kind = 'runtime' and c.name in (select name from _call_name where may_create))
                 or c.slice_id in (from upload)
-                or (c.dur >= 1000000 and c.kind = 'runtime' and c.slice_id in (from first_launch))
+                or (c.dur >= 1000000 and c.slice_id in (from first_launch))
             )
         )
-    )
-union all
-select greatest(p.ts, j.ts), least(p.ts_end, j.ts_end)
-from prepared as p
+    union all
+    from prepared
+)
+
+select greatest(p.ts, j.ts) as ts, least(p.ts_end, j.ts_end) as ts_end
+from piece as p
 cross join _judged as j
-where p.ts < j.ts_end and p.ts_end > j.ts;
+where j.steps <= 1 and p.ts < j.ts_end and p.ts_end > j.ts and p.ts_end > p.ts;
+
+-- What a process launches between the begin and the end of a recording is put into a graph, and does not run.
+create temp table _launched as
+with
+recording as (
+    select t.pid, c.ts, n.begins_recording as is_recorded
+    from cpu_slice as c
+    inner join _call_name as n using (name)
+    inner join thread as t using (thread_id)
+    where c.kind = 'runtime' and (n.begins_recording or n.ends_recording)
+)
+
+select t.pid, c.ts, g.launch_id is not null as is_matched, coalesce(r.is_recorded, false) as is_recorded
+from cpu_slice as c
+inner join _call_name as n using (name)
+inner join thread as t using (thread_id)
+left join (select distinct launch_id from gpu_slice) as g on g.launch_id = c.slice_id
+asof left join recording as r on r.pid is not distinct from t.pid and c.ts >= r.ts
+where c.kind = 'runtime' and n.is_launch;
 
 insert into triage by name
 with
@@ -109,18 +147,17 @@ host as (
     select
         count(*) filter (c.kind not in ('overhead', 'other')) as host_slices,
         count(*) filter (c.kind = 'runtime') as device_calls,
-        count(*) filter (n.is_launch) as launch_calls
+        count(*) filter (n.is_launch) as launch_calls,
+        count(*) filter (n.is_work) as work_calls
     from cpu_slice as c
     left join _call_name as n on c.kind = 'runtime' and n.name = c.name
 ),
 
 -- operators that only a GPU has
 of_gpu as (
-    select exists (
-        select 1
-        from cpu_slice
-        where kind in ('op', 'annotation') and regexp_matches(name, '^(nccl:|aten::(record_stream|cudnn_|miopen_|_cudnn_))')
-    ) as has_operators
+    select count(*) > 0 as has_operators
+    from (select distinct name from cpu_slice where kind in ('op', 'annotation'))
+    where regexp_matches(name, '^(nccl:|aten::(record_stream|cudnn_|miopen_|_cudnn_))')
 ),
 
 gpu as (
@@ -129,72 +166,52 @@ gpu as (
         count(*) filter (kind in ('kernel', 'graph')) as kernels,
         count(*) filter (kind = 'memcpy' and copy_kind is distinct from 'h2d') as other_copies,
         count(distinct device) as gpus_used,
-        count(distinct device) filter (kind = 'kernel') as gpus_with_kernels
+        count(distinct device) filter (kind in ('kernel', 'graph')) as gpus_with_kernels,
+        coalesce(sum(dur), 0)::bigint as gpu_ns,
+        max(dur) as longest,
+        max(ts_end) as last_end
     from gpu_slice
 ),
 
--- What a process launches between the begin and the end of a recording is put into a graph, and does not run.
-recording as (
-    select t.pid, c.ts, contains(c.name, 'BeginCapture') as is_recorded
-    from cpu_slice as c
-    inner join thread as t using (thread_id)
-    where c.kind = 'runtime' and regexp_matches(c.name, '^(cuda|cu|hip)Stream(Begin|End)Capture')
-),
-
-recorded as (
-    select count(*) filter (r.is_recorded) as recorded_launches
-    from (
-        select t.pid, c.ts
-        from cpu_slice as c
-        inner join thread as t using (thread_id)
-        where c.kind = 'runtime' and regexp_matches(c.name, 'Launch\w*Kernel') and exists (from recording)
-    ) as l
-    asof join recording as r on r.pid is not distinct from l.pid and l.ts >= r.ts
-),
-
--- Calls that launch work of which nothing is in the capture. The last ones may only have been queued when it ended, with the GPU
--- busy; those of the first half, and those after the last work of all, were lost.
-launched as (
+-- Calls that launch work of which nothing is in the capture. The last ones of a process may only have been queued when it ended. Lost
+-- are those that later ones of the same process overtook; and those that go on long after the last work of all.
+unmatched as (
     select
-        t.pid, c.ts, g.launch_id is not null as is_matched, coalesce(r.is_recorded, false) as is_recorded,
-        percent_rank() over (order by c.ts) as place
+        count(*) filter (is_recorded) as recorded_launches,
+        count(*) filter (not is_matched and not is_recorded) as unmatched_launches,
+        count(*) filter (
+            not is_matched
+            and not is_recorded
+            and (ts < last_matched or (ts > last_end and last_launch - last_end > longest))
+        ) as lost_launches,
+        -- a fifth of all launches or more are of processes of whose work nothing is there
+        coalesce(count(*) filter (last_matched is null and not is_recorded) >= 0.2 * count(*) and bool_or(is_matched), false)
+            as has_silent_process
+    from (
+        select *, max(ts) filter (is_matched) over (partition by pid) as last_matched, max(ts) over () as last_launch
+        from _launched
+    )
+    cross join gpu
+),
+
+-- Of the process that calls most: what it asks first.
+called as (
+    select n.is_start, coalesce(t.pid, -1) as pid, row_number() over (partition by t.pid order by c.ts, c.ts_end) as place
     from cpu_slice as c
     inner join _call_name as n using (name)
     inner join thread as t using (thread_id)
-    left join (select distinct launch_id from gpu_slice) as g on g.launch_id = c.slice_id
-    asof left join recording as r on r.pid is not distinct from t.pid and c.ts >= r.ts
-    where c.kind = 'runtime' and n.is_launch
+    where c.kind = 'runtime'
 ),
 
-unmatched as (
-    select
-        count(*) filter (not is_matched and not is_recorded) as unmatched_launches,
-        count(*) filter (
-            not is_matched and not is_recorded and (place < 0.5 or ts > (select max(ts_end) from gpu_slice))
-        ) as lost_launches,
-        (
-            select count(*) > 0
-            from (select pid from launched where not is_recorded group by pid having count(*) >= 10 and not bool_or(is_matched))
-        ) as has_silent_process
-    from launched
-),
-
--- What programs ask before they do anything else: the capture holds their start.
 started as (
     select count(*) > 0 as is_started
-    from (
-        select name
-        from cpu_slice as c
-        inner join thread as t using (thread_id)
-        where kind = 'runtime'
-        qualify row_number() over (partition by t.pid order by c.ts, c.ts_end) <= 3
-    )
-    where regexp_matches(name, '^(cu(Init|ModuleGetLoadingMode|DriverGetVersion)|(cuda|hip)(Init|GetDeviceCount|GetDeviceProperties\w*))$')
+    from called
+    where is_start and place <= 3 and pid = (select max_by(pid, place) from called)
 ),
 
 -- Profilers number calls one after the other, and leave few out: in a sample of the records most numbers are missing.
 numbered as (
-    select median(gap) as number_gap
+    select if(count(*) >= 10, median(gap), 1) as number_gap
     from (
         select correlation_id - lag(correlation_id) over (partition by t.pid order by correlation_id) as gap
         from cpu_slice as c
@@ -204,14 +221,26 @@ numbered as (
     where gap > 0
 ),
 
-swept as (
-    select ts, ts_end, max(ts_end) over (order by ts, ts_end rows between unbounded preceding and 1 preceding) as until
-    from _once
+-- While kernels run, what happens once costs nothing, and a call that takes long may wait for them.
+edge as (
+    select unnest([ts, ts_end]) as ts, unnest([1, -1]) as once, 0 as running from _once
+    union all
+    select unnest([ts, ts_end]), 0, unnest([1, -1])
+    from gpu_slice
+    where kind in ('kernel', 'graph') and (select steps <= 1 from _judged)
 ),
 
 once as (
-    select coalesce(sum(ts_end - greatest(ts, coalesce(until, ts))) filter (until is null or ts_end > until), 0)::bigint as once_ns
-    from swept
+    select coalesce(sum(dur) filter (once > 0 and running = 0), 0)::bigint as once_ns
+    from (
+        select
+            lead(ts) over in_order - ts as dur,
+            sum(sum(once)) over in_order as once,
+            sum(sum(running)) over in_order as running
+        from edge
+        group by ts
+        window in_order as (order by ts)
+    )
 ),
 
 note as (
@@ -235,25 +264,25 @@ extent as (
 
 pass_name as (
     select kind, name
-    from (select distinct kind, name from cpu_slice where kind in ('annotation', 'op', 'python'))
-    where not regexp_matches(name, '(?i)(layers?|blocks?|h)[._\[]?[0-9]') and regexp_matches(
-        regexp_replace(if(kind = 'python', split_part(name, ': ', -1), name), '([a-z0-9])([A-Z])', '\1_\2', 'g'),
-        '(?i)(^|[^a-z])((time)?step|iter(ation)?|forward|fwd)([^a-z]|$)'
-    )
+    from (select distinct kind, name from cpu_slice where kind in ('annotation', 'python'))
+    where
+        not regexp_matches(name, '(?i)(layers?|blocks?|h)[._\[]?[0-9]|^enumerate\(DataLoader\)|^Optimizer\.')
+        and regexp_matches(
+            regexp_replace(if(kind = 'python', split_part(name, ': ', -1), name), '([a-z0-9])([A-Z])', '\1_\2', 'g'),
+            '(?i)(^|[^a-z])((time)?step|iter(ation)?|forward|fwd)([^a-z]|$)'
+        )
 ),
 
 passed as (
     select
-        count(*) filter (p.ts <= e.ts + 10000 or p.ts_end >= e.ts_end - 10000) as cut,
-        count(*) filter (p.ts > e.ts + 10000 and p.ts_end < e.ts_end - 10000) as whole
+        sum(p.ts_end - p.ts) filter (p.is_cut) >= 0.2 * any_value(e.ts_end - e.ts) and count(*) filter (not p.is_cut) = 0 as is_cut
     from (
-        select
-            c.ts, c.ts_end,
-            max(c.ts_end) over (
-                partition by c.thread_id order by c.ts, c.ts_end desc rows between unbounded preceding and 1 preceding
-            ) as until
+        select c.ts, c.ts_end, c.ts <= e.ts + 10000 or c.ts_end >= e.ts_end - 10000 as is_cut, max(c.ts_end) over (
+            partition by c.thread_id order by c.ts, c.ts_end desc rows between unbounded preceding and 1 preceding
+        ) as until
         from cpu_slice as c
         inner join pass_name as n on n.kind = c.kind and n.name = c.name
+        cross join extent as e
         where c.dur > 0
     ) as p
     cross join extent as e
@@ -262,23 +291,15 @@ passed as (
 
 fact as (
     select
-        gpu.* exclude (other_copies),
-        gpu.other_copies,
+        gpu.*,
         host.*,
         of_gpu.*,
         note.*,
-        recorded.recorded_launches,
-        (select count(*) from device where device >= 0)::integer as gpus_listed,
-        (select format from trace where trace_id = $trace_id) is not distinct from 'xplane' as is_xplane,
-        coalesce(j.steps, 0) as steps,
-        j.source,
-        coalesce(j.ts_end - j.ts, 0) as window_ns,
-        once.once_ns,
         unmatched.*,
         started.*,
-        coalesce(numbered.number_gap, 1) as number_gap,
-        coalesce((select max(dur) from _set_up), 0) as set_up_ns,
-        coalesce(passed.cut > 0 and passed.whole = 0, false) or (
+        once.*,
+        numbered.*,
+        coalesce(passed.is_cut, false) or (
             -- layers and nothing else, and the host waits for nothing: as inside one pass
             exists (from unit where level = 'layer' and coverage >= 0.8)
             and not exists (
@@ -288,36 +309,42 @@ fact as (
                 where h.activity = 'synchronization'
             )
         ) as is_inside,
+        (select count(*) from device where device >= 0)::integer as gpus_listed,
+        (select format from trace where trace_id = $trace_id) is not distinct from 'xplane' as is_xplane,
+        coalesce(j.steps, 0) as steps,
+        j.source,
+        coalesce(j.ts_end - j.ts, 0) as window_ns,
+        coalesce((select max(dur) from _set_up where is_first and dur >= 20000000), 0) as set_up_ns,
         exists (from cpu_sample) as has_samples,
         exists (from allocator_event) or exists (from allocator_segment) or exists (from monitor_log) as has_other
-    from gpu, host, of_gpu, note, recorded, once, unmatched, started, numbered, passed, _judged as j
+    from gpu, host, of_gpu, note, unmatched, started, once, numbered, passed, _judged as j
 )
 
 select
     $trace_id as trace_id,
     split_part(k.kind, ':', 1) as kind,
     split_part(k.kind, ':', 2) as reason,
-    gpu_slices, kernels, host_slices, device_calls, launch_calls, recorded_launches, unmatched_launches, gpus_listed, gpus_used::integer as gpus_used,
-    steps, window_ns, once_ns, set_up_ns, number_gap
+    gpu_slices, kernels, host_slices, device_calls, launch_calls, recorded_launches, unmatched_launches, gpus_listed,
+    gpus_used::integer as gpus_used, steps, window_ns, once_ns, set_up_ns, number_gap
 from fact
 cross join lateral (
     select case
-        when gpu_slices = 0 and host_slices = 0 and not has_samples and not has_other then 'nothing_recorded:empty'
+        when gpu_slices = 0 and host_slices = 0 and steps = 0 and not has_samples and not has_other then 'nothing_recorded:empty'
         when gpu_slices = 0 and is_not_collected then 'host_only:not_collected'
         when gpu_slices = 0 and is_other_device then 'host_only:other_device'
-        when gpu_slices = 0 and (launch_calls > 0 or has_operators) then 'host_only:rows_missing'
+        when gpu_slices = 0 and (work_calls > 0 or has_operators) then 'host_only:rows_missing'
         when gpu_slices = 0 then 'host_only:by_design'
-        when launch_calls > 0 and recorded_launches > 0.5 * launch_calls then 'fragment:graph_capture'
+        when recorded_launches > 0.5 * launch_calls and kernels < recorded_launches then 'fragment:graph_capture'
         when is_cut then 'fragment:cut'
         -- several times what whole captures have (at most 12)
         when number_gap > 20 then 'fragment:sampled'
-        -- an XSpace has a plane for each device of the program
-        when is_xplane and gpus_with_kernels < gpus_listed then 'fragment:devices_missing'
-        when gpu_slices > 0 and has_silent_process then 'fragment:devices_missing'
-        when lost_launches >= 5 and lost_launches > 0.05 * launch_calls
-            then if(gpus_listed > 1, 'fragment:devices_missing', 'fragment:lost')
-        when kernels = 0 and other_copies = 0 and steps = 0 then 'start_up_only:stopped'
-        when steps <= 1 and once_ns >= 0.5 * window_ns then 'one_off:cold'
+        -- an XSpace has a plane for each device that the program uses: of some only copies are there
+        when is_xplane and gpus_with_kernels < gpus_used then 'fragment:devices_missing'
+        when has_silent_process then 'fragment:devices_missing'
+        when lost_launches >= 5 and lost_launches >= 0.2 * launch_calls then 'fragment:lost'
+        when kernels = 0 and other_copies = 0 and steps = 0 and (gpu_ns < 0.5 * window_ns or set_up_ns > 0 or is_started)
+            then 'start_up_only:stopped'
+        when steps <= 1 and window_ns > 0 and once_ns >= 0.5 * window_ns then 'one_off:cold'
         when steps = 0 and (set_up_ns > 0 or is_started) then 'one_off:whole_run'
         when steps = 0 and is_inside then 'fragment:no_unit'
         when steps > 0 and source in ('recurrence', 'optimizer') then 'steps:recurrence'
@@ -327,4 +354,3 @@ cross join lateral (
 ) as k
 -- a memory snapshot is no capture of work
 where (select format from trace where trace_id = $trace_id) is distinct from 'memory_snapshot';
-

@@ -74,4 +74,5 @@ def _unit(report: TraceReport) -> Spans:
     if steps.is_window:
         return (f"{_WINDOWS.get(reason, 'no steps found')}: one window of {duration(steps.p50)}{part}",)
     like = (" like ", Name(steps.example)) if steps.example else ()
-    return (some(steps.counted, "step"), *like, part)
+    said = f", {_WINDOWS[reason]}" if reason in _WINDOWS else ""
+    return (some(steps.counted, "step"), *like, said, part)

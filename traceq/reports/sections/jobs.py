@@ -86,7 +86,7 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     if not holds_up(job) and faults:
         return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
     if not holds_up(job) and (late := _late_start(job, job.dur)):
-        waited = f"The first collective waits {duration((job.late_start or 0) / job.steps)} of {step} per step"
+        waited = f"The first collective waits {duration(job.late_start)} of {duration(job.dur)}"
         return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), with_code(late.fix)))
     if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")

@@ -59,16 +59,21 @@ def _said_of(triage: Triage) -> tuple[str, str]:
             "Record once the graphs run: recording them happens once, at the start",
         ),
         "devices_missing": (
-            f"only {triage.gpus_used} of {some(triage.gpus_listed, 'GPU')} have work in the capture",
-            "Record all devices of the program, for several steps",
+            f"work of some devices or processes is missing (of {some(triage.gpus_listed, 'GPU')}, {triage.gpus_used} worked)",
+            "Record all devices and processes of the program, for several steps",
         ),
         "lost": (
-            f"of {count(triage.unmatched_launches)} of {count(triage.launch_calls)} launches the work is not in the capture",
+            f"the work of {count(triage.unmatched_launches)} of {count(triage.launch_calls)} launches is not in the capture",
             "Record again, for a shorter time: buffers of the profiler may have been full",
         ),
-        "not_collected": ("the profiler collected no work of a GPU", _RECORD),
+        "not_collected": (
+            "the profiler collected no work of a GPU: it did not start in the program, or the program used none",
+            f"{_RECORD}, the program itself and no wrapper that leaves it",
+        ),
         "rows_missing": (
-            f"the program launched work ({some(triage.launch_calls, 'call')}), and none of it is in the capture",
+            f"the program launched work ({some(triage.launch_calls, 'call')}), and none of it is in the capture"
+            if triage.launch_calls
+            else "operators ran that only a GPU has, and none of its work is in the capture",
             _RECORD,
         ),
         "other_device": ("devices worked that traceq does not measure", "Look at the host by itself: `--full`"),
