@@ -123,7 +123,7 @@ cross join _judged as j
 where j.steps <= 1 and p.ts < j.ts_end and p.ts_end > j.ts and p.ts_end > p.ts;
 
 -- What a process launches between the begin and the end of a recording is put into a graph, and does not run.
-create temp table _launched as
+create temp table _launching_call as
 with
 recording as (
     select t.pid, c.ts, n.begins_recording as is_recorded
@@ -189,7 +189,7 @@ unmatched as (
             as has_silent_process
     from (
         select *, max(ts) filter (is_matched) over (partition by pid) as last_matched, max(ts) over () as last_launch
-        from _launched
+        from _launching_call
     )
     cross join gpu
 ),
