@@ -107,3 +107,13 @@ def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread_
         order._run_at_once(connection, ("made_up",), 1, values, memory=3 << 29)
         assert tries[2:] == [(True, 2, "1.0 GiB")]
         assert connection.execute("select count(*) from duckdb_tables()").fetchone() == (0,)
+
+
+def test_temporary_tables_of_analyses_have_names_of_their_own():
+    """All analyses of a trace run on one connection: a second table of a name ends the ingest."""
+    made: dict[str, list[str]] = {}
+    for path in Path(analysis.__file__).parent.rglob("*.sql"):
+        for name in re.findall(r"^create temp table (\w+)", path.read_text("utf-8"), re.MULTILINE):
+            made.setdefault(name, []).append(path.name)
+    assert len(made) > 50
+    assert {name: files for name, files in made.items() if len(set(files)) > 1} == {}
