@@ -10,7 +10,8 @@ from traceq.diagnosis.judge import judge
 
 def test_numbers_of_calls_may_lie_as_far_apart_as_64_bits_allow(tmp_path):
     trace = TraceBuilder()
-    for number, correlation in enumerate((-(1 << 63), (1 << 63) - 1)):
+    # the first two 64 bits apart, the others enough of them to tell a sample
+    for number, correlation in enumerate((-(1 << 63), *((1 << 63) - 1 - (place << 20) for place in range(12)))):
         trace.call("cudaLaunchKernel", 100 * number, 5, correlation)
         trace.kernel("k", 100 * number + 10, 50, correlation_id=correlation)
     connection = trace.build(tmp_path)._connection

@@ -213,7 +213,8 @@ started as (
 numbered as (
     select if(count(*) >= 10, median(gap), 1) as number_gap
     from (
-        select correlation_id - lag(correlation_id) over (partition by t.pid order by correlation_id) as gap
+        -- of a damaged trace they can lie further apart than 64 bits hold
+        select correlation_id::hugeint - lag(correlation_id) over (partition by t.pid order by correlation_id) as gap
         from cpu_slice as c
         inner join thread as t using (thread_id)
         where c.kind = 'runtime' and correlation_id is not null
