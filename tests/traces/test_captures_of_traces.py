@@ -16,7 +16,7 @@ LABELS = [
     json.loads(path.read_text()) for path in sorted((Path(__file__).parents[1] / "truth" / "traces").glob("*.json"))
 ]
 # Larger files are read by the slow tests.
-SMALL = 100_000
+SMALL = 40_000
 # Not read as traces: a pointer to a file, a database without rows, and a list of events that the importer does not take yet.
 NO_TRACE = {
     "torchbench_lfs_pointer.pt.trace.json.gz",
