@@ -258,7 +258,7 @@ def test_stray_work_long_before_is_start_up(stray, first_call, window):
 
 
 def forwards(trace, name, count=5):
-    """As many annotations of that name, each around three kernels."""
+    """Add `count` annotations of that name to the trace, each around three kernels."""
     for number in range(count):
         trace.annotation(name, 1_000 * number, 900)
         for place in range(3):

@@ -33,7 +33,10 @@ ENDS = {"cudaFree", "cudaFreeHost", "cudaStreamDestroy", "cudaEventDestroy", "cu
 
 @cache
 def written(kind, seed, tmp_path):
-    """What a file holds: work on devices as (table, name, device, start, end), calls, ranges whole and open, what it says."""
+    """Write a capture and read its file back.
+
+    Returns work on devices as (table, name, device, start, end), calls, ranges whole and open, what the profiler said.
+    """
     one = capture(kind, seed)
     path = one.write(tmp_path)
     seen = nsys(path) if one.format == "nsys" else kineto(path, is_whole=one.edit is None or kind == "nothing_recorded")

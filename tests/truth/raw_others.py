@@ -82,7 +82,7 @@ def rpd(file: Path) -> Iterator[Row]:
 
 
 def rpd_chrome(events: list[dict]) -> Iterator[Row]:
-    """The same from the list of Chrome events that rpd2tracing makes: a process of the name GPU0, GPU1, ... for each GPU.
+    """Read the same from the list of Chrome events that rpd2tracing makes: a process of the name GPU0, GPU1, ... for each GPU.
 
     An arrow leads from the call, whose slice holds the arrow's start, to the start of the operation.
     """
@@ -109,7 +109,7 @@ def rpd_chrome(events: list[dict]) -> Iterator[Row]:
 
 
 def xplane(file: Path) -> Iterator[Row]:
-    """What the lines of streams hold, calls of the GPU's runtime, and what else the host's threads say.
+    """Read the lines of streams, calls of the GPU's runtime, and what else the threads of the host say.
 
     Other lines of a GPU (names, steps) are made from the streams.
     """

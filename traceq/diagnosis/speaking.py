@@ -27,13 +27,13 @@ def without_silent(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list[R
     """Split `rules` into those to ask of such a capture, and those that do not speak of it, with the reason."""
     if triage is None:
         return list(rules), []
-    asked = [rule for rule in rules if _speaks(rule, triage)]
+    asked = [rule for rule in rules if _is_asked_of(rule, triage)]
     why = triage.why_not or _OF_KIND.get(triage.kind, "")
     silent = [NotApplicable(each.name, each.manual.title, why) for each in rules if each not in asked]
     return asked, silent
 
 
-def _speaks(rule: Rule, triage: Triage) -> bool:
+def _is_asked_of(rule: Rule, triage: Triage) -> bool:
     """Return whether the rule is to be asked of such a capture."""
     if EVERY in rule.captures or triage.reason in rule.captures:
         return True

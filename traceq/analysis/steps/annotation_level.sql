@@ -4,15 +4,6 @@
 -- backward pass from a thread of its own.
 -- What the program itself calls warming up is not looked at.
 with
--- with the end of all ranges that started before: what starts until then lies in one of them
-warm_up as (
-    select ts, max(ts_end) over (order by ts, ts_end rows unbounded preceding) as until
-    from cpu_slice
-    where
-        kind = 'annotation'
-        and name in (from (select distinct name from cpu_slice where kind = 'annotation') where _warms_up(name))
-),
-
 work as (
     select w.ts, w.dur
     from (
@@ -22,7 +13,7 @@ work as (
         union all
         select ts, 0 from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
     ) as w
-    asof left join warm_up as u on w.ts >= u.ts
+    asof left join _marked_warm_up as u on w.ts >= u.ts
     where coalesce(u.until <= w.ts, true)
 ),
 
@@ -63,7 +54,7 @@ named as (
     select c.thread_id, s.pattern, c.name, s.is_layer, s.is_epoch, s.is_step_word, s.is_pass_word, s.is_unit_word, c.slice_id, c.ts, c.ts_end
     from cpu_slice as c
     inner join spelled as s using (kind, name)
-    asof left join warm_up as u on c.ts >= u.ts
+    asof left join _marked_warm_up as u on c.ts >= u.ts
     where c.dur > 0 and coalesce(u.until <= c.ts, true)
 ),
 

@@ -79,7 +79,7 @@ kept as (
     where coalesce(ts > last_before, true) and coalesce(ts < first_after, true)
 ),
 
--- Where nothing but the profiler's own work is known of it: when its threads ran, and were sampled.
+-- Without GPU work the host counts, the profiler's own work aside, and when its threads ran and were sampled.
 host as (
     select min(ts) as ts, max(ts_end) as ts_end
     from cpu_slice

@@ -62,6 +62,7 @@ def find_steps(
     free_memory: Callable[[], None] = lambda: None,
 ) -> Found:
     """Fill the tables step, unit and phase_of_run. `free_memory` is called once the launches are read, as arrays."""
+    run(connection, "analysis/steps/marked_warm_up.sql")
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
     loop, launched = _loop(connection, annotations, free_memory)
     kept = kept_steps(connection, trace_id) if choice.step_range is None else None
@@ -105,7 +106,7 @@ def _chosen(
         return named
     return (
         _recurring(connection, loop)
-        or _single(connection, annotations)
+        or _single_pass(connection, annotations)
         or Level("window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step")
     )
 
@@ -174,8 +175,8 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
     return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
 
 
-def _single(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> Level | None:
-    """The only one or two annotations of a pass through the model, where they hold nearly all work; None for none."""
+def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> Level | None:
+    """Choose the one or two annotations of a pass through the model that hold nearly all work; return None for none."""
     candidates = [each for each in annotations if each.is_pass_word and _holds_all(each)]
     if not candidates:
         return None
@@ -231,7 +232,7 @@ def _loop(
 def _layer_evidence(
     connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop, launches: Launches
 ) -> str:
-    """What shows that the rounds of `loop` are layers; empty where nothing does."""
+    """Say what shows that the rounds of `loop` are layers; return an empty text where nothing does."""
     if is_layer(annotations, loop.rounds):
         return "annotations of layers come as often"
     rounds = [part for part in loop.found.parts if part.is_round]

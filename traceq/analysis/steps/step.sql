@@ -25,14 +25,6 @@ cross join (
 where c.ts_end > l.ts and c.ts_end <= l.own_end
 having any_value(l.times) * (max(c.ts_end) - any_value(l.ts)) < any_value(l.own_end) - max(c.ts_end);
 
--- What the program itself calls warming up, with the end of all such ranges that started before: what starts until then lies in one.
-create temp table _marked_warm_up as
-select ts, max(ts_end) over (order by ts, ts_end rows unbounded preceding) as until
-from cpu_slice
-where
-    kind = 'annotation'
-    and name in (from (select distinct name from cpu_slice where kind = 'annotation') where _warms_up(name));
-
 create temp table _step_span as
 select
     (row_number() over (order by m.ts) - 1)::integer as step,

@@ -125,7 +125,7 @@ def _kinds(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.Dictiona
     return pc.if_else(is_mark, "annotation", pa.array(kinds, pa.string())).dictionary_encode()
 
 
-def _number(value: Any) -> int | None:
+def _int64_or_none(value: Any) -> int | None:
     """A whole number that fits a column of 64 bits; None for anything else."""
     return value if type(value) is int and abs(value) < 1 << 63 else None
 
@@ -264,8 +264,8 @@ def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str])
             "ts": pa.array([b.ts for b in begins], pa.int64()),
             "dur": pa.array([end - begin.ts for begin, end, _ in closed], pa.int64()),
             "is_async": pa.array([begin.key is not None for begin in begins]),
-            "correlation_id": pa.array([_number(each.get("correlation")) for each in merged], pa.int64()),
-            "external_id": pa.array([_number(each.get("External id")) for each in merged], pa.int64()),
+            "correlation_id": pa.array([_int64_or_none(each.get("correlation")) for each in merged], pa.int64()),
+            "external_id": pa.array([_int64_or_none(each.get("External id")) for each in merged], pa.int64()),
             "args": pa.array([json.dumps(each, ensure_ascii=False) if each else None for each in merged], pa.string()),
         }
     )

@@ -63,7 +63,7 @@ def _kernel(details: str) -> dict[str, Any]:
     together = sum(part for part in parts if part is not None) if any(part is not None for part in parts) else None
     return {
         **dict(zip(_AXES, [*axes[0], *axes[1]], strict=True)),
-        "registers_per_thread": _narrow(told.get("regs")) or None,
+        "registers_per_thread": _int32_or_none(told.get("regs")) or None,
         "shared_memory": _whole(told.get("group_mem")) if together is None else together,
         "static_shared_memory": parts[0],
         "dynamic_shared_memory": parts[1],
@@ -71,11 +71,11 @@ def _kernel(details: str) -> dict[str, Any]:
 
 
 def _axes(sizes: str | None) -> Sequence[int | None]:
-    numbers = [_narrow(each) for each in (sizes or "").split(",")]
+    numbers = [_int32_or_none(each) for each in (sizes or "").split(",")]
     return numbers if len(numbers) == 3 else (None, None, None)  # noqa: PLR2004 - x, y, z
 
 
-def _narrow(value: Value | None) -> int | None:
+def _int32_or_none(value: Value | None) -> int | None:
     """The number; None where a column of 32 bits cannot hold it: profilers write what they did not set."""
     number = _whole(value)
     return number if number is not None and abs(number) < 1 << 31 else None
