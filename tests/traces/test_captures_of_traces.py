@@ -85,7 +85,21 @@ def test_all_captures_and_their_units_are_as_labelled():
     _check(list(_paths()))
 
 
-def test_captures_without_gpu_work_are_labelled_so():
-    """The traces of which nothing can be said of a GPU are all listed, so that none is called healthy."""
-    unjudged = [label["trace"] for label in LABELS if label["capture"]["kind"] in ("nothing_recorded", "host_only")]
-    assert len(unjudged) == 16
+# Right in kind, not in reason: ranges of NVTX alone do not say that a GPU was there; a row of the profiler is no work.
+WRONG_REASON = {"centerformer_nvtx_only.sqlite", "particle_empty_profile.json"}
+
+
+def _without_gpu_work():
+    for label, path in _paths():
+        if label["capture"]["kind"] in ("nothing_recorded", "host_only"):
+            marks = [pytest.mark.slow] if path.stat().st_size > 10 * SMALL else []
+            if path.name in WRONG_REASON:
+                marks.append(pytest.mark.xfail(reason="the reason is not known yet, docs/roadmap.md", strict=True))
+            yield pytest.param(label, path, id=path.name, marks=marks)
+
+
+@pytest.mark.parametrize(("label", "path"), list(_without_gpu_work()))
+def test_of_captures_without_gpu_work_the_reason_is_the_labelled_one(label, path):
+    capture = label["capture"]
+    accepted = {(each["kind"], each["reason"]) for each in (capture, *capture["may_also_be"])}
+    assert _judged(path)[:2] in accepted
