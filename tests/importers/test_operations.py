@@ -141,6 +141,53 @@ def test_a_barrier_before_an_operation_is_found(tmp_path):
     assert {round(waits[each["slice_id"]]["dur"] / 1e8) for each in barriers} == {10, 9, 8, 7}
 
 
+def test_a_barrier_holds_the_rank_that_goes_on_to_another_one(tmp_path):
+    rows = []
+    for step in range(5):
+        for rank in range(8):
+            # 3 to 5 wait for 2, which then waits with 0 and 1 for rank 0; the start of 6 and 7 is their own
+            end = {0: 9.0, 1: 6.0, 2: 5.0, 3: 1.0, 4: 1.1, 5: 1.2}.get(rank, 2.0 + rank / 10)
+            begin = {0: 9.5, 1: 9.5, 2: 9.5, 3: 5.1, 4: 5.103, 5: 5.101}.get(rank, end + 0.001)
+            rows += [(rank, step, "work", 0.0, end), (rank, step, "loss", begin, begin + 0.1)]
+    path = written(tmp_path / "job.parquet", rows, ("rank", "step", "operation", "start", "end"))
+    found = tables(path)
+    parts = {each["slice_id"]: each for each in found["gpu_slice"]}
+    barriers = {}
+    for each in found["collective"]:
+        if each["op"] == "barrier":
+            part = parts[each["slice_id"]]
+            lasts = (each["group_name"], each["group_size"], part["device"], round(part["dur"] / 1e7) / 100)
+            barriers[lasts] = barriers.get(lasts, 0) + 1
+    first, second = (f"before loss, group {number}" for number in (0, 1))
+    assert barriers == {
+        (first, 3, 0, 0.5): 5, (first, 3, 1, 3.5): 5, (first, 3, 2, 4.4): 5,
+        (second, 4, 2, 0.1): 5, (second, 4, 3, 4.1): 5, (second, 4, 4, 4.0): 5, (second, 4, 5, 3.9): 5,
+    }  # fmt: skip
+
+
+def test_a_rank_that_comes_after_the_others_have_gone_on_is_not_waited_for(tmp_path):
+    rows = []
+    for step in range(5):
+        for rank in range(4):
+            end = 1.0 + rank / 10 if rank < 3 else (2.9 if step else 3.1)
+            begin = 3.0 if rank < 3 else 3.5
+            rows += [(rank, step, "work", 0.0, end), (rank, step, "loss", begin, begin + 0.1)]
+    path = written(tmp_path / "job.parquet", rows, ("rank", "step", "operation", "start", "end"))
+    assert {each["group_size"] for each in tables(path)["collective"]} == {3}
+
+
+def test_how_loose_ends_are_is_measured_where_there_are_many(tmp_path):
+    rows, now = [], 0
+    for number in range(400):
+        rows.append((0, "work" if number % 2 else "send", now, now + 1_000_000))
+        now += 1_000_000 - (number % 10) * 13_000
+    found = tables(written(tmp_path / "job.parquet", rows, ("rank", "op", "start", "end")))
+    (note,) = found["import_note"]
+    # 234 us: twice nearly all of them
+    assert (note["code"], note["count"]) == ("loose_ends", 359)
+    assert "less than 234 us before" in note["text"]
+
+
 def test_ends_that_overlap_the_next_start_a_little_are_moved(tmp_path):
     rows = [(0, "recv", 0, 1_010_000), (0, "work", 1_000_000, 2_000_000), (0, "send", 1_900_000, 3_000_000)]
     path = written(tmp_path / "job.parquet", rows, ("rank", "op", "start", "end"))
@@ -157,6 +204,17 @@ def test_a_stage_that_has_more_to_do_is_named(tmp_path):
         assert job.sql(found).fetchall() == [(12, 1.0, "stage", 2, "operation", True, True)]
         named = "select name, units, cause, operator, operator_id, round(usual_operator_dur / 1e6) from straggler"
         assert job.sql(named).fetchall() == [("stage 2", [8, 9, 10, 11], "compute", "backward-compute", None, 267)]
+
+
+def test_a_slow_worker_is_named_and_the_share_of_the_slowest_told(tmp_path):
+    with job_of(
+        tmp_path, pipeline(forward=lambda _step, copy, stage, _number: 0.3 if (copy, stage) == (1, 0) else 0.1)
+    ) as job:
+        found = "select pattern, slowdown > 1.5, worker_share > 0.9, stage_share > 0.9 from job"
+        assert job.sql(found).fetchall() == [("fixed", True, True, True)]
+        assert job.sql("select name, cause from straggler").fetchall() == [("rank 1", "compute")]
+        once = "select max(own + r.transfer + wait) <= any_value(dur), min(own) > 0 from job_rank as r, job"
+        assert job.sql(once).fetchall() == [(True, True)]
 
 
 def test_lengths_that_differ_from_batch_to_batch_wander(tmp_path):

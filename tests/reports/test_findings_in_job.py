@@ -66,11 +66,7 @@ def job_database(*, stragglers):
     )
     connection.execute(
         "insert into job_rank by name select 0 as job, 0 as time_window, 0 as unit, 1 as trace_id, 0 as device, 0 as rank,"
-        " 'trace' as rank_source, 0 as clock_samples, 40000000 as transfer, 1000 as win"
-    )
-    connection.execute(
-        "insert into collective_member by name select 0 as job, 0 as time_window, 1 as trace_id, slice as slice_id,"
-        " 0 as unit, false as on_path, 0 as own_begins, 10000000 as own, 7000000 as usual from range(2) as t (slice)"
+        " 'trace' as rank_source, 0 as clock_samples, 40000000 as transfer, 1000 as win, 6000000 as late"
     )
     if stragglers:
         connection.execute(

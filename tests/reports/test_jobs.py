@@ -31,7 +31,7 @@ from traceq.reports.ticket import SITES, Ticket, rendered
 MS = 1_000_000
 
 
-def member(rank, own, wait, late_count, *, win=0, stage=0, recorded=1000, compute=80):
+def member(rank, own, wait, late_count, *, win=0, stage=0, recorded=1000, compute=80, holds_up=0):
     """A rank of a job of 10 steps; times in ms of all of them."""
     return JobRank(
         trace_id=rank + 1,
@@ -45,6 +45,7 @@ def member(rank, own, wait, late_count, *, win=0, stage=0, recorded=1000, comput
         transfer=20 * MS,
         wait=wait * MS,
         late=max(own - 100, 0) * MS,
+        holds_up=holds_up * MS,
         late_count=late_count,
         win=win * MS,
         compute=compute * MS,
@@ -82,9 +83,14 @@ JOB = Job(
     wait_share=0.8,
     pattern="fixed",
     cannot_tell=None,
-    members=(replace(member(0, 100, 800, 0), is_usual=True), member(1, 900, 0, 9, win=300)),
+    members=(
+        replace(member(0, 100, 800, 0), is_usual=True),
+        member(1, 900, 0, 9, win=300, holds_up=400),
+    ),
     stragglers=(RANK_1,),
-    collectives=(JobCollective("all_reduce", 1 << 26, 2, None, 1, 90, 500_000, 600_000.0, 195.0, 40 * MS, 800 * MS),),
+    collectives=(
+        JobCollective("all_reduce", 1 << 26, 2, None, 1, 90, 500_000, 600_000.0, 900_000, 195.0, 40 * MS, 800 * MS),
+    ),
     lateness=(Lateness(1, 0, 10, is_step=True, late_by=80 * MS), Lateness(1, 9, 10, is_step=True, late_by=40 * MS)),
 )
 BALANCED = replace(JOB, ideal=990 * MS, slowdown=1000 / 990, stragglers=(), pattern="none", late=5 * MS)
@@ -118,6 +124,22 @@ def test_who_is_late_and_what_it_costs_per_step():
     assert in_a_line(JOB) == (
         "Late ranks: 100.0 ms -> 60.00 ms per step with all ranks alike; the others wait most for rank 1."
     )
+
+
+def test_transfers_that_take_most_of_a_job_come_first():
+    slow = replace(JOB.collectives[0], longest=40 * MS)
+    lines = said(replace(JOB, transfer=550 * MS, late=100 * MS, collectives=(slow,))).splitlines()
+    assert lines[3:6] == [
+        "Communication holds up the job: transfers take 55.00 ms of 100.0 ms per step, besides waiting",
+        "  The longest is an all-reduce of 40.00 ms; the median of 90 such collectives is 600.0 µs",
+        "  Late as well: rank 1; 100.0 ms -> 60.00 ms per step if every rank were like the usual one",
+    ]
+    lines = said(replace(BALANCED, transfer=550 * MS)).splitlines()
+    assert lines[3:5] == [
+        "Communication holds up the job: transfers take 55.00 ms of 100.0 ms per step, besides waiting",
+        "",
+    ]
+    assert "Late ranks" in said(replace(JOB, transfer=400 * MS))
 
 
 def test_several_are_named_in_a_sentence():
@@ -215,10 +237,10 @@ def test_gpus_that_differ_are_not_called_alike():
 
 def test_each_rank_has_a_line_with_when_it_was_late():
     assert text_of(ranks_of_job(JOB), 100).splitlines() == [
-        "rank  trace       own  transfer     waits  last in  saves alone  late over time",
-        "----  -----  --------  --------  --------  -------  -----------  --------------",
-        "0     t1     10.00 ms  2.000 ms  80.00 ms        0         0 ns  ··········",
-        "1     t2     90.00 ms  2.000 ms      0 ns        9     30.00 ms  █········▅",
+        "rank  trace       own  transfer     waits  holds up  saves alone  late over time",
+        "----  -----  --------  --------  --------  --------  -----------  --------------",
+        "0     t1     10.00 ms  2.000 ms  80.00 ms      0 ns            -  ··········",
+        "1     t2     90.00 ms  2.000 ms      0 ns  40.00 ms     30.00 ms  █········▅",
     ]
 
 

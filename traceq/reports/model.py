@@ -353,10 +353,10 @@ class TraceReport:
 class JobRank:
     """A rank of a job: its own time, transfers and waiting in matched collectives, and what it alone would save; ns.
 
-    `late` is its own time beyond the usual. Times are None where the job cannot be judged; `win` also in jobs of more than 64
-    ranks. `compute` and `communication` are parts of `counted`, its steps on its GPU from the first counted one to the
-    last; None without a ledger. `recorded` is how long its trace is. `is_usual`: it has the median own time of those that
-    nobody waits for; `dp` is its copy of the model.
+    `late` is its own time beyond the usual; `holds_up` the part of it on the critical path, which all wait for. Times are None
+    where the job cannot be judged; `win` also in jobs of more than 64 ranks. `compute` and `communication` are parts of
+    `counted`, its steps on its GPU from the first counted one to the last; None without a ledger. `recorded` is how long its
+    trace is. `is_usual`: it has the median own time of those that nobody waits for; `dp` is its copy of the model.
     """
 
     trace_id: int
@@ -370,6 +370,7 @@ class JobRank:
     transfer: int | None
     wait: int | None
     late: int | None
+    holds_up: int | None
     late_count: int | None
     win: int | None
     compute: int | None
@@ -384,7 +385,8 @@ class JobRank:
 class JobCollective:
     """Matched collectives of one kind in `groups` groups of `ranks` ranks.
 
-    `best` and `typical` (the median) are what a rank needs that waits for nobody, ns; `bus_bandwidth` goes with `typical`, GB/s.
+    `best`, `typical` (the median) and `longest` are what a rank needs that waits for nobody, ns; `bus_bandwidth` goes with
+    `typical`, GB/s.
     `transfer` and `wait` are those of all ranks together, ns. `level`: within a host or between hosts; None when unknown.
     """
 
@@ -396,6 +398,7 @@ class JobCollective:
     count: int
     best: int
     typical: float
+    longest: int
     bus_bandwidth: float | None
     transfer: int
     wait: int

@@ -221,6 +221,7 @@ def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
             {
                 "unit": np.arange(len(found.wins)),
                 "stage": found.stage,
+                **{name: _whole(getattr(found.rank_time, name)) for name in ("own", "late", "transfer", "wait")},
                 "win": pa.array(_whole(found.wins), mask=~np.isfinite(found.wins)),
                 "group_win": pa.array(_whole(found.group_wins), mask=~np.isfinite(found.group_wins)),
             }
@@ -242,6 +243,7 @@ def _told(found: Judged, usual_source: str) -> dict[str, Any]:
         "slow_stage": uneven.slow_stage if uneven else None,
         "stage_share": uneven.stage_share if uneven and np.isfinite(uneven.stage_share) else None,
         "stage_win": int(uneven.stage_win) if uneven else None,
+        "worker_share": found.worker_share if np.isfinite(found.worker_share) else None,
         "steps": found.steps,
         "wanders": found.wanders,
     }

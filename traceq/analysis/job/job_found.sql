@@ -27,18 +27,6 @@ where collective_match.job = $job and collective_match.time_window = $time_windo
 
 create or replace temp table _job_unit_sum as
 with
-sums as (
-    select
-        m.unit,
-        sum(m.own) filter (m.own_begins is not null) as own,
-        sum(c.transfer) as transfer,
-        sum(m.wait) as wait
-    from collective_member as m
-    inner join collective_match as c on c.job = m.job and c.time_window = m.time_window and c.match_id = m.match_id
-    where m.job = $job and m.time_window = $time_window
-    group by m.unit
-),
-
 late as (
     select late_unit as unit, count(*) as late_count, sum(late_alone) as late_by
     from collective_match
@@ -50,15 +38,15 @@ select
     f.unit,
     f.stage,
     count(*) over (partition by f.stage) as peers,
-    s.own,
-    s.transfer,
-    s.wait,
+    f.own,
+    f.late,
+    f.transfer,
+    f.wait,
     coalesce(l.late_count, 0) as late_count,
     coalesce(l.late_by, 0) as late_by,
     f.win,
     f.group_win
 from _job_unit_found as f
-left join sums as s using (unit)
 left join late as l using (unit);
 
 -- Of a job that cannot be judged no rank's times are told: part of what it waited for is not matched.
@@ -67,6 +55,7 @@ set
     stage = s.stage,
     peers = s.peers,
     own = if(j.cannot_tell is null, s.own, null),
+    late = if(j.cannot_tell is null, s.late, null),
     transfer = if(j.cannot_tell is null, s.transfer, null),
     wait = if(j.cannot_tell is null, s.wait, null),
     late_count = if(j.cannot_tell is null, s.late_count, null),
@@ -88,5 +77,6 @@ set
     usual_source = if(cannot_tell is null, $usual_source, null),
     slow_stage = if(cannot_tell is null, $slow_stage, null),
     stage_share = if(cannot_tell is null, $stage_share, null),
-    stage_win = if(cannot_tell is null, $stage_win, null)
+    stage_win = if(cannot_tell is null, $stage_win, null),
+    worker_share = if(cannot_tell is null, $worker_share, null)
 where job.job = $job and job.time_window = $time_window;

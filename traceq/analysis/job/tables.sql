@@ -29,7 +29,8 @@ create table if not exists job (
     slow_stage integer,
     stage_share double,
     stage_win bigint,
-    wait_absent bigint
+    wait_absent bigint,
+    worker_share double
 );
 comment on table job is 'One row per job and time window: traces of the same run (else of the same size of the world; of one folder where ranks repeat) that were recorded at the same time. Single traces of programs with one rank have none.';
 comment on column job.job is 'Number of the job, from 0.';
@@ -60,6 +61,7 @@ comment on column job.slow_stage is 'The stage (job_rank.stage) of a pipeline th
 comment on column job.stage_share is 'In tables of operations what that stage would save / (dur - ideal), above 1 where other stages are quicker than the mean; NULL of other jobs.';
 comment on column job.stage_win is 'What would be saved if all stages of the pipeline had as much own time, ns: own times scaled to the mean of the stages; NULL where no order of stages is known.';
 comment on column job.wait_absent is 'Sum of job_rank.wait_absent: also known of one rank alone.';
+comment on column job.worker_share is 'What would be saved if the slowest 3 % of the ranks (at least one: those that alone would still hold up a job of usual ranks most) were usual / (dur - ideal); NULL where less than 1 % can be saved, or of more than 64 ranks.';
 
 create table if not exists job_rank (
     job integer not null,
@@ -86,7 +88,8 @@ create table if not exists job_rank (
     pp integer,
     ep integer,
     wait_absent bigint,
-    group_win bigint
+    group_win bigint,
+    late bigint
 );
 comment on table job_rank is 'One row per rank of a job and time window: one GPU of one process. From own on NULL when the job cannot be judged.';
 comment on column job_rank.job is 'Job.';
@@ -102,9 +105,9 @@ comment on column job_rank.peers is 'How many ranks are in that stage.';
 comment on column job_rank.clock_offset is 'What is taken off its times to be on the common clock, ns; NULL when no collective joins it to the others.';
 comment on column job_rank.clock_drift is 'What is taken off in addition, ns per ns from the middle of its collectives on.';
 comment on column job_rank.clock_samples is 'Collectives that tell these.';
-comment on column job_rank.own is 'Time before its matched collectives in which it waited for none, ns.';
-comment on column job_rank.transfer is 'Time in matched collectives that the fastest rank of each needed as well, ns.';
-comment on column job_rank.wait is 'The rest of its time in matched collectives: waiting for other ranks, ns.';
+comment on column job_rank.own is 'Time before its matched collectives in which it waited for none, from its first one on, ns. Each moment counts once in own, transfer or wait, however many streams are busy.';
+comment on column job_rank.transfer is 'Of the rest, time in matched collectives that the fastest rank of each needed as well, ns.';
+comment on column job_rank.wait is 'Of the rest, time in matched collectives: waiting for other ranks, ns.';
 comment on column job_rank.late_count is 'Collectives at which it clearly came last.';
 comment on column job_rank.late_by is 'By how much in all, against the second last, ns.';
 comment on column job_rank.win is 'What the job would save if only this rank were like the usual one, ns; NULL when the job cannot be judged, or has more than 64 ranks (straggler.win tells of those that are named).';
@@ -114,6 +117,7 @@ comment on column job_rank.pp is 'Its stage of the pipeline; NULL when unknown.'
 comment on column job_rank.ep is 'Its place among expert-parallel ranks; NULL when unknown.';
 comment on column job_rank.wait_absent is 'Time in collectives in which it waits for ranks that are not here, ns: collective_match.wait_absent, and the same of collectives that were found on it alone; NULL where none tells.';
 comment on column job_rank.group_win is 'What the ranks that groups join to it, directly or by others, would save if only this rank were like the usual one, ns: win, where they are all ranks of the job. NULL where win is, and of ranks without matched collectives.';
+comment on column job_rank.late is 'Of own, time beyond the usual (collective_member.usual), ns; each moment once.';
 
 create table if not exists collective_match (
     job integer not null,

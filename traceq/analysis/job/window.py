@@ -14,7 +14,8 @@ from traceq.analysis.job.graph import Graph, Members, build
 from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
 from traceq.analysis.job.pipelines import Uneven, by_stage, depths, evened
-from traceq.analysis.job.stragglers import Straggler, Times, blamed, stragglers
+from traceq.analysis.job.rank_time import RankTime, rank_time
+from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler, Times, blamed, stragglers
 from traceq.analysis.job.usual import stages, usual_own
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ _LEAST_STEPS = 8
 
 # For more ranks than this what each would save alone is worked out for the suspects only.
 _MOST_SINGLE_RANKS = 64
+
+# Studies of large jobs ask what the slowest 3 % of the ranks cost.
+_SLOWEST = 0.03
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,11 @@ class _Compared:
 
 @dataclass(frozen=True)
 class Judged:
-    """What is true of a window; arrays are by member, by collective (`transfer`, `common_end`) or by rank."""
+    """What is true of a window; arrays are by member, by collective (`transfer`, `common_end`) or by rank.
+
+    `worker_share` is what the slowest 3 % of the ranks cost of all that could be saved; NaN where that is next to nothing, or
+    ranks are too many to try each.
+    """
 
     claim_limit: float
     graph: Graph
@@ -104,6 +112,7 @@ class Judged:
     stage: Integers
     transfer: Floats
     common_end: Floats
+    rank_time: RankTime
     dur: float
     replay_error: float
     ideal: float
@@ -114,6 +123,7 @@ class Judged:
     steps: int
     uneven: Uneven | None
     wanders: bool
+    worker_share: float
 
 
 def claim_limit(clocks: Clocks) -> float:
@@ -184,8 +194,9 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
     uneven = _uneven(compared, slices, lasts, ideal) if holds else None
     if uneven and compared.by_operation is None and uneven.stage_win > sum(each.adds for each in named):
         named = uneven.named(lasts)
-    wins, group_wins = np.full(units, np.nan), np.full(units, np.nan)
+    wins, group_wins, worker_share = np.full(units, np.nan), np.full(units, np.nan), np.nan
     if holds and units <= _MOST_SINGLE_RANKS:
+        worker_share = _worker_share(times, lasts, ideal)
         alone = times.ends(np.eye(units, dtype=bool))
         wins, group_wins = lasts - alone.max(axis=0), _group_wins(slices, recorded, alone)
     return Judged(
@@ -197,6 +208,7 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
         stage=compared.stage,
         transfer=times.transfer,
         common_end=common_end,
+        rank_time=rank_time(units, graph, compared.typical, times.transfer),
         dur=dur,
         replay_error=error,
         ideal=ideal,
@@ -207,7 +219,23 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
         steps=steps,
         uneven=uneven,
         wanders=wanders,
+        worker_share=worker_share,
     )
+
+
+def _worker_share(times: Times, lasts: float, ideal: float) -> float:
+    """M_W of "Understanding Stragglers in Large Model Training Using What-if Analysis" (OSDI 2025).
+
+    The ranks without which all others being usual would save most are the slowest; the share is what being usual alone saves of
+    them, of `lasts` - `ideal`.
+    """
+    if lasts - ideal < WORTH_NAMING * lasts:
+        return np.nan
+    only_it_as_recorded = times.lasts(~np.eye(times.units, dtype=bool))
+    slowest = np.argsort(-only_it_as_recorded, kind="stable")[: int(np.ceil(_SLOWEST * times.units))]
+    cut = np.zeros((times.units, 1), bool)
+    cut[slowest] = True
+    return float((lasts - times.lasts(cut)[0]) / (lasts - ideal))
 
 
 def _group_wins(slices: Slices, recorded: Floats, alone: Floats) -> Floats:

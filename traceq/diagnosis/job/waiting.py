@@ -92,10 +92,10 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def late_start(job: JobSubject) -> Iterator[JobFinding]:
-    """The first collective waits for a rank whose recording began later than the first one's, by more than 1 % of the job.
+    """The first collective waits for a rank that came to it later than the first one, by more than 1 % of the job.
 
-    Told where that explains at least half of how much later the rank came. Recordings begin apart, which is no loss of the
-    program's: no saving. Needs clocks that collectives align.
+    Recordings begin apart, which is no loss of the program's: what they do not explain is what being like the first rank saves.
+    Needs clocks that collectives align.
     """
     job.judged()
     if job.facts["clock_residual"] is None:
@@ -112,17 +112,24 @@ def late_start(job: JobSubject) -> Iterator[JobFinding]:
         raise CannotTell("the first wait is for what another stage of the pipeline sends")
     if first["begins_later_ns"] is None:
         raise CannotTell("traces do not say when they begin")
-    begins_later = first["begins_later_ns"]
-    explained = min(late, begins_later)
-    if explained <= max(least, _EXPLAINS * late):
-        return
+    begins_later = max(first["begins_later_ns"], 0)
+    own = max(late - begins_later, 0)
+    is_recording = begins_later > _EXPLAINS * late
+    if is_recording:
+        fix = "Begin the recording on all ranks after a barrier, and record several steps: the first then weighs less."
+    else:
+        fix = (
+            f"Open rank {first['rank']} by itself (`traceq report DB --rank {first['rank']}`): what it does before its first "
+            "collective takes longer than elsewhere."
+        )
     yield job.finding(
         "late-start",
         f"rank {first['rank']}",
         "first_arrivals",
         ranks=(first["rank"],),
-        because=f"came {duration(explained)} later",
-        confidence="high",
+        because=f"came {duration(late)} later",
+        saving=None if is_recording else own,
+        confidence="high" if is_recording else "medium",
         reason=f"It came {duration(late)} later on aligned clocks, its recording began {duration(begins_later)} later.",
-        fix="Begin the recording on all ranks after a barrier, and record several steps: the first then weighs less.",
+        fix=fix,
     )

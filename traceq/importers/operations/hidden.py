@@ -6,6 +6,7 @@ summed up): its starts agree where the ends before them do not.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,30 +56,67 @@ def inside(operations: Operations, named: Communication) -> Communication:
     )
 
 
+@dataclass(frozen=True)
+class _Barrier:
+    """The parts of one barrier: the operation after each (`row`), when its rank arrives and when it leaves, ns."""
+
+    row: Integers
+    begin: Integers
+    end: Integers
+
+
 def before(operations: Operations) -> Communication:
     """Barriers between operations: each rank's part lasts from the end of what it did to the start of what it does next."""
     came = _came(operations)
     kinds = np.stack([operations.kind, operations.ordinal])
     places, place = np.unique(kinds, axis=1, return_inverse=True)
-    found: list[Integers] = []
-    for number in range(places.shape[1]):
+    found: list[_Barrier] = []
+    names: list[str] = []
+    for number, kind in enumerate(places[0].tolist()):
         rows = np.flatnonzero((place.reshape(-1) == number) & (came != NONE))
-        members = _members(operations, came, rows)
-        found.append(rows[np.isin(operations.device[rows], members) & (operations.start[rows] > came[rows])])
-    row = np.concatenate(found)
-    names = [operations.names[kind] for kind in operations.kind[row].tolist()]
-    pairs = np.unique(np.stack([place.reshape(-1)[row], operations.device[row]]), axis=1)
-    size = np.bincount(pairs[0], minlength=places.shape[1])[place.reshape(-1)[row]]
+        barriers = _barriers(operations, came, rows)
+        found += barriers
+        name = f"before {operations.names[kind]}"
+        names += [name if len(barriers) == 1 else f"{name}, group {group}" for group in range(len(barriers))]
+    if not found:
+        found, names = [_Barrier(*[np.zeros(0, np.int64)] * 3)], [""]
+    group = np.repeat(np.arange(len(found)), [len(each.row) for each in found])
+    row, begin, end = (np.concatenate([getattr(each, name) for each in found]) for name in ("row", "begin", "end"))
+    sizes = np.array([len(np.unique(operations.device[each.row])) for each in found], np.int64)
     return Communication(
         np.full(len(row), NONE, np.int64),
         operations.device[row],
         ["barrier"] * len(row),
-        [f"before {name}" for name in names],
-        size,
+        [names[each] for each in group.tolist()],
+        sizes[group],
         sequences(operations)[row],
-        came[row],
-        operations.start[row],
+        begin,
+        end,
     )
+
+
+def _barriers(operations: Operations, came: Integers, rows: Integers) -> list[_Barrier]:
+    """Find the barriers before the operations `rows`, one of each rank and step.
+
+    The rank that a barrier waits for may be in a second one when the others go on: its part of the first ends with theirs.
+    """
+    groups = _groups(operations, came, rows)
+    arrives = came.copy() if groups else came
+    found = []
+    for members in groups:
+        own = rows[np.isin(operations.device[rows], members)]
+        late, leaves = _awaited(operations, came, rows, own)
+        found.append((own, late, arrives[late], leaves))
+        arrives[late] = np.maximum(arrives[late], leaves)
+    return [
+        _long_enough(np.append(own, late), np.append(arrives[own], begins), np.append(operations.start[own], leaves))
+        for own, late, begins, leaves in found
+    ]
+
+
+def _long_enough(row: Integers, begin: Integers, end: Integers) -> _Barrier:
+    takes_time = end > begin
+    return _Barrier(row[takes_time], begin[takes_time], end[takes_time])
 
 
 def _came(operations: Operations) -> Integers:
@@ -92,22 +130,56 @@ def _came(operations: Operations) -> Integers:
     return np.where(is_there, operations.end[last], NONE)
 
 
-def _members(operations: Operations, came: Integers, rows: Integers) -> Integers:
-    """The ranks that wait for each other before the operations `rows`, one of each rank and step; nobody where they do not."""
+def _groups(operations: Operations, came: Integers, rows: Integers) -> list[Integers]:
+    """The groups of ranks that wait for each other before the operations `rows`, one of each rank and step."""
     steps = np.unique(operations.step)
-    if len(steps) < _LEAST_STEPS:
-        return np.zeros(0, np.int64)
+    if len(steps) < _LEAST_STEPS or not len(rows):
+        return []
     order = rows[np.lexsort((operations.start[rows], operations.step[rows]))]
     start, step = operations.start[order], operations.step[order]
-    apart = np.append(True, (step[1:] != step[:-1]) | (start[1:] - start[:-1] > _CLOSE_NS))[: len(order)]
+    waited = start - came[order]
+    agrees = np.maximum(np.minimum(waited[1:], waited[:-1]) // _TIMES_BETTER, _CLOSE_NS)
+    apart = np.append(True, (step[1:] != step[:-1]) | (start[1:] - start[:-1] > agrees))
     cluster = np.cumsum(apart) - 1
-    if not len(order):
-        return order
     starts, ends = _spread(cluster, start), _spread(cluster, came[order])
     waits = (ends > _TIMES_BETTER * starts) & (ends > _CLOSE_NS) & (np.bincount(cluster) >= _LEAST_RANKS)
-    times = np.bincount(operations.device[order], waits[cluster], len(operations.ranks))
-    members = np.flatnonzero(times > len(steps) / 2)
-    return members if len(members) >= _LEAST_RANKS else np.zeros(0, np.int64)
+    waiting = waits[cluster]
+    is_there = np.zeros((len(operations.ranks), int(waits.sum())))
+    is_there[operations.device[order[waiting]], (np.cumsum(waits) - 1)[cluster[waiting]]] = 1
+    often = is_there @ is_there.T > len(steps) / 2
+    found: list[Integers] = []
+    free = np.diagonal(often).copy()
+    for rank in range(len(free)):
+        members = np.flatnonzero(often[rank] & free)
+        if free[rank] and len(members) >= _LEAST_RANKS:
+            found.append(members)
+            free[members] = False
+    return found
+
+
+def _awaited(operations: Operations, came: Integers, rows: Integers, own: Integers) -> tuple[Integers, Integers]:
+    """The operations `rows` of the rank outside of a group that the group waits for, and when the group goes on, ns.
+
+    `own` are those of the group. The rank arrives in each step before they go on, and in most so late that next to nothing of
+    what they wait is left. Empty where there is no such rank.
+    """
+    count = len(operations.steps)
+    goes_on, last = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
+    np.minimum.at(goes_on, operations.step[own], operations.start[own])
+    np.maximum.at(last, operations.step[own], came[own])
+    others = rows[np.isin(operations.step[rows], operations.step[own])]
+    others = others[~np.isin(operations.device[others], operations.device[own])]
+    step, device = operations.step[others], operations.device[others]
+    left = goes_on[step] - came[others]
+    nearly_all = _TIMES_BETTER * left < goes_on[step] - last[step]
+    ranks, steps = len(operations.ranks), len(np.unique(operations.step[own]))
+    fits = np.bincount(device, nearly_all, ranks) > steps / 2
+    fits &= np.bincount(device, left >= 0, ranks) == steps
+    if not fits.any():
+        return others[:0], others[:0]
+    rest = np.where(fits, np.bincount(device, left, ranks), np.inf)
+    late = others[device == rest.argmin()]
+    return late, goes_on[operations.step[late]]
 
 
 def _spread(group: Integers, times: Integers) -> Integers:

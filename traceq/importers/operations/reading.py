@@ -151,7 +151,7 @@ def _notes(operations: Operations, inner: Communication, hidden: Communication) 
             "info",
             "loose_ends",
             operations.trimmed,
-            "ends that were moved back to the next start, less than 50 us before",
+            f"ends that were moved back to the next start, less than {operations.loose // 1000} us before",
         ),
         (
             "info",

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
 NONE = -1
 
-# Start and end of an operation come from events of their own: what overlaps the next one by less has ended before it.
-LOOSE_NS = 50_000
+# Start and end of an operation come from events of their own: one that overlaps the next by little has ended before it. How
+# little is measured: twice what nearly all overlaps are that are less than half of both operations, between these bounds.
+_LEAST_LOOSE_NS, _MOST_LOOSE_NS = 50_000, 1_000_000
+_NEARLY_ALL = 0.99
+# From fewer overlaps nothing is concluded.
+_ENOUGH_OVERLAPS = 100
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Operations:
     unreadable: int
     empty: int
     trimmed: int = 0
+    loose: int = 0
     laid_out: bool = False
 
     @property
@@ -143,15 +148,26 @@ def _numbered(operations: Operations) -> Integers:
 
 
 def _trimmed(operations: Operations) -> Operations:
-    """Operations that end where the next one of their rank begins, if it begins less than LOOSE_NS before that."""
+    """End operations where the next one of their rank begins, if they overlap it by so little that only their events do."""
     place = Places(operations)
+    loose = _looseness(operations, place)
     starts = np.sort(place.of(operations.start))
     own = place.of(operations.start)
-    earliest = np.maximum(own + 1, place.of(operations.end) - LOOSE_NS)
+    earliest = np.maximum(own + 1, place.of(operations.end) - loose)
     following = np.append(starts, np.iinfo(np.int64).max)[np.searchsorted(starts, earliest)]
     overlaps = following < place.of(operations.end)
     end = np.where(overlaps, operations.start + following - own, operations.end)
-    return replace(operations, end=end, trimmed=int(overlaps.sum()))
+    return replace(operations, end=end, trimmed=int(overlaps.sum()), loose=loose)
+
+
+def _looseness(operations: Operations, place: Places) -> int:
+    """How far the events of operations that follow each other may overlap, ns."""
+    end, start = place.of(operations.end), place.of(operations.start)
+    overlap = end[:-1] - start[1:]
+    lasts = operations.end - operations.start
+    overlap = overlap[(overlap > 0) & (2 * overlap < np.minimum(lasts[:-1], lasts[1:]))]
+    usual = float(np.quantile(overlap, _NEARLY_ALL)) if len(overlap) >= _ENOUGH_OVERLAPS else 0.0
+    return int(np.clip(2 * usual, _LEAST_LOOSE_NS, _MOST_LOOSE_NS))
 
 
 def _one_after_the_other(operations: Operations) -> Operations:
@@ -173,10 +189,10 @@ class Places:
     def __init__(self, operations: Operations) -> None:
         self._least = int(operations.start.min())
         # longer than all times, and what is looked for just before or after them
-        self._span = int(operations.end.max()) - self._least + 2 * LOOSE_NS
+        self._span = int(operations.end.max()) - self._least + 2 * _MOST_LOOSE_NS
         number = np.unique(np.stack([operations.device, operations.step]), axis=1, return_inverse=True)[1]
         self.number: Integers = number.reshape(-1).astype(np.int64)
 
     def of(self, times: Integers) -> Integers:
         """The place of a time of each operation."""
-        return self.number * self._span + (times - self._least) + LOOSE_NS
+        return self.number * self._span + (times - self._least) + _MOST_LOOSE_NS

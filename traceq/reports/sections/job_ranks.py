@@ -25,7 +25,7 @@ class _Line:
 
 
 def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
-    """What each rank does by itself, what it waits for others, and when it is late.
+    """What each rank does by itself, what it waits for others, how long all wait for it, and when it is late.
 
     `opened` are the traces that have a section of their own.
     """
@@ -38,7 +38,7 @@ def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) 
         "own": lambda line: per_step(line.rank.own, job),
         "transfer": lambda line: per_step(line.rank.transfer, job),
         "waits": lambda line: per_step(line.rank.wait, job),
-        "last in": lambda line: "-" if line.rank.late_count is None else str(line.rank.late_count),
+        "holds up": lambda line: per_step(line.rank.holds_up, job),
         "saves alone": lambda line: _saved(line.rank, job),
     }
     if late_when:
@@ -55,8 +55,8 @@ def per_step(value: int | None, job: Job) -> str:
 
 
 def _saved(rank: JobRank, job: Job) -> str:
-    """What a rank saves per step; a dash too where the usual rank is slower, since that saves nothing."""
-    return per_step(None if rank.win is not None and rank.win < 0 else rank.win, job)
+    """What a rank saves per step; a dash too where that is too little to be called late."""
+    return per_step(None if (rank.win or 0) < (job.claim_limit or 1) else rank.win, job)
 
 
 def usual(job: Job) -> JobRank:

@@ -36,6 +36,12 @@ def judged(jobs: Sequence[Job]) -> Job | None:
 # Of the time of a job: what it waits for before its first collective is more than a border of the window.
 _MUCH = 0.05
 
+# Of the time of a job: where transfers take more, and more than late ranks do, they come first.
+_MOSTLY_TRANSFER = 0.5
+
+# A collective that takes so many times the median of its kind is told with it.
+_OUTLIER = 2
+
 
 def holds_up(job: Job) -> bool:
     """Whether ranks that are late make the job much slower, so that no rank can be judged by itself."""
@@ -83,6 +89,8 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
         why = job.cannot_tell or "its collectives tell no time"
         return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
     step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
+    if (job.transfer or 0) > max(_MOSTLY_TRANSFER * job.dur, job.late or 0, job.late_start or 0):
+        return _transfers(job, job.dur, job.ideal)
     if not holds_up(job) and faults:
         return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
     if not holds_up(job) and (late := _late_start(job, job.dur)):
@@ -100,6 +108,21 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     named = job.stragglers if job.pattern != "wandering" else ()
     nobody = "Ranks are late in turn" if job.pattern == "wandering" else "Ranks are late, none by enough to be named"
     said = f"Late ranks: the others wait for {_names(named)}" if named else nobody
+    return Verdict((said,), "problem", lines=tuple(lines))
+
+
+def _transfers(job: Job, dur: int, ideal: int) -> Verdict:
+    """Communication itself, of which the job has more than half of its time, in `dur` ns; late ranks come second."""
+    transfer, step = duration((job.transfer or 0) / job.steps), duration(dur / job.steps)
+    lines: list[Spans] = []
+    longest = max(job.collectives, key=lambda each: each.longest, default=None)
+    if longest and longest.longest > _OUTLIER * longest.typical:
+        usual = f"the median of {some(longest.count, 'such collective')} is {duration(longest.typical)}"
+        lines.append((f"The longest is an {longest.op.replace('_', '-')} of {duration(longest.longest)}; {usual}",))
+    if job.stragglers:
+        alike = f"{step} -> {duration(ideal / job.steps)} per step if every rank were like the usual one"
+        lines.append((f"Late as well: {_names(job.stragglers)}; {alike}",))
+    said = f"Communication holds up the job: transfers take {transfer} of {step} per step, besides waiting"
     return Verdict((said,), "problem", lines=tuple(lines))
 
 

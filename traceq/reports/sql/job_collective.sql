@@ -28,6 +28,7 @@ select
     count(*) as count,
     min(m.transfer) as best,
     median(m.transfer) as typical,
+    max(m.transfer) as longest,
     median(m.bytes * h.factor / nullif(m.transfer, 0)) as bus_bandwidth,
     sum(m.transfer * m.members)::bigint as transfer,
     sum(h.wait)::bigint as wait

@@ -8,10 +8,10 @@ span as (
     group by trace_id
 ),
 
-member as (
-    select unit, sum(greatest(own - usual, 0))::bigint as late
+blame as (
+    select unit, sum(greatest(own - usual, 0))::bigint as holds_up
     from collective_member
-    where job = $job and time_window = $time_window and own_begins is not null
+    where job = $job and time_window = $time_window and on_path and own_begins is not null
     group by unit
 ),
 
@@ -39,7 +39,8 @@ select
     r.own,
     r.transfer,
     r.wait,
-    if(r.own is null, null, coalesce(m.late, 0)) as late,
+    r.late,
+    if(r.own is null, null, coalesce(b.holds_up, 0)) as holds_up,
     r.late_count,
     r.win,
     l.compute,
@@ -50,7 +51,7 @@ select
     r.dp
 from job_rank as r
 inner join trace as t using (trace_id)
-left join member as m using (unit)
+left join blame as b using (unit)
 left join ledger as l on l.trace_id = r.trace_id and l.device = r.device
 left join job_suspect as s on s.job = r.job and s.time_window = r.time_window and s.unit = r.unit
 where r.job = $job and r.time_window = $time_window
