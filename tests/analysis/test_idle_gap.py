@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
+import pytest
 from builder import TraceBuilder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,6 +82,33 @@ def test_the_cause_is_what_the_launching_thread_did():
         expected.append("720 idle_launch_latency 10 cudaLaunchKernel")
         found = trace.text(f"select dur, cause, cause_dur, name from ({CAUSES}) where ts = {1000 * number + 100}")
         assert found.splitlines() == expected, name
+
+
+# Two processes with a GPU each; work of the profiler on rows of its own: of the first, the second and an unknown process.
+OVERHEADS = {2: [(200, 50)], 3: [(300, 40), (320, 100)], 4: [(600, 20)]}
+
+
+def two_processes(order, owners):
+    trace = TraceBuilder()
+    for device in (0, 1):
+        trace.add("thread", thread_id=device, pid=10 + device, tid=device)
+        trace.annotation("ProfilerStep#1", 0, 1000, thread=device)
+        trace.kernel("first", 20, 80, launched=(0, 10), thread=device, device=device)
+        trace.kernel("second", 820, 180, launched=(800, 10), thread=device, device=device)
+    for thread in order:
+        trace.add("thread", thread_id=thread, pid=owners[thread], tid=thread)
+        for ts, dur in OVERHEADS[thread]:
+            trace.cpu("overhead", "Buffer Flush", ts, dur, thread=thread)
+    return trace.fill("time_ledger").rows(
+        "select device, sum(dur) from time_ledger where category = 'idle_profiler' group by all order by all"
+    )
+
+
+@pytest.mark.parametrize("order", list(permutations(OVERHEADS)))
+def test_the_profilers_work_delays_the_gpus_of_its_own_process(order):
+    assert two_processes(order, {2: 10, 3: 11, 4: -1}) == [(0, 50 + 20), (1, 120 + 20)]
+    # of a process without GPU work it delays none
+    assert two_processes(order, {2: 10, 3: 12, 4: None}) == [(0, 50 + 20), (1, 20)]
 
 
 def test_one_gap_has_several_causes():

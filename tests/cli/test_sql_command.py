@@ -8,6 +8,7 @@ import os
 from decimal import Decimal
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,6 +23,10 @@ select 9223372036854775807 as most, sum(9223372036854775807) as more, 1.50::deci
     time '03:04:05' as clock, '101'::bit as bits, blob 'ab' as bytes, 'x'::enum ('x') as enum,
     1 as twice, 2 as twice
 """
+
+
+# Before this version of pyarrow lists with parts that are null throughout cannot be written.
+WRITES_LISTS_OF_NULL = 25
 
 
 def test_formats_of_the_option_can_be_written(traceq, database, tmp_path):
@@ -177,9 +182,13 @@ def test_what_python_cannot_hold_is_the_text_of_duckdb(traceq, database, tmp_pat
     assert json.loads(written("json")) == [{"v": in_json}]
 
 
-def test_every_type_of_duckdb_can_be_written(traceq, database, tmp_path):
-    for suffix in sql.FORMATS:
-        outcome = traceq("sql", database, "from test_all_types()", "-o", tmp_path / f"x{suffix}")
+@pytest.mark.parametrize("suffix", sql.FORMATS)
+def test_every_type_of_duckdb_can_be_written(traceq, database, tmp_path, suffix):
+    outcome = traceq("sql", database, "from test_all_types()", "-o", tmp_path / f"x{suffix}")
+    if outcome.exit_code and suffix == ".parquet" and int(pa.__version__.partition(".")[0]) < WRITES_LISTS_OF_NULL:
+        (line,) = outcome.stderr.splitlines()
+        assert "cannot write this to Parquet" in line
+    else:
         assert (outcome.exit_code, outcome.stderr) == (0, "")
 
 

@@ -15,6 +15,7 @@ from pyarrow import compute, csv, parquet
 
 from traceq.common.text import CONTROLS, quiet_json, without_controls
 from traceq.database.user_sql import interruptible, query_error, too_long
+from traceq.errors import QueryError
 
 if TYPE_CHECKING:
     import duckdb
@@ -135,10 +136,14 @@ def _inert_text(text: str) -> str:
 
 
 def write_parquet(result: Result, file: BinaryIO) -> None:
-    """A Parquet file with the types of the result."""
-    with parquet.ParquetWriter(file, result.schema, compression="zstd") as writer:
-        for batch in result.batches:
-            writer.write_batch(batch)
+    """Write a Parquet file with the types of the result; raise QueryError for a type that this pyarrow cannot write."""
+    try:
+        with parquet.ParquetWriter(file, result.schema, compression="zstd") as writer:
+            for batch in result.batches:
+                writer.write_batch(batch)
+    except pa.ArrowNotImplementedError as error:
+        message = f"pyarrow {pa.__version__} cannot write this to Parquet ({error}): update it, or write .csv or .json"
+        raise QueryError(message) from error
 
 
 WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {

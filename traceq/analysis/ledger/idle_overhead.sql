@@ -1,5 +1,89 @@
--- Kineto does not say on which thread the profiler's own work was done: it stands on a row of its own, and is laid over what the host
--- did at that time, unless a context says more.
+-- Kineto does not say on which thread the profiler's own work was done, nor does nsys: it stands on rows of its own, and is laid over
+-- what the host did at that time, unless a context says more. That of a process that works on GPUs is laid over gaps of these; that of
+-- an unknown process (Kineto's has the number -1) over those of all.
+
+create temp table _overhead_span as
+with
+own_row as (
+    select thread_id
+    from cpu_slice
+    group by thread_id
+    having bool_and(kind = 'overhead')
+),
+
+working as (
+    select distinct g.device, coalesce(g.pid, h.pid) as pid
+    from gpu_slice as g
+    left join cpu_slice as c on c.slice_id = g.launch_id
+    left join thread as h on h.thread_id = c.thread_id
+),
+
+lane as (
+    select distinct w.device, o.thread_id
+    from own_row as o
+    inner join thread as h using (thread_id)
+    inner join working as w on w.pid = h.pid or h.pid is null or h.pid < 0
+),
+
+-- Of work that overlaps the earlier counts, and only what outlasts it of the later. Ties are broken by what they are, not by their place.
+ordered as (
+    select
+        l.device,
+        c.ts,
+        c.ts_end,
+        c.slice_id,
+        max(c.ts_end) over (
+            partition by l.device
+            order by c.ts, c.ts_end desc, c.name, c.slice_id
+            rows between unbounded preceding and 1 preceding
+        ) as until
+    from lane as l
+    inner join cpu_slice as c using (thread_id)
+)
+
+select device, greatest(ts, coalesce(until, ts)) as ts, ts_end, slice_id
+from ordered
+where ts_end > coalesce(until, ts);
+
+-- A thread of its own for each GPU, behind all others in the timeline, as this is in the order of threads.
+create temp table _overhead_thread as
+select device, (select max(thread_id) + 1 from _host_extent) + row_number() over (order by device) as thread_id
+from (select distinct device from _overhead_span);
+
+create temp table _overhead_point as
+select t.thread_id, p.ts, p.slice_id, row_number() over (order by t.thread_id, p.ts) as place
+from (
+    select device, ts, slice_id from _overhead_span
+    union all
+    -- nothing after it, unless the next begins at once
+    select device, ts_end, null from _overhead_span anti join (select device, ts as ts_end from _overhead_span) using (device, ts_end)
+    union all
+    select device, -9223372036854775808, null from _overhead_thread
+) as p
+inner join _overhead_thread as t using (device);
+
+insert into _host_extent by name
+select thread_id, (select max(last) from _host_extent) + min(place) as first, (select max(last) from _host_extent) + max(place) as last
+from _overhead_point
+group by thread_id
+order by thread_id;
+
+insert into _host_timeline by name
+select
+    p.thread_id,
+    p.ts,
+    p.slice_id,
+    coalesce(a.activity, 'none') as activity,
+    'other' as phase,
+    null::bigint as synchronizing_id
+from _overhead_point as p
+left join (
+    select slice_id, any_value(activity) as activity
+    from _host_timeline
+    where slice_id in (select slice_id from _overhead_span)
+    group by slice_id
+) as a using (slice_id)
+order by p.place;
 
 create temp table _host_part as
 select p.gap_id, g.device, p.thread_id, p.ts, p.ts_end, p.activity, p.slice_id
@@ -20,20 +104,14 @@ delete from _host_piece;
 create temp table _overlaid as
 select row_number() over (order by gap_id, ts) as interval_id, *
 from _host_part
-where
-    activity not in ('data', 'checkpoint', 'compile')
-    and exists (
-        select 1
-        from cpu_slice
-        group by thread_id
-        having bool_and(kind = 'overhead')
-    );
+where activity not in ('data', 'checkpoint', 'compile') and device in (select device from _overhead_thread);
 
 create or replace temp table _host_interval as
 select
-    interval_id,
-    device as lane,
-    (select thread_id from cpu_slice group by thread_id having bool_and(kind = 'overhead') order by count(*) desc, thread_id limit 1) as thread_id,
-    ts,
-    ts_end
-from _overlaid;
+    o.interval_id,
+    o.device as lane,
+    t.thread_id,
+    o.ts,
+    o.ts_end
+from _overlaid as o
+inner join _overhead_thread as t using (device);

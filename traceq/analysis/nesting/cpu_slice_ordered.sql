@@ -1,6 +1,6 @@
 -- One window of time, $ts_from <= ts < $ts_until, in the order of the nesting sweep: an enclosing slice before what it encloses. Old traces have whole microseconds, where a
 -- caller and its callee can have equal times: then annotations go around Python frames, frames around operators, operators
--- around calls, and the smaller external id, given at the start, around the larger.
+-- around calls, and the smaller number that was given at the start (external id, Python id, correlation id) around the larger.
 select
     c.* exclude (is_async),
     ts + dur as ts_end,
@@ -18,5 +18,10 @@ order by
     ts,
     dur desc,
     case kind when 'annotation' then 0 when 'python' then 1 when 'op' then 2 when 'runtime' then 3 else 4 end,
-    coalesce(external_id, slice_id),
+    coalesce(
+        external_id,
+        if(kind = 'python' and ts % 1000 = 0 and dur % 1000 = 0, try_cast(regexp_extract(args, '"Python id": ?(\d+)', 1) as bigint), null),
+        correlation_id,
+        slice_id
+    ),
     slice_id;
