@@ -195,6 +195,33 @@ def test_what_a_capture_is(add, kind):
     assert trace.fill("triage").text("select kind, reason from triage") == kind
 
 
+def kind_without_gpu_work(format_, *, calls=(), operators=(), ranges=()):
+    trace = TraceBuilder()
+    trace.NAME = format_
+    trace.add("device", device=0, source="trace")
+    for number, name in enumerate(calls):
+        trace.call(name, 100 * number, 10)
+    for name in operators:
+        trace.op(name, 50, 10)
+    for name in ranges:
+        trace.annotation(name, 70, 10)
+    return trace.fill("triage").text("select kind, reason from triage")
+
+
+def test_calls_of_kineto_alone_are_no_program():
+    its_own = ("cudaGetDeviceCount", "cudaGetDeviceProperties", "cudaDeviceSynchronize")
+    assert kind_without_gpu_work("chrome", calls=its_own) == "nothing_recorded empty"
+    assert kind_without_gpu_work("chrome", calls=its_own, operators=["aten::add"]) == "host_only by_design"
+    assert kind_without_gpu_work("chrome", calls=[*its_own, "cudaMemcpyAsync"]) == "host_only rows_missing"
+    assert kind_without_gpu_work("nsys", calls=its_own) == "host_only by_design"
+
+
+def test_ranges_without_any_call_say_that_nsys_did_not_trace_calls():
+    assert kind_without_gpu_work("nsys", ranges=["forward"]) == "host_only not_collected"
+    assert kind_without_gpu_work("nsys", ranges=["forward"], calls=["cudaGetDeviceCount"]) == "host_only by_design"
+    assert kind_without_gpu_work("chrome", ranges=["forward"]) == "host_only by_design"
+
+
 def test_what_happens_once_counts_once():
     """Loading inside a first launch, on the thread that launches; the thread beside it counts nothing."""
     trace = TraceBuilder()

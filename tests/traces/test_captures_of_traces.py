@@ -85,16 +85,10 @@ def test_all_captures_and_their_units_are_as_labelled():
     _check(list(_paths()))
 
 
-# Right in kind, not in reason: ranges of NVTX alone do not say that a GPU was there; a row of the profiler is no work.
-WRONG_REASON = {"centerformer_nvtx_only.sqlite", "particle_empty_profile.json"}
-
-
 def _without_gpu_work():
     for label, path in _paths():
         if label["capture"]["kind"] in ("nothing_recorded", "host_only"):
             marks = [pytest.mark.slow] if path.stat().st_size > 10 * SMALL else []
-            if path.name in WRONG_REASON:
-                marks.append(pytest.mark.xfail(reason="the reason is not known yet, docs/roadmap.md", strict=True))
             yield pytest.param(label, path, id=path.name, marks=marks)
 
 
