@@ -16,6 +16,9 @@ Change = Callable[[str, pa.RecordBatch], list[pa.RecordBatch]]
 # Ids of second halves: beyond any other.
 SECOND = 1 << 40
 
+# Numbers of the GPUs of a second process: beyond any other.
+OTHER_DEVICES = 100
+
 
 def unchanged(_table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     return [batch]
@@ -78,6 +81,24 @@ def without_annotations(pattern: str = "") -> Change:
     return change
 
 
+def backwards(_table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """The rows in the opposite order, numbered as they then come."""
+    rows = batch.take(pa.array(range(batch.num_rows - 1, -1, -1), pa.int64()))
+    return [_replaced(rows, slice_id=lambda ids: pc.subtract(pa.scalar(SECOND, pa.int64()), ids))]
+
+
+def doubled(table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """The same once more beside it, as another process on GPUs of its own."""
+    if table in ("trace", "import_note"):
+        return [batch]
+    further = {"slice_id": SECOND, "thread_id": 10**6, "device": OTHER_DEVICES, "pid": 10**6, "correlation_id": 10**9}
+    return [batch, _replaced(batch, **{name: _plus(by) for name, by in further.items()})]
+
+
+def _plus(by: int) -> Callable[[pa.Array], pa.Array]:
+    return lambda column: pc.add(column, pa.scalar(by, pa.int64()))
+
+
 def cut_on_device(table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     """Each GPU slice as two adjacent ones of the same launch."""
     if table == "collective":
@@ -116,7 +137,8 @@ def _replaced(batch: pa.RecordBatch, **changes: Callable[[pa.Array], pa.Array]) 
     for name, change in changes.items():
         position = batch.schema.get_field_index(name)
         if position >= 0:
-            batch = batch.set_column(position, batch.schema.field(name), change(batch[name].cast(pa.int64())))
+            field = batch.schema.field(name)
+            batch = batch.set_column(position, field, change(batch[name].cast(pa.int64())).cast(field.type))
     return batch
 
 

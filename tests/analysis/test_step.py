@@ -346,6 +346,32 @@ def test_without_a_gpu_ranges_recur():
     assert trace.text("select count(*), min(name) from step") == "5 sequence of 2 ranges"
 
 
+def phases(*runs):
+    """Marked steps of 1,000 ns; `runs` says how many with how many launches each."""
+    trace = TraceBuilder()
+    work = [launches for steps, launches in runs for _ in range(steps)]
+    for number, launches in enumerate(work):
+        trace.annotation(f"ProfilerStep#{number}", 1000 * number, 1000)
+        for launch in range(launches):
+            at = 1000 * number + 20 * launch
+            trace.kernel("gemm", at + 8, 10, launched=(at, 5))
+    trace.fill()
+    return trace.text("select string_agg(if(excluded is null, 'x', '-'), '' order by step) from step")
+
+
+def test_of_several_phases_the_longest_is_judged():
+    assert phases((8, 30), (4, 10)) == "xxxxxxxx----"
+    assert phases((3, 30), (5, 10)) == "---xxxxx"
+    assert phases((3, 30), (3, 10), (5, 30)) == "------xxxxx"
+
+
+def test_steps_that_vary_are_no_phases():
+    assert phases((8, 30), (2, 10)) == "xxxxxxxxxx"
+    assert phases(*[(3, 30), (3, 10)] * 3) == "x" * 18
+    assert phases((4, 30), (4, 25)) == "xxxxxxxx"
+    assert phases((3, 30), (1, 25), (4, 10)) == "xxxxxxxx"
+
+
 def test_a_last_mark_that_stays_open_ends_where_the_program_did_something():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 100_000)

@@ -434,7 +434,9 @@ def test_reasons_in_the_file_are_those_of_traceq(tmp_path):
 def test_all_reasons_of_traceq_are_known():
     steps = Path(chrome_names.__file__).parents[1] / "analysis" / "steps"
     texts = "\n".join(path.read_text() for path in [*steps.glob("*.py"), *steps.glob("*.sql")])
-    found = re.findall(r"""['"]((?:warm-up|incomplete|no step|outside of)[ :][^'"\n]*)['"]""", texts)
+    found = re.findall(
+        r"""['"]((?:warm-up|incomplete|no step|outside of|another phase|the program)[ :][^'"\n]*)['"]""", texts
+    )
     assert len(found) > 8
     assert {*found} <= {*chrome_names.REASONS}
 

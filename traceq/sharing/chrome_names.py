@@ -361,8 +361,10 @@ class Anonymiser:
 # Why the whole left a step out, as analysis/steps says it; a file may say anything.
 UNKNOWN_REASON = "left out of the whole trace"
 REASONS = (
+    "the program marks it as warming up",
     "warm-up: leading step, above median + 5 MAD",
     "warm-up: other launches than in the steps that follow",
+    "another phase: steps that do more or less, and not for as long",
     "incomplete: cut by the start of the capture",
     "incomplete: cut by the end of the capture",
     "incomplete: other launches than in the steps before",

@@ -163,6 +163,38 @@ having
     and any_value(l.amount) < 0.9 * min(o.amount)
     and (any_value(l.dur) < min(o.dur) or min(o.amount) >= 0.9 * max(o.amount));
 
+-- Phases, as training and then evaluation: two to four runs of at least three steps each, alike in what they do within a run (a tenth)
+-- and not from run to run (a quarter). The one that lasts longest is judged. Steps of a server differ by what is asked.
+create temp table _other_phase as
+with
+worked as (
+    select s.step, s.dur, a.amount, lag(a.amount) over (order by s.step) as before
+    from _step_complete as s
+    inner join _step_amount as a using (step)
+    inner join _step_work as w using (step)
+    where s.found_excluded is null and w.kind is null and s.step not in (from _warm_up) and s.step not in (from _cut)
+),
+
+numbered as (
+    select *, count(*) filter (abs(amount - before) > 0.25 * greatest(amount, before)) over (order by step) as run
+    from worked
+),
+
+phase as (
+    select
+        run,
+        sum(dur) as dur,
+        median(amount) as amount,
+        count(*) >= 3 and max(abs(amount - typical)) <= 0.1 * any_value(typical) as is_even
+    from (select *, median(amount) over (partition by run) as typical from numbered)
+    group by run
+)
+
+select n.step
+from numbered as n
+cross join (select max_by(run, dur) as run, count(*) as phases, bool_and(is_even) as is_even from phase) as l
+where l.phases between 2 and 4 and l.is_even and n.run <> l.run and not $is_settled;
+
 insert into step by name
 select
     $trace_id as trace_id,
@@ -180,7 +212,9 @@ select
         when s.step in (from _cut) then 'incomplete: the last step, with less work than any other'
         when s.step = (select step from _open_end)
             then 'incomplete: the last step, without the time between its mark and a next one'
+        when p.step is not null then 'another phase: steps that do more or less, and not for as long'
     end as excluded
 from _step_complete as s
 left join _warm_up as w using (step)
+left join _other_phase as p using (step)
 order by s.step;

@@ -20,6 +20,7 @@
 -- fix: Bring the files into memory before the first batch where they fit: `vmtouch -t FOLDER`, or read them once in the background. Where they do
 --   not, copy them to a local NVMe disk, and judge the loader by the first epoch.
 -- needs: steps, fetches
+-- captures: host_only, steps, window
 -- unknown: {% if not has('python_frames') %}{{ lacks('frames that show where an epoch begins are not traced', 'python_frames', 'brings them') }}
 --   {%- elif not has('os_calls') and rows and not facts.first_reading_ns %}{{ lacks('reads are not traced', 'reads', 'brings them') }}
 --   {%- endif %}

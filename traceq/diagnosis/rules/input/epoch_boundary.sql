@@ -22,6 +22,7 @@
 -- heading: {% if worst.is_first is none %}Find out why a few fetches take much longer{% else %}Keep the loader from
 --   epoch to epoch{% endif %}
 -- needs: gpu, steps, fetches
+-- captures: host_only, steps, window
 -- low: 0.5
 -- likely: 1.0
 -- threshold: times_longer = 10: an order of magnitude above the median: other reasons seldom come to that

@@ -32,6 +32,7 @@
 -- heading: Finish batches in the workers, not in the main thread
 -- for: pytorch
 -- needs: gpu, steps, fetches
+-- captures: host_only, steps, window
 -- unseen: {% set fetched = ask('input_facts')[0] -%} {% if not has('python_frames') and not has('os_calls') and
 --   part(fetched.unexplained_ns, fetched.fetch_ns) > 1 - least_busy %}{{ lacks('what the main thread does in its
 --   fetches is not traced', 'fetch_work') }} {%- endif %}

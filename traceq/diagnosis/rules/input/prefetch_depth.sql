@@ -17,6 +17,7 @@
 -- wrong-if: Many batches are prefetched already, or the slow ones come in long runs.
 -- heading: Prefetch more batches
 -- needs: gpu, steps, fetches
+-- captures: host_only, steps, window
 -- unknown: {% if ask('input_facts')[0].worker_busy is none %}{{ lacks('how busy workers are is not traced', 'worker_activity') }}
 --   {%- endif %}
 -- when: {% set input = ask('input_facts')[0] -%}

@@ -27,6 +27,7 @@
 -- heading: Load batches in worker processes
 -- made-by: host-preempted
 -- needs: gpu, steps, fetches
+-- captures: host_only, steps, window
 -- facts: input_facts
 -- low: 0.6
 -- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a

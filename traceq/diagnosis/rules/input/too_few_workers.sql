@@ -41,5 +41,6 @@
 -- wrong-if: The cores of the machine, or its storage, are saturated already: then more workers only compete.
 -- heading: {% if facts.workers %}Start more workers, or make batches cheaper{% else %}Start more workers{% endif %}
 -- needs: gpu, steps, fetches
+-- captures: host_only, steps, window
 -- low: 0.3
 -- likely: 0.9

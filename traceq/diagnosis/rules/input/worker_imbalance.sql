@@ -18,6 +18,7 @@
 -- wrong-if: The others wait for something else, such as a lock that the busy one holds.
 -- heading: Give all workers of the loader the same work
 -- needs: gpu, steps, fetches
+-- captures: host_only, steps, window
 -- unknown: {% if not ask('worker_imbalance_facts')[0].workers %}{{ lacks('how busy each worker is is not traced', 'worker_activity') }}
 --   {%- endif %}
 -- absent: {% if ask('worker_imbalance_facts')[0].workers == 1 %}there is one worker only{% endif %}

@@ -24,6 +24,7 @@
 -- wrong-if: Clocks stay the same while it runs: then the work itself grows, or something else uses the GPU.
 -- heading: Keep the clock up: all kernels are slower in some steps
 -- needs: gpu, steps, several_steps, kernel_geometry
+-- captures: host_only, steps, window
 -- low: 0.3
 -- threshold: shortest = 5000: a kernel's start and end take a few us, which clocks do not stretch
 -- threshold: each = 3: the median of three leaves one outlier out

@@ -20,6 +20,7 @@
 -- wrong-if: The slow launches have larger inputs of the same geometry.
 -- heading: Find what slows single launches down
 -- needs: gpu, steps, several_steps, kernel_geometry
+-- captures: host_only, steps, window
 -- low: 0.2
 -- likely: 0.7
 -- high: 1.0

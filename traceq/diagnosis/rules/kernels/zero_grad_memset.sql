@@ -21,6 +21,7 @@
 -- heading: Let gradients be None in place of zeros
 -- for: pytorch, training
 -- needs: gpu, steps, launches, python_frames|annotations
+-- captures: host_only, steps, window
 -- clean: nothing was zeroed by zero_grad
 -- low: 0.5
 -- uses: idle, busy

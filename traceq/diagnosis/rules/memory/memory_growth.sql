@@ -23,6 +23,7 @@
 --   what is left. {%- endif %} {%- endif %}
 -- for: pytorch, vllm, sglang, tensorrt_llm
 -- needs: steps, several_steps, memory_samples
+-- captures: host_only, steps, window
 -- each: row
 -- threshold: enough_steps = 3: two steps that differ are no trend
 -- threshold: least_bytes = 1048576: less is counters and buffers

@@ -26,6 +26,7 @@
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
 -- heading: Tune kernels before what is measured
 -- needs: gpu, steps, launches
+-- captures: host_only, steps, window
 -- rules-out: operators|python_frames
 -- low: 0.5
 -- likely: 1.0

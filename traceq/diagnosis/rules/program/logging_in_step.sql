@@ -27,6 +27,7 @@
 -- wrong-if: The range named does more than logging.
 -- heading: Log every n-th step only
 -- needs: gpu, steps
+-- captures: host_only, steps, window
 -- rules-out: python_frames
 -- also: logging_in_step_anomaly
 -- facts: logging_in_step_facts

@@ -22,6 +22,7 @@
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
 -- heading: Keep shapes fixed: code is compiled again within steps
 -- needs: gpu, steps, several_steps
+-- captures: host_only, steps, window
 -- facts: recompilation_facts
 -- low: 0.5
 -- likely: 1.0

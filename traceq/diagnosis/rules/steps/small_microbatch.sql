@@ -27,6 +27,7 @@
 --   int] | max }}`.{% if facts.memory_share is none %} Look at torch.cuda.max_memory_allocated() first.{% endif %}
 -- for: pytorch, training
 -- needs: gpu, steps, phases, launches
+-- captures: host_only, steps, window
 -- absent: {% if facts.micro_batches_per_update is none or facts.micro_batches_per_update < 2 %}one forward and
 --   backward pass per optimizer step, or no optimizer step to tell
 --   {%- elif not facts.pipeline_transfers and facts.launch_bound_share >= launch_bound and facts.memory_share is not

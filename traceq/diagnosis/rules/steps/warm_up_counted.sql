@@ -18,6 +18,7 @@
 --   {%- endif %}
 -- fix: {{ way('later_start', 'Start the capture later.') }}
 -- needs: steps
+-- captures: host_only, steps, window
 -- unknown: {% if steps < 2 %}a single counted step has no other to compare with; capture more steps{% endif %}
 -- absent: {% if steps >= 10 %}{{ steps }} counted steps: one of them moves the means little{% endif %}
 -- remarks: yes

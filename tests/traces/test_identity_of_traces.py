@@ -1,0 +1,100 @@
+"""Ten real traces tell the same in another order, at another time and beside a second process."""
+
+from __future__ import annotations
+
+import pytest
+from tables import filled_as_by_ingest, put_together
+from trace_files import NSYS, TORCH, stem
+from transformed import OTHER_DEVICES, after, backwards, doubled, shifted, started_later, unchanged
+
+from traceq import importers
+from traceq.diagnosis.judge import judge
+
+TEN = (
+    "hta_amd_mi250_train",
+    "hta_ns_resolution_rank0",
+    "kineto_2026_before_fix_trace",
+    "kineto_resnet50_w4.v19.pt.trace",
+    "megatron_tp8_rank0",
+    "sidnb13_h100_transformer.pt.trace",
+    "cestwc_report11",
+    "nsysai_mfu_2gpu_before",
+    "pipit_saxpy_mpi",
+    "testcuda_4streams_report1",
+)
+EVERY_DAY = ("hta_amd_mi250_train", "kineto_2026_before_fix_trace")
+CHOSEN = [
+    pytest.param(path, id=stem(path), marks=[] if stem(path) in EVERY_DAY else [pytest.mark.slow])
+    for path in [*NSYS, *TORCH]
+    if stem(path) in TEN
+]
+LATER = 10**15
+SECOND_NS = 10**9
+
+QUERIES = {
+    "capture": "select kind, reason from triage",
+    "step": "select step, name, source, ts as at, dur, excluded from step",
+    "ledger": "select device, step, category, dur from time_ledger",
+    "host": "select step, category, phase, dur from host_ledger",
+    "gap": "select device, step, ts as at, dur, cause from idle_gap",
+    "path": "select kind, cause, name, count(*) as segments, sum(dur) as dur from critical_path group by all",
+}
+
+
+def told(path, change=unchanged, *, first=0):
+    """What traceq says of a trace whose rows are changed; times less `first`, of the first process only."""
+    (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
+    batches = [(table, new) for table, batch in importer.read(path) for new in change(table, batch) if new.num_rows]
+    if change is backwards:
+        batches.reverse()
+    with put_together([filled_as_by_ingest(batches, importer.NAME)]) as connection:
+        found = {}
+        for name, query in QUERIES.items():
+            rows = connection.sql(f"from ({query}) order by all").to_arrow_table().to_pylist()
+            found[name] = [
+                row | ({"at": row["at"] - first} if "at" in row else {})
+                for row in rows
+                if (row.get("device") or 0) < OTHER_DEVICES
+            ]
+        (judged,) = judge(connection)
+        found["findings"] = [(each.rule, each.saving_ns, each.owned_ns, each.confidence) for each in judged.findings]
+    return found
+
+
+def without(found, *names):
+    return {name: rows for name, rows in found.items() if name not in names}
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """What is said of the trace as it is, once for all tests of it."""
+    known = {}
+    return lambda path: known.get(path) or known.setdefault(path, told(path))
+
+
+@pytest.mark.parametrize("path", CHOSEN)
+def test_the_order_of_rows_says_nothing(path, plain):
+    assert told(path, backwards) == plain(path)
+
+
+@pytest.mark.parametrize("path", CHOSEN)
+def test_when_a_program_ran_says_nothing(path, plain):
+    assert told(path, shifted(LATER), first=LATER) == plain(path)
+
+
+# What one process saves is replayed with all processes: the other one's work goes on as it did, and the capture lasts for that.
+@pytest.mark.parametrize("path", CHOSEN)
+def test_another_process_on_other_gpus_says_nothing_of_the_first(path, plain):
+    beside, alone = told(path, doubled), plain(path)
+    assert without(beside, "path", "findings") == without(alone, "path", "findings")
+    assert [(rule, owned, sure) for rule, _, owned, sure in beside["findings"]] == [
+        (rule, owned, sure) for rule, _, owned, sure in alone["findings"]
+    ]
+    for (rule, saving, *_), (_, expected, *_) in zip(beside["findings"], alone["findings"], strict=True):
+        assert saving == pytest.approx(expected, rel=0.05), rule
+
+
+@pytest.mark.parametrize("path", CHOSEN)
+def test_a_second_of_nothing_before_the_program_moves_no_border(path, plain):
+    later = after(unchanged, started_later(SECOND_NS))
+    assert told(path, later, first=SECOND_NS)["step"] == plain(path)["step"]
