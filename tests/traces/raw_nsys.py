@@ -112,7 +112,28 @@ def _host(database: sqlite3.Connection) -> Iterator[HostSlice]:
     yield from _slices("os", _rows(database, "OSRT_API", others, "globalTid & 0xFFFFFF <> 0"))
     yield from _slices("overhead", _rows(database, "PROFILER_OVERHEAD", others))
     yield from _slices("overhead", _rows(database, "CUPTI_ACTIVITY_KIND_OVERHEAD", others))
-    yield from _slices("annotation", _ranges(database))
+    for start, end, thread, text, is_nested in _ranges(database):
+        kind, name = range_of(text, is_nested=is_nested)
+        yield HostSlice(kind, None, name, start, end - start, _thread(thread), None)
+
+
+def range_of(text: str, *, is_nested: bool) -> tuple[str, str]:
+    """Kind and name of a range, as torch.autograd.profiler.emit_nvtx writes operators: with numbers behind their names.
+
+    Operators are of a library (library::name), or part of autograd's graph (with a sequence number); or known by name.
+    """
+    name, *numbers = re.split(r",(?= (?:stashed )?seq ?= ?\d|(?: op_id|sizes|input_op_ids) = )|, (?=op_id = )", text)
+    known = re.match(
+        r"(aten|prim|c10d|torch::autograd)::|autograd::engine::evaluate_function: |\w+Backward\d+$"
+        r"|(record_param_comms|triton_(poi|red|per|for|tem)_\w+)$",
+        name,
+    )
+    numbered = any("op_id" in each for each in numbers)
+    in_graph = any("seq" in each for each in numbers)
+    if not (known or numbered):
+        return "annotation", text
+    of_library = numbered and re.fullmatch(r"[a-z_]\w*::[\w:.]+|detach_?|triton_\w+", name)
+    return ("op" if is_nested and (known or of_library or in_graph) else "annotation"), name
 
 
 def _slices(kind: str, rows: list[tuple]) -> Iterator[HostSlice]:
@@ -121,9 +142,9 @@ def _slices(kind: str, rows: list[tuple]) -> Iterator[HostSlice]:
 
 
 def _ranges(database: sqlite3.Connection) -> list[tuple]:
-    """Push/pop and start/end ranges and marks; no file here has a range that was never closed."""
+    """Push/pop (nested) and start/end ranges and marks; no file here has a range that was never closed."""
     query = """
-        select start, coalesce("end", iif(eventType = 34, start, null)), globalTid, coalesce(text, value), null
+        select start, coalesce("end", iif(eventType = 34, start, null)), globalTid, coalesce(text, value), eventType in (59, 70)
         from NVTX_EVENTS left join StringIds on StringIds.id = textId where eventType in (34, 59, 60, 70, 71)
     """
     return database.execute(query).fetchall() if _columns(database, "NVTX_EVENTS") else []

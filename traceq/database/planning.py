@@ -1,4 +1,4 @@
-"""Plain plans for small databases, where DuckDB otherwise takes longer to plan a query than to run it."""
+"""Plans that are right, and plain ones for small databases, where DuckDB otherwise takes longer to plan than to run."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ _FOR_SOME = (*_FOR_FEW, "join_order", "statistics_propagation")
 # Above, better plans and a second thread pay.
 MOST_ROWS = 50_000
 
+# DuckDB 2.0.0 returns all rows of some queries with a window and a limit (17 instead of 5 of a real trace); 2.0.1 does not.
+_WRONG = "late_materialization"
+
 
 def slices(connection: duckdb.DuckDBPyConnection) -> int:
     """How many slices of hosts and GPUs the database holds."""
@@ -25,6 +28,11 @@ def slices(connection: duckdb.DuckDBPyConnection) -> int:
         "select (select count(*) from cpu_slice) + (select count(*) from gpu_slice)"
     ).fetchall()
     return int(rows[0])
+
+
+def plan_correctly(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let all connections to this database do without what DuckDB gets wrong."""
+    connection.execute(f"set global disabled_optimizers = '{_WRONG}'")
 
 
 def plan_plainly(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
