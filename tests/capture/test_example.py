@@ -28,8 +28,13 @@ def test_recorded_the_example_shows_steps_phases_fetches_and_throughput(tmp_path
     done = subprocess.run([*command, "--", *program], check=True, capture_output=True, text=True, timeout=120)
     measured, report = done.stdout.split("\n", 1)
     assert json.loads(measured)["samples_per_s"] > 0
-    assert "Phases" in report
-    assert "Throughput: samples" in report
+    assert "3 steps like traceq.step" in report
+    full = subprocess.run(
+        [sys.executable, "-m", "traceq", "report", str(tmp_path / "train.duckdb"), "--full"],
+        check=True, capture_output=True, text=True, timeout=120,
+    ).stdout  # fmt: skip
+    assert "Phases" in full
+    assert "Throughput: samples" in full
     with connect(tmp_path / "train.duckdb") as connection:
         steps = connection.execute("select source, count(*) from step group by source").fetchall()
         phases = connection.execute("select distinct phase from step_phase order by phase").fetchall()

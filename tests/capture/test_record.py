@@ -215,7 +215,7 @@ def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
         "rank 2: the program was terminated in the window (recorded 1 of 3 steps)",
     ]
     assert told[3].startswith("rank 3: process ")
-    assert "ended inside the window without a chance to write its trace" in told[3]
+    assert "ended within the window before it could write its trace" in told[3]
     assert told[4:7] == [
         f"rank 4: {foreign} (recorded 1 of 3 steps)",
         f"rank 5: {foreign} (made 1 of the 2 steps before the window)",

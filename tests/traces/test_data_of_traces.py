@@ -20,7 +20,12 @@ BROKEN = {
     """,
     "fetches are what is waited for": f"""
         select 1 from (select sum(data_wait) as wait from data_stall),
-            (select sum(dur) as dur from data_fetch where {TRAINING} and step is not null)
+            -- a step that nothing marks can begin in a fetch
+            (
+                select sum(greatest(least(f.ts + f.dur, s.ends) - greatest(f.ts, s.begins), 0)) as dur
+                from data_fetch as f, (select min(ts) as begins, max(ts_end) as ends from step) as s
+                where f.{TRAINING}
+            )
         where wait <> dur
     """,
     "a stall is what the device idles for data, and copies": """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import duckdb
@@ -65,7 +66,9 @@ def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_use
 
     for form in RENDERERS:
         text = rendered(path, form)
-        assert [(form, name) for name in {CANARY, *raw(path).machine} if name in text] == []
+        names = {CANARY, *raw(path).machine}
+        # a machine can be called vm, as vmstat begins
+        assert [(form, name) for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)] == []
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from traceq.common.process import usable_cpus
 from traceq.database import made_by_others, sql
 from traceq.database.failures import FAILURES, one_line
 from traceq.database.keys import check_keys
-from traceq.database.planning import MOST_ROWS, plan_correctly, plan_plainly, slices
+from traceq.database.planning import MOST_ROWS, plan_plainly, slices
 from traceq.database.times import check_times
 from traceq.errors import SchemaMismatch, StoreError
 
@@ -216,13 +216,11 @@ def _places(path: Path) -> tuple[tuple[str, str], ...]:
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Let queries be planned correctly, and plainly where the database is small."""
+    """Let queries of a small database be planned plainly."""
     try:
         rows = slices(connection)
         if rows <= MOST_ROWS:
             plan_plainly(connection, rows)
-        else:
-            plan_correctly(connection)
     except FAILURES as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 

@@ -21,7 +21,7 @@ from traceq.common.progress import State
 from traceq.database import sql
 from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
-from traceq.database.planning import MOST_ROWS, plan_correctly, plan_plainly
+from traceq.database.planning import MOST_ROWS, plan_plainly
 from traceq.errors import UnusableTrace
 from traceq.loading.bounds import keep_whole, keep_within_bounds
 from traceq.loading.inductor import read_inductor, readable
@@ -127,7 +127,6 @@ def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duc
             if rows <= MOST_ROWS:
                 plan_plainly(connection, rows)
             else:
-                plan_correctly(connection)
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
             keep_within_bounds(connection)
             if stage_logs(connection, task.source.path, task.beside):

@@ -17,7 +17,6 @@
 -- heading: Warm up before what is judged: the GPU waits for first calls
 -- same-fix: code-loading
 -- needs: gpu, steps, calls
--- captures: cold, host_only, steps, window
 -- absent: {% if not subject.is_window %}steps recur, and warm-up steps are left out{% endif %}
 -- low: 0.5
 -- likely: 1.0

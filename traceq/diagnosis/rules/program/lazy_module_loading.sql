@@ -26,7 +26,6 @@
 -- wrong-if: The capture begins with the program: then this is paid once, and warm-up moves it out of what is measured.
 -- same-fix: code-loading
 -- needs: gpu, steps, calls
--- captures: cold, host_only, steps, window
 -- low: 0.5
 -- likely: 1.0
 -- threshold: slow_ns = 100000: a launch takes 5 to 10 us, with a profiler up to 50: twice that is loading code
