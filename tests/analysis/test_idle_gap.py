@@ -111,6 +111,15 @@ def test_the_profilers_work_delays_the_gpus_of_its_own_process(order):
     assert two_processes(order, {2: 10, 3: 12, 4: None}) == [(0, 50 + 20), (1, 20)]
 
 
+@pytest.mark.parametrize("inner", [[(200, 150), (350, 150)], [(200, 300)]], ids=["filled", "equal"])
+def test_work_of_the_profiler_that_is_never_innermost_counts_too(inner):
+    trace = late_launch(("op", "aten::mm", 100, 690))
+    trace.cpu("overhead", "Instrumentation", 200, 300, thread=9)
+    for ts, dur in inner:
+        trace.cpu("overhead", "Buffer Flush", ts, dur, thread=9)
+    assert trace.fill("time_ledger").rows("select dur from time_ledger where category = 'idle_profiler'") == [(300,)]
+
+
 def test_one_gap_has_several_causes():
     trace = late_launch(
         ("runtime", "cudaStreamSynchronize", 50, 60),

@@ -362,7 +362,8 @@ def phases(*runs):
 def test_of_several_phases_the_longest_is_judged():
     assert phases((8, 30), (4, 10)) == "xxxxxxxx----"
     assert phases((3, 30), (5, 10)) == "---xxxxx"
-    assert phases((3, 30), (3, 10), (5, 30)) == "------xxxxx"
+    assert phases((3, 30), (3, 10), (5, 30)) == "xxx---xxxxx"
+    assert phases((3, 30), (3, 10)) == "xxx---"
 
 
 def test_steps_that_vary_are_no_phases():

@@ -214,11 +214,13 @@ def test_calls_of_kineto_alone_are_no_program():
     assert kind_without_gpu_work("chrome", calls=its_own, operators=["aten::add"]) == "host_only by_design"
     assert kind_without_gpu_work("chrome", calls=[*its_own, "cudaMemcpyAsync"]) == "host_only rows_missing"
     assert kind_without_gpu_work("nsys", calls=its_own) == "host_only by_design"
+    assert kind_without_gpu_work("chrome", calls=["cudaEventQuery"] * 30) == "host_only by_design"
 
 
 def test_ranges_without_any_call_say_that_nsys_did_not_trace_calls():
     assert kind_without_gpu_work("nsys", ranges=["forward"]) == "host_only not_collected"
     assert kind_without_gpu_work("nsys", ranges=["forward"], calls=["cudaGetDeviceCount"]) == "host_only by_design"
+    assert kind_without_gpu_work("nsys", ranges=["forward"], operators=["aten::add"]) == "host_only by_design"
     assert kind_without_gpu_work("chrome", ranges=["forward"]) == "host_only by_design"
 
 

@@ -453,12 +453,15 @@ def test_a_start_that_is_hardly_later_is_not_told(ranks):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "saves"),
-    [(((0, 0), (40, 0)), "4"), (((0, 0), (40, 20)), "2"), (((0, 9), (40, 0)), "4")],
-    ids=["works longer", "mostly works longer", "began first"],
+    ("ranks", "needed"),
+    [(((0, 0), (40, 0)), "40.00 ms"), (((0, 0), (40, 20)), "20.00 ms"), (((0, 9), (40, 0)), "40.00 ms")],
+    ids=["works longer", "works longer, too", "began first"],
 )
-def test_what_the_recording_does_not_explain_is_charged_to_the_rank(ranks, saves):
-    assert starting(*ranks).lines() == [f"late-start | rank 1 | {saves} | - | medium | came 40.00 ms later"]
+def test_what_the_recording_does_not_explain_the_rank_needed_itself(ranks, needed):
+    made = starting(*ranks)
+    assert made.lines() == ["late-start | rank 1 | - | - | medium | came 40.00 ms later"]
+    (found,) = made.told.findings
+    assert found.confidence_reason.endswith(f"; {needed} it needed itself.")
 
 
 def test_the_rank_that_the_first_collective_waits_for_began_later_and_not_the_last_of_all():

@@ -459,8 +459,9 @@ class Job:
     """Several ranks of one program, recorded at the same time; one row of the table job. Times in ns, of all `steps`.
 
     `dur` is the sum of `late_start`, `transfer`, `late` (time beyond the usual on the critical path) and usual work;
-    `wait_share` is the share of waiting in matched collectives. `lateness` and `worst` are there to be drawn. `findings` are what
-    its rules say, `not_applicable` those that cannot tell, `failed` those that broke.
+    `wait_share` is that of waiting in the time of matched collectives beside which ranks do no work of their own. `lateness`
+    and `worst` are there to be drawn. `findings` are what its rules say, `not_applicable` those that cannot tell, `failed`
+    those that broke.
     """
 
     job: int

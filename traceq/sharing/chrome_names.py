@@ -364,7 +364,7 @@ REASONS = (
     "the program marks it as warming up",
     "warm-up: leading step, above median + 5 MAD",
     "warm-up: other launches than in the steps that follow",
-    "another phase: steps that do more or less, and not for as long",
+    "another phase: steps that do more or less",
     "incomplete: cut by the start of the capture",
     "incomplete: cut by the end of the capture",
     "incomplete: other launches than in the steps before",

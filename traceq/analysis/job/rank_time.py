@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from traceq.analysis.job.arrays import stable_order
 
 if TYPE_CHECKING:
     from traceq.analysis.job.graph import Floats, Graph, Integers
@@ -24,29 +27,29 @@ class RankTime:
 def rank_time(units: int, graph: Graph, typical: Floats, transfer: Floats) -> RankTime:
     """Divide the time of each rank from its first collective on; `typical` is by member (NaN: unknown), `transfer` by collective.
 
-    A rank that works while a collective of its is under way does not wait: own time counts first, then transfer.
+    A rank that works while one of its collectives is under way does not wait: own time counts first, then transfer.
     """
     members = graph.members
-    start, end = members.start.astype(float), members.end.astype(float)
-    beyond = np.where(graph.is_first, 0.0, np.maximum(graph.own - np.nan_to_num(typical, nan=np.inf), 0.0))
-    works = (start - graph.own, start)
-    moves = (np.maximum(end - transfer[members.match], start), end)
-    late = _covered(units, members.unit, (start - beyond, start))
-    own = _covered(units, members.unit, works)
-    busy = _covered(units, members.unit, works, moves)
-    everything = _covered(units, members.unit, works, (start, end))
-    return RankTime(own, late, busy - own, everything - busy)
+    order = stable_order(members.unit)
+    bounds = np.searchsorted(members.unit[order], np.arange(units + 1))
+    found = np.zeros((4, units))
+    # one rank at a time: of all of a large job copies would take as much memory as the job
+    for unit, (first, last) in enumerate(pairwise(bounds.tolist())):
+        rows = order[first:last]
+        start, end, own = members.start[rows], members.end[rows], graph.own[rows]
+        beyond = np.where(graph.is_first[rows], 0.0, np.maximum(own - np.nan_to_num(typical[rows], nan=np.inf), 0.0))
+        works = (start - own, start)
+        moves = (np.maximum(end - transfer[members.match[rows]], start), end)
+        busy = _covered(works, moves)
+        worked, late = _covered(works), _covered((start - beyond, start))
+        found[:, unit] = worked, late, busy - worked, _covered(works, (start, end)) - busy
+    return RankTime(*found)
 
 
-def _covered(units: int, unit: Integers, *spans: tuple[Floats, Floats]) -> Floats:
-    """How much time the spans (begin and end by member) of each rank cover together, ns."""
+def _covered(*spans: tuple[Floats | Integers, Floats | Integers]) -> float:
+    """How much time the spans (begins and ends) cover together, ns."""
     begin, end = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
-    of_unit = np.tile(unit, len(spans))
-    order = np.lexsort((begin, of_unit))
-    # one rank after the other on one line
-    shift = of_unit[order] * (end.max() - begin.min()) - begin.min()
-    begin, end = begin[order] + shift, end[order] + shift
-    until = np.maximum.accumulate(np.append(0.0, end))[:-1]
-    new = np.maximum(end - np.maximum(begin, until), 0.0)
-    covered: Floats = np.bincount(of_unit[order], new, units).astype(float)
-    return covered
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], end[order]
+    until = np.maximum.accumulate(np.append(begin[:1], end))[:-1]
+    return float(np.maximum(end - np.maximum(begin, until), 0).sum())

@@ -61,7 +61,7 @@ comment on column job.slow_stage is 'The stage (job_rank.stage) of a pipeline th
 comment on column job.stage_share is 'In tables of operations what that stage would save / (dur - ideal), above 1 where other stages are quicker than the mean; NULL of other jobs.';
 comment on column job.stage_win is 'What would be saved if all stages of the pipeline had as much own time, ns: own times scaled to the mean of the stages; NULL where no order of stages is known.';
 comment on column job.wait_absent is 'Sum of job_rank.wait_absent: also known of one rank alone.';
-comment on column job.worker_share is 'What would be saved if the slowest 3 % of the ranks (at least one: those that alone would still hold up a job of usual ranks most) were usual / (dur - ideal); NULL where less than 1 % can be saved, or of more than 64 ranks.';
+comment on column job.worker_share is 'What would be saved if the slowest 3 % of the ranks (at least one: those that alone would still hold up a job of usual ranks most) were usual, as a share of what the replay of the recorded job takes beyond ideal; below 0 or above 1 where the usual is longer than what other ranks need. NULL where less than 1 % can be saved, or of more than 64 ranks.';
 
 create table if not exists job_rank (
     job integer not null,

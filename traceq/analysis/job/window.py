@@ -226,8 +226,8 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
 def _worker_share(times: Times, lasts: float, ideal: float) -> float:
     """M_W of "Understanding Stragglers in Large Model Training Using What-if Analysis" (OSDI 2025).
 
-    The ranks without which all others being usual would save most are the slowest; the share is what being usual alone saves of
-    them, of `lasts` - `ideal`.
+    The slowest ranks are those that would make the job longest if all others were usual; the share is what the job saves if they
+    alone are, of `lasts` - `ideal`.
     """
     if lasts - ideal < WORTH_NAMING * lasts:
         return np.nan

@@ -1,6 +1,6 @@
 -- Kineto does not say on which thread the profiler's own work was done, nor does nsys: it stands on rows of its own, and is laid over
--- what the host did at that time, unless a context says more. That of a process that works on GPUs is laid over gaps of these; that of
--- an unknown process (Kineto's has the number -1) over those of all.
+-- what the host did at that time, unless a context says more. That of a process that works on GPUs is laid over gaps of these; where
+-- either process is unknown (Kineto's has the number -1) over those of all.
 
 create temp table _overhead_span as
 with
@@ -22,7 +22,7 @@ lane as (
     select distinct w.device, o.thread_id
     from own_row as o
     inner join thread as h using (thread_id)
-    inner join working as w on w.pid = h.pid or h.pid is null or h.pid < 0
+    inner join working as w on w.pid = h.pid or w.pid is null or h.pid is null or h.pid < 0
 ),
 
 -- Of work that overlaps the earlier counts, and only what outlasts it of the later. Ties are broken by what they are, not by their place.
@@ -73,16 +73,11 @@ select
     p.thread_id,
     p.ts,
     p.slice_id,
-    coalesce(a.activity, 'none') as activity,
+    coalesce(h.activity, 'none') as activity,
     'other' as phase,
     null::bigint as synchronizing_id
 from _overhead_point as p
-left join (
-    select slice_id, any_value(activity) as activity
-    from _host_timeline
-    where slice_id in (select slice_id from _overhead_span)
-    group by slice_id
-) as a using (slice_id)
+left join _host_slice as h using (slice_id)
 order by p.place;
 
 create temp table _host_part as

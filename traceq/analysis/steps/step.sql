@@ -164,7 +164,8 @@ having
     and (any_value(l.dur) < min(o.dur) or min(o.amount) >= 0.9 * max(o.amount));
 
 -- Phases, as training and then evaluation: two to four runs of at least three steps each, alike in what they do within a run (a tenth)
--- and not from run to run (a quarter). The one that lasts longest is judged. Steps of a server differ by what is asked.
+-- and not from run to run (a quarter). The one that lasts longest is judged, with those that do as much. Steps of a server differ
+-- by what is asked.
 create temp table _other_phase as
 with
 worked as (
@@ -184,16 +185,27 @@ phase as (
     select
         run,
         sum(dur) as dur,
-        median(amount) as amount,
+        any_value(typical) as amount,
         count(*) >= 3 and max(abs(amount - typical)) <= 0.1 * any_value(typical) as is_even
     from (select *, median(amount) over (partition by run) as typical from numbered)
     group by run
+),
+
+longest as (
+    select amount, count(*) over () as phases, bool_and(is_even) over () as is_even
+    from phase
+    qualify row_number() over (order by dur desc, run) = 1
 )
 
 select n.step
 from numbered as n
-cross join (select max_by(run, dur) as run, count(*) as phases, bool_and(is_even) as is_even from phase) as l
-where l.phases between 2 and 4 and l.is_even and n.run <> l.run and not $is_settled;
+inner join phase as p using (run)
+cross join longest as l
+where
+    l.phases between 2 and 4
+    and l.is_even
+    and abs(p.amount - l.amount) > 0.25 * greatest(p.amount, l.amount)
+    and not $is_settled;
 
 insert into step by name
 select
@@ -212,7 +224,7 @@ select
         when s.step in (from _cut) then 'incomplete: the last step, with less work than any other'
         when s.step = (select step from _open_end)
             then 'incomplete: the last step, without the time between its mark and a next one'
-        when p.step is not null then 'another phase: steps that do more or less, and not for as long'
+        when p.step is not null then 'another phase: steps that do more or less'
     end as excluded
 from _step_complete as s
 left join _warm_up as w using (step)

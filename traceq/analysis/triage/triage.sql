@@ -148,7 +148,8 @@ host as (
         count(*) filter (c.kind not in ('overhead', 'other')) as host_slices,
         count(*) filter (c.kind = 'runtime') as device_calls,
         count(*) filter (n.is_launch) as launch_calls,
-        count(*) filter (n.is_work) as work_calls
+        count(*) filter (n.is_work) as work_calls,
+        count(*) filter (c.kind = 'annotation') as ranges
     from cpu_slice as c
     left join _call_name as n on c.kind = 'runtime' and n.name = c.name
 ),
@@ -332,10 +333,12 @@ cross join lateral (
     select case
         when gpu_slices = 0 and host_slices = 0 and steps = 0 and not has_samples and not has_other then 'nothing_recorded:empty'
         -- a few calls and nothing else: Kineto's own, as it ends
-        when gpu_slices = 0 and format = 'chrome' and host_slices = device_calls and work_calls = 0 and not has_samples and not has_other
+        when
+            gpu_slices = 0 and format = 'chrome' and host_slices = device_calls and host_slices <= 20 and work_calls = 0
+            and not has_samples and not has_other
             then 'nothing_recorded:empty'
-        -- nsys lists the GPUs of the machine, and no program that uses one calls nothing
-        when gpu_slices = 0 and (is_not_collected or (format = 'nsys' and gpus_listed > 0 and device_calls = 0))
+        -- ranges and nothing else, on a machine with GPUs: whether the program used one was not recorded
+        when gpu_slices = 0 and (is_not_collected or (format = 'nsys' and gpus_listed > 0 and ranges = host_slices and not has_samples))
             then 'host_only:not_collected'
         when gpu_slices = 0 and is_other_device then 'host_only:other_device'
         when gpu_slices = 0 and (work_calls > 0 or has_operators) then 'host_only:rows_missing'

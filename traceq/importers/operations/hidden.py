@@ -101,10 +101,15 @@ def _barriers(operations: Operations, came: Integers, rows: Integers) -> list[_B
     The rank that a barrier waits for may be in a second one when the others go on: its part of the first ends with theirs.
     """
     groups = _groups(operations, came, rows)
+    group = np.full(len(operations.ranks), NONE)
+    for number, members in enumerate(groups):
+        group[members] = number
+    parts = [rows[group[operations.device[rows]] == number] for number in range(len(groups))]
+    # whoever is waited for by two leaves the one first that goes on first
+    parts.sort(key=lambda own: float(operations.start[own].mean()))
     arrives = came.copy() if groups else came
     found = []
-    for members in groups:
-        own = rows[np.isin(operations.device[rows], members)]
+    for own in parts:
         late, leaves = _awaited(operations, came, rows, own)
         found.append((own, late, arrives[late], leaves))
         arrives[late] = np.maximum(arrives[late], leaves)
@@ -143,17 +148,19 @@ def _groups(operations: Operations, came: Integers, rows: Integers) -> list[Inte
     cluster = np.cumsum(apart) - 1
     starts, ends = _spread(cluster, start), _spread(cluster, came[order])
     waits = (ends > _TIMES_BETTER * starts) & (ends > _CLOSE_NS) & (np.bincount(cluster) >= _LEAST_RANKS)
-    waiting = waits[cluster]
-    is_there = np.zeros((len(operations.ranks), int(waits.sum())))
-    is_there[operations.device[order[waiting]], (np.cumsum(waits) - 1)[cluster[waiting]]] = 1
-    often = is_there @ is_there.T > len(steps) / 2
+    # of each rank and step the cluster it waits in
+    waits_in = np.full((len(operations.ranks), int(operations.step.max()) + 1), NONE)
+    waits_in[operations.device[order], step] = np.where(waits[cluster], cluster, NONE)
+    free = (waits_in != NONE).sum(axis=1) > len(steps) / 2
     found: list[Integers] = []
-    free = np.diagonal(often).copy()
     for rank in range(len(free)):
-        members = np.flatnonzero(often[rank] & free)
-        if free[rank] and len(members) >= _LEAST_RANKS:
+        if not free[rank]:
+            continue
+        alike = (waits_in == waits_in[rank]) & (waits_in[rank] != NONE)
+        members = np.flatnonzero((alike.sum(axis=1) > len(steps) / 2) & free)
+        if len(members) >= _LEAST_RANKS:
             found.append(members)
-            free[members] = False
+        free[members] = False
     return found
 
 

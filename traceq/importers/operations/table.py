@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 NONE = -1
 
 # Start and end of an operation come from events of their own: one that overlaps the next by little has ended before it. How
-# little is measured: twice what nearly all overlaps are that are less than half of both operations, between these bounds.
+# little is measured where events are loose both ways, from overlap to gap: twice what nearly all overlaps are that are less than
+# half of both operations, between these bounds.
 _LEAST_LOOSE_NS, _MOST_LOOSE_NS = 50_000, 1_000_000
 _NEARLY_ALL = 0.99
+_BOTH_WAYS = 0.5
 # From fewer overlaps nothing is concluded.
 _ENOUGH_OVERLAPS = 100
 
@@ -151,23 +153,35 @@ def _trimmed(operations: Operations) -> Operations:
     """End operations where the next one of their rank begins, if they overlap it by so little that only their events do."""
     place = Places(operations)
     loose = _looseness(operations, place)
-    starts = np.sort(place.of(operations.start))
-    own = place.of(operations.start)
-    earliest = np.maximum(own + 1, place.of(operations.end) - loose)
-    following = np.append(starts, np.iinfo(np.int64).max)[np.searchsorted(starts, earliest)]
-    overlaps = following < place.of(operations.end)
-    end = np.where(overlaps, operations.start + following - own, operations.end)
+    starts, ends = place.of(operations.start), place.of(operations.end)
+    order = np.argsort(starts, kind="stable")
+    lasts = operations.end - operations.start
+    earliest = np.maximum(starts + 1, ends - loose)
+    found = np.searchsorted(starts[order], earliest)
+    following = order[np.minimum(found, len(order) - 1)]
+    overlap = np.where(found < len(order), ends - starts[following], 0)
+    # operations that are shorter than events are loose run beside each other all the same
+    is_little = (overlap <= _LEAST_LOOSE_NS) | (2 * overlap < np.minimum(lasts, lasts[following]))
+    overlaps = (overlap > 0) & is_little
+    end = np.where(overlaps, operations.end - overlap, operations.end)
     return replace(operations, end=end, trimmed=int(overlaps.sum()), loose=loose)
 
 
 def _looseness(operations: Operations, place: Places) -> int:
     """How far the events of operations that follow each other may overlap, ns."""
-    end, start = place.of(operations.end), place.of(operations.start)
+    order = np.argsort(place.of(operations.start), kind="stable")
+    end, start, kind = place.of(operations.end)[order], place.of(operations.start)[order], operations.kind[order]
     overlap = end[:-1] - start[1:]
-    lasts = operations.end - operations.start
-    overlap = overlap[(overlap > 0) & (2 * overlap < np.minimum(lasts[:-1], lasts[1:]))]
-    usual = float(np.quantile(overlap, _NEARLY_ALL)) if len(overlap) >= _ENOUGH_OVERLAPS else 0.0
-    return int(np.clip(2 * usual, _LEAST_LOOSE_NS, _MOST_LOOSE_NS))
+    lasts = (operations.end - operations.start)[order]
+    is_little = (overlap > 0) & (2 * overlap < np.minimum(lasts[:-1], lasts[1:]))
+    # what always overlaps when one kind follows another does so by design
+    pair = kind[:-1] * len(operations.names) + kind[1:]
+    is_gap = (overlap <= 0) & (overlap > -_MOST_LOOSE_NS)
+    little, gaps = np.bincount(pair, is_little), np.bincount(pair, is_gap)
+    by_chance = overlap[is_little & (gaps >= _BOTH_WAYS * little)[pair]]
+    if len(by_chance) < _ENOUGH_OVERLAPS:
+        return _LEAST_LOOSE_NS
+    return int(np.clip(2 * float(np.quantile(by_chance, _NEARLY_ALL)), _LEAST_LOOSE_NS, _MOST_LOOSE_NS))
 
 
 def _one_after_the_other(operations: Operations) -> Operations:

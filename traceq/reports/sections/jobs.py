@@ -89,10 +89,12 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
         why = job.cannot_tell or "its collectives tell no time"
         return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
     step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
-    if (job.transfer or 0) > max(_MOSTLY_TRANSFER * job.dur, job.late or 0, job.late_start or 0):
-        return _transfers(job, job.dur, job.ideal)
     if not holds_up(job) and faults:
         return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
+    # what waits for ranks that are not here looks like a transfer
+    is_whole = not job.absent and not job.wait_absent
+    if is_whole and _moving(job) > max(_MOSTLY_TRANSFER * job.dur, job.late or 0, job.late_start or 0):
+        return _transfers(job, job.dur, job.ideal)
     if not holds_up(job) and (late := _late_start(job, job.dur)):
         waited = f"The first collective waits {duration(job.late_start)} of {duration(job.dur)}"
         return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), with_code(late.fix)))
@@ -111,14 +113,21 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     return Verdict((said,), "problem", lines=tuple(lines))
 
 
+def _moving(job: Job) -> float:
+    """Of the transfers on the critical path what moves data, ns: barriers move none, and have their share of all transfers."""
+    whole = sum(each.transfer for each in job.collectives) or 1
+    return (job.transfer or 0) * sum(each.transfer for each in job.collectives if each.op != "barrier") / whole
+
+
 def _transfers(job: Job, dur: int, ideal: int) -> Verdict:
     """Communication itself, of which the job has more than half of its time, in `dur` ns; late ranks come second."""
-    transfer, step = duration((job.transfer or 0) / job.steps), duration(dur / job.steps)
+    transfer, step = duration(_moving(job) / job.steps), duration(dur / job.steps)
     lines: list[Spans] = []
-    longest = max(job.collectives, key=lambda each: each.longest, default=None)
-    if longest and longest.longest > _OUTLIER * longest.typical:
+    moving = [each for each in job.collectives if each.op != "barrier"]
+    longest = max(moving, key=lambda each: each.longest)
+    if longest.longest > _OUTLIER * longest.typical:
         usual = f"the median of {some(longest.count, 'such collective')} is {duration(longest.typical)}"
-        lines.append((f"The longest is an {longest.op.replace('_', '-')} of {duration(longest.longest)}; {usual}",))
+        lines.append((f"Longest: {longest.op.replace('_', '-')}, {duration(longest.longest)}; {usual}",))
     if job.stragglers:
         alike = f"{step} -> {duration(ideal / job.steps)} per step if every rank were like the usual one"
         lines.append((f"Late as well: {_names(job.stragglers)}; {alike}",))
