@@ -312,7 +312,7 @@ fact as (
             )
         ) as is_inside,
         (select count(*) from device where device >= 0)::integer as gpus_listed,
-        (select format from trace where trace_id = $trace_id) as format,
+        (select format from trace where trace_id = $trace_id) is not distinct from 'xplane' as is_xplane,
         coalesce(j.steps, 0) as steps,
         j.source,
         coalesce(j.ts_end - j.ts, 0) as window_ns,
@@ -332,13 +332,13 @@ from fact
 cross join lateral (
     select case
         when gpu_slices = 0 and host_slices = 0 and steps = 0 and not has_samples and not has_other then 'nothing_recorded:empty'
-        -- a few calls and nothing else: Kineto's own, as it ends
+        -- a few calls that launch nothing, and nothing else: the profiler's own, as it ends
         when
-            gpu_slices = 0 and format = 'chrome' and host_slices = device_calls and host_slices <= 20 and work_calls = 0
+            gpu_slices = 0 and steps = 0 and host_slices = device_calls and host_slices <= 20 and work_calls = 0
             and not has_samples and not has_other
             then 'nothing_recorded:empty'
         -- ranges and nothing else, on a machine with GPUs: whether the program used one was not recorded
-        when gpu_slices = 0 and (is_not_collected or (format = 'nsys' and gpus_listed > 0 and ranges = host_slices and not has_samples))
+        when gpu_slices = 0 and (is_not_collected or (gpus_listed > 0 and ranges > 0 and ranges = host_slices and not has_samples))
             then 'host_only:not_collected'
         when gpu_slices = 0 and is_other_device then 'host_only:other_device'
         when gpu_slices = 0 and (work_calls > 0 or has_operators) then 'host_only:rows_missing'
@@ -348,7 +348,7 @@ cross join lateral (
         -- several times what whole captures have (at most 12)
         when number_gap > 20 then 'fragment:sampled'
         -- an XSpace has a plane for each device that the program uses: of some only copies are there
-        when format = 'xplane' and gpus_with_kernels < gpus_used then 'fragment:devices_missing'
+        when is_xplane and gpus_with_kernels < gpus_used then 'fragment:devices_missing'
         when has_silent_process then 'fragment:devices_missing'
         when lost_launches >= 5 and lost_launches >= 0.2 * launch_calls then 'fragment:lost'
         when kernels = 0 and other_copies = 0 and steps = 0 and (gpu_ns < 0.5 * window_ns or set_up_ns > 0 or is_started)
