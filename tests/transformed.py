@@ -88,7 +88,7 @@ def backwards(_table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 
 def doubled(table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """The same once more beside it, as another process on GPUs of its own."""
+    """Add a copy of all rows, as of a second process on GPUs of its own."""
     if table in ("trace", "import_note"):
         return [batch]
     further = {"slice_id": SECOND, "thread_id": 10**6, "device": OTHER_DEVICES, "pid": 10**6, "correlation_id": 10**9}

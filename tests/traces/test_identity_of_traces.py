@@ -42,7 +42,7 @@ QUERIES = {
 
 
 def told(path, change=unchanged, *, first=0):
-    """What traceq says of a trace whose rows are changed; times less `first`, of the first process only."""
+    """Analyse and judge a trace after `change`; return rows of the first process by query, times less `first` ns."""
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     batches = [(table, new) for table, batch in importer.read(path) for new in change(table, batch) if new.num_rows]
     if change is backwards:
@@ -67,7 +67,7 @@ def without(found, *names):
 
 @pytest.fixture(scope="module")
 def plain():
-    """What is said of the trace as it is, once for all tests of it."""
+    """Return the unchanged results of a trace, computed once for all tests."""
     known = {}
     return lambda path: known.get(path) or known.setdefault(path, told(path))
 

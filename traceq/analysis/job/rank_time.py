@@ -40,14 +40,14 @@ def rank_time(units: int, graph: Graph, typical: Floats, transfer: Floats) -> Ra
         beyond = np.where(graph.is_first[rows], 0.0, np.maximum(own - np.nan_to_num(typical[rows], nan=np.inf), 0.0))
         works = (start - own, start)
         moves = (np.maximum(end - transfer[members.match[rows]], start), end)
-        busy = _covered(works, moves)
-        worked, late = _covered(works), _covered((start - beyond, start))
-        found[:, unit] = worked, late, busy - worked, _covered(works, (start, end)) - busy
+        busy = _covered_ns(works, moves)
+        worked, late = _covered_ns(works), _covered_ns((start - beyond, start))
+        found[:, unit] = worked, late, busy - worked, _covered_ns(works, (start, end)) - busy
     return RankTime(*found)
 
 
-def _covered(*spans: tuple[Floats | Integers, Floats | Integers]) -> float:
-    """How much time the spans (begins and ends) cover together, ns."""
+def _covered_ns(*spans: tuple[Floats | Integers, Floats | Integers]) -> float:
+    """Return how much time the spans (begins and ends, ns) cover together, each moment once."""
     begin, end = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
     order = np.argsort(begin, kind="stable")
     begin, end = begin[order], end[order]

@@ -98,7 +98,7 @@ class _Compared:
 
 @dataclass(frozen=True)
 class Judged:
-    """What is true of a window; arrays are by member, by collective (`transfer`, `common_end`) or by rank.
+    """Findings on one window of a job; arrays are by member, by collective (`transfer`, `common_end`) or by rank.
 
     `worker_share` is what the slowest 3 % of the ranks cost of all that could be saved; NaN where that is next to nothing, or
     ranks are too many to try each.

@@ -74,7 +74,7 @@ def before(operations: Operations) -> Communication:
     names: list[str] = []
     for number, kind in enumerate(places[0].tolist()):
         rows = np.flatnonzero((place.reshape(-1) == number) & (came != NONE))
-        barriers = _barriers(operations, came, rows)
+        barriers = _find_barriers(operations, came, rows)
         found += barriers
         name = f"before {operations.names[kind]}"
         names += [name if len(barriers) == 1 else f"{name}, group {group}" for group in range(len(barriers))]
@@ -95,12 +95,12 @@ def before(operations: Operations) -> Communication:
     )
 
 
-def _barriers(operations: Operations, came: Integers, rows: Integers) -> list[_Barrier]:
+def _find_barriers(operations: Operations, came: Integers, rows: Integers) -> list[_Barrier]:
     """Find the barriers before the operations `rows`, one of each rank and step.
 
     The rank that a barrier waits for may be in a second one when the others go on: its part of the first ends with theirs.
     """
-    groups = _groups(operations, came, rows)
+    groups = _waiting_groups(operations, came, rows)
     group = np.full(len(operations.ranks), NONE)
     for number, members in enumerate(groups):
         group[members] = number
@@ -110,7 +110,7 @@ def _barriers(operations: Operations, came: Integers, rows: Integers) -> list[_B
     arrives = came.copy() if groups else came
     found = []
     for own in parts:
-        late, leaves = _awaited(operations, came, rows, own)
+        late, leaves = _awaited_rank(operations, came, rows, own)
         found.append((own, late, arrives[late], leaves))
         arrives[late] = np.maximum(arrives[late], leaves)
     return [
@@ -135,8 +135,8 @@ def _came(operations: Operations) -> Integers:
     return np.where(is_there, operations.end[last], NONE)
 
 
-def _groups(operations: Operations, came: Integers, rows: Integers) -> list[Integers]:
-    """The groups of ranks that wait for each other before the operations `rows`, one of each rank and step."""
+def _waiting_groups(operations: Operations, came: Integers, rows: Integers) -> list[Integers]:
+    """Find the groups of ranks that wait for each other before the operations `rows`, one of each rank and step."""
     steps = np.unique(operations.step)
     if len(steps) < _LEAST_STEPS or not len(rows):
         return []
@@ -164,8 +164,8 @@ def _groups(operations: Operations, came: Integers, rows: Integers) -> list[Inte
     return found
 
 
-def _awaited(operations: Operations, came: Integers, rows: Integers, own: Integers) -> tuple[Integers, Integers]:
-    """The operations `rows` of the rank outside of a group that the group waits for, and when the group goes on, ns.
+def _awaited_rank(operations: Operations, came: Integers, rows: Integers, own: Integers) -> tuple[Integers, Integers]:
+    """Find the rank outside of a group that the group waits for: its operations among `rows`, and when the group goes on, ns.
 
     `own` are those of the group. The rank arrives in each step before they go on, and in most so late that next to nothing of
     what they wait is left. Empty where there is no such rank.

@@ -152,7 +152,7 @@ def _numbered(operations: Operations) -> Integers:
 def _trimmed(operations: Operations) -> Operations:
     """End operations where the next one of their rank begins, if they overlap it by so little that only their events do."""
     place = Places(operations)
-    loose = _looseness(operations, place)
+    loose = _event_overlap_ns(operations, place)
     starts, ends = place.of(operations.start), place.of(operations.end)
     order = np.argsort(starts, kind="stable")
     lasts = operations.end - operations.start
@@ -167,8 +167,8 @@ def _trimmed(operations: Operations) -> Operations:
     return replace(operations, end=end, trimmed=int(overlaps.sum()), loose=loose)
 
 
-def _looseness(operations: Operations, place: Places) -> int:
-    """How far the events of operations that follow each other may overlap, ns."""
+def _event_overlap_ns(operations: Operations, place: Places) -> int:
+    """Measure by how much operations overlap the next one only because their events are loose, ns."""
     order = np.argsort(place.of(operations.start), kind="stable")
     end, start, kind = place.of(operations.end)[order], place.of(operations.start)[order], operations.kind[order]
     overlap = end[:-1] - start[1:]

@@ -25,7 +25,7 @@ class _Line:
 
 
 def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
-    """What each rank does by itself, what it waits for others, how long all wait for it, and when it is late.
+    """List the ranks: own work, waiting for others, how long all wait for each, and when it is late.
 
     `opened` are the traces that have a section of their own.
     """
@@ -55,7 +55,7 @@ def per_step(value: int | None, job: Job) -> str:
 
 
 def _saved(rank: JobRank, job: Job) -> str:
-    """What a rank saves per step; a dash too where that is too little to be called late."""
+    """Return what a rank saves per step, or a dash where that is too little to be called late."""
     return per_step(None if (rank.win or 0) < (job.claim_limit or 1) else rank.win, job)
 
 

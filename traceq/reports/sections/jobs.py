@@ -93,8 +93,8 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
         return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
     # what waits for ranks that are not here looks like a transfer
     is_whole = not job.absent and not job.wait_absent
-    if is_whole and _moving(job) > max(_MOSTLY_TRANSFER * job.dur, job.late or 0, job.late_start or 0):
-        return _transfers(job, job.dur, job.ideal)
+    if is_whole and _moving_ns(job) > max(_MOSTLY_TRANSFER * job.dur, job.late or 0, job.late_start or 0):
+        return _transfer_verdict(job, job.dur, job.ideal)
     if not holds_up(job) and (late := _late_start(job, job.dur)):
         waited = f"The first collective waits {duration(job.late_start)} of {duration(job.dur)}"
         return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), with_code(late.fix)))
@@ -113,15 +113,15 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     return Verdict((said,), "problem", lines=tuple(lines))
 
 
-def _moving(job: Job) -> float:
-    """Of the transfers on the critical path what moves data, ns: barriers move none, and have their share of all transfers."""
+def _moving_ns(job: Job) -> float:
+    """Return the time of transfers on the critical path, ns, without the share of barriers, which move no data."""
     whole = sum(each.transfer for each in job.collectives) or 1
     return (job.transfer or 0) * sum(each.transfer for each in job.collectives if each.op != "barrier") / whole
 
 
-def _transfers(job: Job, dur: int, ideal: int) -> Verdict:
-    """Communication itself, of which the job has more than half of its time, in `dur` ns; late ranks come second."""
-    transfer, step = duration(_moving(job) / job.steps), duration(dur / job.steps)
+def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
+    """Say that transfers take more than half of the job, which lasts `dur` ns, and name late ranks second."""
+    transfer, step = duration(_moving_ns(job) / job.steps), duration(dur / job.steps)
     lines: list[Spans] = []
     moving = [each for each in job.collectives if each.op != "barrier"]
     longest = max(moving, key=lambda each: each.longest)
