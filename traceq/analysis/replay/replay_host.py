@@ -160,7 +160,7 @@ def _spoken_for(timeline: _Timeline, by: _Timeline) -> _Timeline:
 
 
 def _overlaid(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts: list[int]) -> _Timeline:
-    """The timeline, with the profiler's own work (cause `overhead`) laid over it, as idle_overhead.sql does."""
+    """Lay the profiler's own work (`overhead`) over a timeline: of one row, where idle_overhead.sql takes all of a process."""
     bounds, own, other = _side_by_side(timeline, profiler)
     return _alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
 
