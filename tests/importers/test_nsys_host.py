@@ -228,6 +228,7 @@ def test_trace_row(tmp_path):
             ],
             META_DATA_CAPTURE=capture,
             TARGET_INFO_SESSION_START_TIME=[{"utcEpochNs": 17, "utcTime": "x"}],
+            ANALYSIS_DETAILS=[{"duration": 154_000_000_000}, {"duration": "x"}, {"duration": -1}],
             TARGET_INFO_SYSTEM_ENV=[
                 {"name": "Hostname", "value": "node7"},
                 {"name": "DeviceEnvironment", "value": "TOKEN=1"},
@@ -240,6 +241,7 @@ def test_trace_row(tmp_path):
     assert json.loads(tables["trace"][0]["args"]) == {
         "captured": ["Cuda", "NvtxEvents"],
         "cuda_graph_trace_options_mode": "Graph",
+        "recording": {"dur_ns": 154_000_000_000},
     }
 
 

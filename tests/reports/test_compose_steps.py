@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import made_up
 import pytest
 from made_up import MadeUp, hostile, training, unmarked
 
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.compose import compose
+from traceq.reports.sections.header import header
 from traceq.reports.sections.steps import judged_words
 
 
@@ -86,6 +89,18 @@ def test_savings_in_a_window_are_shares_of_it_and_of_the_run():
     assert "no steps found: one window of 1.000 µs, 25.0 % of the capture" in text
     assert "1.000 µs -> 680 ns, 1.47x as fast (saves 32.0 %: " in text
     assert "; 8.0 % of the run)" in text
+
+
+@pytest.mark.parametrize(
+    ("recorded_ns", "words"),
+    [(None, ""), (1_900_000, ""), (4_000_000, "; the recording lasted 4.000 ms")],
+)
+def test_a_recording_much_longer_than_its_rows_is_told(recorded_ns, words):
+    trace = MadeUp(dur=1_000_000, args=json.dumps({"recording": {"dur_ns": recorded_ns}}))
+    for number in range(10):
+        trace.step(number * 100_000, 100_000, name="step")
+    (unit,) = [spans for name, spans in header(made_up.report(trace, rules=[]).traces[0]).rows if name == "unit"]
+    assert "".join(unit) == f"10 steps like step{words}"
 
 
 def test_steps_left_out_say_why():

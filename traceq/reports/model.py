@@ -24,7 +24,8 @@ SCHEMA_VERSION = 4
 class TraceFacts:
     """What was captured. `file` is the source's path below what all sources share: no home directory.
 
-    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile.
+    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; `recorded_ns` how long
+    the profiler recorded, where it says so.
     """
 
     trace_id: int
@@ -41,6 +42,7 @@ class TraceFacts:
     overhead_share: float | None
     unprofiled_step_ns: float | None
     profiled_step_ns: float | None
+    recorded_ns: int | None
     cpu_slices: dict[str, int]
     gpu_slices: dict[str, int]
 

@@ -21,6 +21,9 @@ _WINDOWS = {
     "sampled": "a sample of the records",
 }
 
+# A recording this many times as long as what the file holds is told beside it.
+_MUCH_LONGER = 2
+
 
 def header(report: TraceReport) -> Header:
     """File, profiler, GPUs, rank, steps and how much of the capture is judged; then where GPU time goes, and the program."""
@@ -61,6 +64,15 @@ def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
     yield "capture", (f"{duration(report.trace.dur)}, {size(report.trace.size_bytes)}",)
 
 
+def _part(report: TraceReport) -> str:
+    """Say how much of the capture is judged, and how long the recording was, where the file holds a part of it."""
+    facts = report.trace
+    part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
+    if facts.recorded_ns is None or facts.dur is None or facts.recorded_ns < _MUCH_LONGER * facts.dur:
+        return part
+    return f"{part}; the recording lasted {duration(facts.recorded_ns)}"
+
+
 def _unit(report: TraceReport) -> Spans:
     steps = report.steps
     if not format_of(report.trace.format).has_times and not steps.counted - steps.is_window:
@@ -70,7 +82,7 @@ def _unit(report: TraceReport) -> Spans:
     reason = report.triage.reason if report.triage else ""
     if steps.source is None:
         return ("no steps",)
-    part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
+    part = _part(report)
     if steps.is_window:
         return (f"{_WINDOWS.get(reason, 'no steps found')}: one window of {duration(steps.p50)}{part}",)
     like = (" like ", Name(steps.example)) if steps.example else ()
