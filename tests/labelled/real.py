@@ -28,6 +28,8 @@ _NEAR = 0.3
 _DIGITS = 0.01
 
 Verdict = Literal["right", "partly", "wrong"]
+# Those at hand while the rules were written, and those that no rule had met when they were labelled.
+Sample = Literal["known", "judged3"]
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,13 @@ def causes() -> dict[str, frozenset[str]]:
     return {cause: frozenset(each["rules"]) for cause, each in told.items()}
 
 
-def truths() -> Iterator[Truth]:
-    """Of every labelled trace that lies beside the checkout."""
+def truths(sample: Sample = "known") -> Iterator[Truth]:
+    """Of every labelled trace of the sample that lies beside the checkout."""
     for label in sorted((TRUTH / "traces").glob("*.json")):
         told = json.loads(label.read_text("utf-8"))
         path = SHARED / told["trace"]
-        if "judged" in told and path.is_file():
+        is_of_sample = told["trace"].startswith("judged3/") == (sample == "judged3")
+        if "judged" in told and is_of_sample and path.is_file():
             yield _truth(label.stem, path, told["judged"])
 
 

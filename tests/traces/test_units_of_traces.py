@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from trace_files import SHARED, stem
 
-# Labels without `judged` tell of their capture only (tests/truth/README.md): other tests ask for that.
+# Programs and units of judged3 are compared in test_captures_of_traces.py only (tests/truth/README.md).
 LABELS = [
     label
     for path in sorted((Path(__file__).parents[1] / "truth" / "traces").glob("*.json"))
-    if "judged" in (label := json.loads(path.read_text()))
+    if not (label := json.loads(path.read_text()))["trace"].startswith("judged3/")
 ]
 
 # What of a step its start may differ by, and of the window its ends.

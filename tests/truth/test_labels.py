@@ -8,6 +8,7 @@ from pathlib import Path
 from labelled import real_page
 from listed import assert_none
 
+from traceq.analysis.categories import BY_NAME
 from traceq.diagnosis.rules.registry import built_in
 
 HERE = Path(__file__).parent
@@ -17,6 +18,7 @@ LABELS = {
     for path in sorted((HERE / "traces").glob("*.json"))
     if "judged" in (told := json.loads(path.read_text("utf-8")))
 }
+CATEGORIES = set(BY_NAME)
 PAIRS = {name: told["judged"] for name, told in json.loads((HERE / "pairs.json").read_text("utf-8")).items()}
 BOTH = LABELS | PAIRS
 KEYS = {
@@ -41,9 +43,11 @@ def test_there_are_labels():
 
 def lacking(judged):
     """Return the fields that a label lacks."""
-    if set(judged) != KEYS:
+    if set(judged) - {"line"} != KEYS:
         yield f"keys {sorted(set(judged) ^ KEYS)}"
         return
+    for category in set(judged.get("line", {}).get("categories", ())) - CATEGORIES:
+        yield f"line of {category}, which is no category of the ledger"
     if judged["per"] not in {"step", "window", "run"}:
         yield f"per {judged['per']}"
     if not (judged["nothing"] or (judged["first"] and judged["bottlenecks"])):
