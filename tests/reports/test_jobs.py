@@ -466,7 +466,7 @@ def test_what_every_rank_has_is_not_told_of_the_late_one():
 def test_a_balanced_job_shows_the_first_screen_of_a_rank():
     shown = text_of(brief(report_of(BALANCED)), 100)
     assert "No rank holds up the others" in shown
-    assert "Look into first: " in shown
+    assert "\nCannot tell what to fix first: " in shown
 
 
 def test_a_rank_by_itself_says_what_the_job_waits_for():

@@ -11,6 +11,7 @@ import pytest
 from made_up import MadeUp, on_host_only, waiting
 
 from traceq.app.report import ReportView
+from traceq.diagnosis.account.line import Line
 from traceq.reports.answers.reported import opened, reported
 from traceq.reports.document import Literal
 from traceq.reports.model import Note
@@ -23,23 +24,48 @@ def of(trace, rules=None):
     return verdict(report)
 
 
+def busy_for(part):
+    """The report on three steps in which a kernel runs for `part` percent of the time."""
+    trace = MadeUp()
+    for number in range(3):
+        trace.step(1000 * number, 1000).gpu("compute", 1000 * number, 10 * part)
+    (report,) = made_up.report(trace, rules=[]).traces
+    return report
+
+
 @pytest.mark.parametrize(
-    ("busy", "outcome", "said"),
+    ("busy", "said"),
     [
-        (95, "healthy", "Nothing to fix: no change that traceq knows would save 1 % of the step."),
+        (95, "compute, compute takes 950 ns (95.0 %) of the step: what limits it is not in a trace of times."),
         (
             22,
-            "cannot tell",
-            "Cannot tell what to fix: the GPU idles 78.0 % of the time, and this capture does not say why.",
+            "idle: unknown cause takes 780 ns (78.0 %) of the step: the launching thread did nothing that was recorded.",
         ),
     ],
 )
-def test_nothing_is_to_fix_only_where_the_gpu_is_busy(busy, outcome, said):
-    trace = MadeUp()
-    for number in range(3):
-        trace.step(1000 * number, 1000).gpu("compute", 1000 * number, 10 * busy)
-    shown = of(trace, rules=[])
-    assert (shown.outcome, shown.spans) == (outcome, (said,))
+def test_without_findings_the_longest_line_that_cannot_be_told_is_told(busy, said):
+    shown = verdict(busy_for(busy))
+    assert (shown.outcome, "".join(shown.spans)) == ("cannot tell", f"Cannot tell what to fix first: {said}")
+    assert shown.lines
+
+
+def test_nothing_is_to_fix_where_the_gpu_is_busy_and_at_its_limit():
+    report = busy_for(95)
+    at_limit = tuple(replace(each, verdict="at its limit") for each in report.account)
+    shown = verdict(replace(report, account=at_limit))
+    assert shown.outcome == "healthy"
+    assert shown.spans == ("Nothing to fix: no change that traceq knows would save 1 % of the step.",)
+
+
+@pytest.mark.parametrize(("saving", "outcome"), [(49, "cannot tell"), (51, "problem")])
+def test_what_cannot_be_told_stands_first_where_little_can_be_won(saving, outcome):
+    (report,) = made_up.report(waiting()).traces
+    step = report.findings[0].expected_step_ns + report.findings[0].saving_ns
+    first = replace(report.findings[0], saving_ns=saving * step / 1000, expected_step_ns=(1000 - saving) * step / 1000)
+    unknown = Line(0, "compute", "gemm", 0.3 * step, 0.3, "cannot tell", reason="why", remedy="Measure it")
+    shown = verdict(replace(report, findings=(first,), account=(unknown,)))
+    assert shown.outcome == outcome
+    assert any("Known so far" in "".join(line) or "Not known" in "".join(line) for line in shown.lines)
 
 
 def test_a_finding_says_before_and_after_and_what_to_do():
@@ -49,7 +75,7 @@ def test_a_finding_says_before_and_after_and_what_to_do():
     assert shown.outcome == "problem"
     assert shown.spans[1] == first.title
     assert shown.beside == f"{first.confidence} confidence"
-    before_and_after, deed = shown.lines
+    before_and_after, deed, *_ = shown.lines
     assert " -> " in "".join(before_and_after)
     assert "".join(deed) == first.deed.replace("`", "")
     assert all(
@@ -60,10 +86,10 @@ def test_a_finding_says_before_and_after_and_what_to_do():
 def test_bounds_that_are_the_same_are_said_once():
     (report,) = made_up.report(waiting()).traces
     bounded = replace(report.findings[0], only_bounds=True, saving_low_ns=100.0, saving_high_ns=100.0)
-    (line, _) = verdict(replace(report, findings=(bounded,))).lines
+    (line, *_) = verdict(replace(report, findings=(bounded,))).lines
     assert "Saves 100 ns of" in "".join(line)
     assert "100 ns to" not in "".join(line)
-    (line, _) = verdict(replace(report, findings=(replace(bounded, saving_low_ns=50.0),))).lines
+    (line, *_) = verdict(replace(report, findings=(replace(bounded, saving_low_ns=50.0),))).lines
     assert "Saves 50 ns to 100 ns of" in "".join(line)
 
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
 from traceq.database.sql import statement
+from traceq.diagnosis.account.account import account, owned_by_finding
+from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
 from traceq.diagnosis.broken import outcomes
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
-from traceq.diagnosis.findings import finding, observation
+from traceq.diagnosis.findings import finding, finding_id, observation
 from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
 from traceq.diagnosis.program import program_of
@@ -37,7 +39,8 @@ _NOT_FOUND = "not there, or below 1 % of the step"
 class Judged:
     """What the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING.
 
-    Where `asked` is false, no rule was asked: that nothing was found says nothing then.
+    Where `asked` is false, no rule was asked: that nothing was found says nothing then. `account`: a verdict on every line of the
+    ledger of the critical device.
     """
 
     trace_id: int
@@ -48,6 +51,7 @@ class Judged:
     not_applicable: tuple[NotApplicable, ...]
     failed: tuple[Failed, ...]
     asked: bool = True
+    account: tuple[Line, ...] = ()
 
 
 def judge(
@@ -191,20 +195,33 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
             found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
     made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
     findings = within_job(subject, overshadowed(merged(found), made_by))
+    findings.sort(key=lambda each: (-each.saving_ns, each.finding_id))
     listed = {each.rule for each in findings} | {each.rule for each in broken}
     listed |= {part.rule for each in findings for part in each.parts}
     return Judged(
         trace_id=subject.trace_id,
-        findings=tuple(sorted(findings, key=lambda each: (-each.saving_ns, each.finding_id))),
+        findings=tuple(findings),
         observations=tuple(observations),
         small=tuple(dict.fromkeys(each.rule.name for each in proposals if each.rule.name not in listed)),
         clean=tuple(clean),
         not_applicable=tuple(not_applicable),
         failed=tuple(broken),
+        account=_account(subject, findings, proposals),
     )
 
 
+def _account(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
+    """Return the account of a trace; nothing where there is nothing to judge in it."""
+    if subject.triage is None or not subject.triage.is_judged:
+        return ()
+    claims = {number: finding_id(subject, *each) for number, each in enumerate(_worth_listing(subject, proposals))}
+    return account(subject, findings, owned_by_finding(subject, findings, claims))
+
+
 def _allocated(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocated]:
-    least = WORTH_LISTING * subject.step_ns
     held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
-    return allocate(subject, [each for each in proposals if each.advice.claim.saving_ns >= least], held, least)
+    return allocate(subject, _worth_listing(subject, proposals), held, WORTH_LISTING * subject.step_ns)
+
+
+def _worth_listing(subject: Subject, proposals: Sequence[Proposal]) -> list[Proposal]:
+    return [each for each in proposals if each.advice.claim.saving_ns >= WORTH_LISTING * subject.step_ns]

@@ -159,6 +159,7 @@ def _trace_report(
         ledger=ledger,
         step_ledgers=tuple(_step_ledgers(connection, trace_id, subject.device)),
         findings=judged.findings[:top],
+        account=judged.account,
         findings_left_out=len(judged.findings[top:]),
         observations=judged.observations,
         small=judged.small,

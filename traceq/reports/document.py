@@ -96,13 +96,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """A category of the ledger: its label, the name of the category, its share (0..1), its time, the findings that own it."""
+    """A category of the ledger: its label, the name of the category, its share (0..1), its time, the findings that own it.
+
+    `verdict` is the account's on what findings leave of it; empty where that is little.
+    """
 
     label: str
     category: str
     share: float
     text: str
     owners: tuple[Reference, ...] = ()
+    verdict: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.triage import Triage
@@ -24,8 +25,8 @@ SCHEMA_VERSION = 4
 class TraceFacts:
     """What was captured. `file` is the source's path below what all sources share: no home directory.
 
-    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; `recorded_ns` how long
-    the profiler recorded, where it says so.
+    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; `recorded_ns` how
+    long the profiler recorded, where it says so.
     """
 
     trace_id: int
@@ -312,6 +313,7 @@ class TraceReport:
     host_ledger: tuple[HostPart, ...]
     topics: Topics
     findings: tuple[Finding, ...]
+    account: tuple[Line, ...]
     findings_left_out: int
     observations: tuple[Observation, ...]
     small: tuple[str, ...]

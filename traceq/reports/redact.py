@@ -47,11 +47,11 @@ from traceq.runs.run import Run
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
 _OWN_FIELDS = re.compile(
     "sha256|format|rule|confidence|severity|category|cause|bucket|small|state|metric|columns|side|kind|"
-    "operation|limiter|verdict|how|what|statistic|shape|base_shape|source|level|position|size_class|op|property|value"
+    "operation|limiter|verdict|how|what|statistic|shape|base_shape|source|level|position|size_class|op|property|value|limit"
 )
 # Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
 _SENTENCES = re.compile(
-    "title|text|reason|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
+    "title|text|reason|remedy|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
     "ways|memory|evidence|reasons|obstacles|assumptions|remarks|lost|saturated|cannot_tell|device_name|producer|compute_capability|excluded|options|note|unit|because"
 )
 _NAMES_OF_KERNELS = frozenset(("kernel", "last_kernel"))

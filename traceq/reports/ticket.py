@@ -232,7 +232,10 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
         if isinstance(block, Ledger):
             yield Heading(2, block.title)
             yield Paragraph((f"{block.total}:",))
-            rows = tuple((row.label, row.text, share(row.share), " ".join(row.owners)) for row in block.rows)
+            rows = tuple(
+                (row.label, row.text, share(row.share), " ".join(filter(None, (*row.owners, row.verdict))))
+                for row in block.rows
+            )
             yield Table(("", f"per {report.unit}", "share", "findings"), rows, text_columns=(0, 3))
 
 

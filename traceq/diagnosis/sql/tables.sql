@@ -51,3 +51,51 @@ comment on column finding.device is 'Device it is about; NULL for none.';
 comment on column finding.step_share is 'saving over the mean step, 0 to 1.';
 comment on column finding.fix is 'What to change.';
 comment on column finding.query is 'SQL that gives the claim behind it.';
+
+create or replace view account as
+select
+    j.trace_id,
+    a.line.device,
+    a.place::integer as line,
+    a.line.category,
+    a.line.part,
+    round(a.line.dur_ns)::bigint as dur,
+    a.line.step_share,
+    a.line.verdict,
+    a.line.finding_id,
+    a.line.saving_low_ns as saving_low,
+    a.line.saving_ns as saving,
+    a.line.saving_high_ns as saving_high,
+    a.line.limit as limit_kind,
+    a.line.limit_share,
+    a.line.reason,
+    a.line.remedy,
+    a.line.query
+from judgement as j, unnest(
+    from_json(
+        j.content -> '$.account',
+        '[{
+            "device": "integer", "category": "varchar", "part": "varchar", "dur_ns": "double", "step_share": "double",
+            "verdict": "varchar", "finding_id": "varchar", "saving_low_ns": "double", "saving_ns": "double", "saving_high_ns": "double",
+            "limit": "varchar", "limit_share": "double", "reason": "varchar", "remedy": "varchar", "query": "varchar"
+        }]'
+    )
+) with ordinality as a (line, place);
+comment on view account is 'One row per line of the account of a trace: time of a category of the ledger of the critical device (of the training thread without one), in whole or in part, with the verdict on it. Lines of one category add up to it.';
+comment on column account.trace_id is 'Trace.';
+comment on column account.device is 'Device; NULL where the training thread is judged.';
+comment on column account.line is 'Place by length, from 1.';
+comment on column account.category is 'As in time_ledger, or in host_ledger where no GPU works.';
+comment on column account.part is 'The kernel family, operator, call or range that holds most of what findings leave of the category; NULL for the category, or the rest of it.';
+comment on column account.dur is 'Its time per counted step, ns.';
+comment on column account.step_share is 'dur over the mean step, 0 to 1.';
+comment on column account.verdict is 'avoidable, at its limit, cannot tell; small below 5 % of the step, where none is needed.';
+comment on column account.finding_id is 'Finding that owns an avoidable line; NULL for others.';
+comment on column account.saving_low is 'The least that the fix likely wins of it per counted step, ns; NULL where it is not avoidable.';
+comment on column account.saving is 'What it likely wins, ns.';
+comment on column account.saving_high is 'The most, ns.';
+comment on column account.limit_kind is 'Limit that was measured: memory bandwidth, peak of the arithmetic or link; NULL for none.';
+comment on column account.limit_share is 'How much of the limit is reached, 0 to 1.';
+comment on column account.reason is 'Why, in a sentence.';
+comment on column account.remedy is 'What to change, or what would tell.';
+comment on column account.query is 'SQL behind it; empty for lines of findings and small ones.';

@@ -71,7 +71,10 @@ def _bar(row: LedgerRow, columns: int, paint: Paint) -> str:
 
 
 def _owners(row: LedgerRow) -> str:
-    return f"{_GAP}<- {' '.join(row.owners)}" if row.owners else ""
+    owners = f"<- {' '.join(row.owners)}" if row.owners else ""
+    rest = f"{'rest ' if owners else ''}{row.verdict}" if row.verdict else ""
+    said = "; ".join(filter(None, (owners, rest)))
+    return f"{_GAP}{said}" if said else ""
 
 
 def ranking_lines(block: Ranking, room: int, paint: Paint) -> Iterator[str]:

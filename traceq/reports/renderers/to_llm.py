@@ -140,7 +140,8 @@ def _ledger(report: TraceReport) -> Iterator[Line]:
 
 
 def _part(row: LedgerRow) -> str:
-    owners = f" ({' '.join(row.owners)})" if row.owners else ""
+    said = "; ".join(filter(None, (" ".join(row.owners), row.verdict)))
+    owners = f" ({said})" if said else ""
     return f"{_cut(row.label, _NAME)} {share(row.share)}, {row.text}{owners}"
 
 

@@ -160,7 +160,10 @@ def _verdict(block: doc.Verdict) -> str:
 
 
 def _ledger(block: doc.Ledger) -> str:
-    rows = ((row.label, share(row.share), row.text, " ".join(row.owners)) for row in block.rows)
+    rows = (
+        (row.label, share(row.share), row.text, " ".join(filter(None, (*row.owners, row.verdict))))
+        for row in block.rows
+    )
     title = f"{_inline(block.title)}: {_words(block.total)}"
     return f"{title}\n\n{_table(doc.Table(('category', 'share', 'time', 'findings'), tuple(rows), (0, 3)))}"
 

@@ -27,6 +27,7 @@ from traceq.reports.document import (
     with_code,
 )
 from traceq.reports.model import DeviceLedger, Host, HostTime, Job, LedgerPart, Report, TraceReport
+from traceq.reports.sections.account import account
 from traceq.reports.sections.brief import brief, critical_trace, job_screen, traces
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
@@ -189,6 +190,7 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
     yield from where_time_goes(report)
     if report.findings:
         yield ranking(report)
+    yield from account(report)
     yield from findings(report, folds=folds, draws=draws)
     yield from capture(report)
     yield from steps(report)

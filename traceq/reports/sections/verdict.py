@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.analysis.categories import BY_NAME, IDLE
+from traceq.analysis.categories import BY_NAME, HOST_LABELS, IDLE
+from traceq.common.text import shortened
 from traceq.common.units import duration, share
+from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
-from traceq.reports.document import Outcome, Spans, Verdict, with_code
+from traceq.reports.document import Name, Outcome, Spans, Verdict, with_code
 from traceq.reports.model import TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share
 from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
@@ -16,6 +18,10 @@ from traceq.reports.sections.triage import nothing_to_judge
 
 # What to do where other ranks of a job stand for one.
 NOT_ASKED: Spans = with_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
+# Where the first finding saves less than this share of a step, what cannot be told and takes more than a quarter stands first.
+_LITTLE = 0.05
+_MUCH_UNKNOWN = 0.25
+_LONGEST_NAME = 60
 # Less of the capture than this is judged: the verdict says which share.
 _NEARLY_ALL = 0.95
 # A GPU that is busy for so much of the time has nothing to win by being fed better.
@@ -49,9 +55,49 @@ def verdict(report: TraceReport) -> Verdict:
         return _of_incomplete(report, fault)
     if unjudged := nothing_to_judge(report):
         return unjudged
+    return _first_statement(report)
+
+
+def _first_statement(report: TraceReport) -> Verdict:
+    """What wins most, or where that is little and much cannot be told, what cannot be told."""
+    unknown = largest_unknown(report)
     if report.findings:
-        return _first(report.findings[0], report)
+        first = report.findings[0]
+        if unknown is not None and first.saving_ns < _LITTLE * step_ns(first):
+            return _unknown_first(unknown, first, report)
+        return _first(first, report, unknown)
+    if unknown is not None and report.ledger and report.rules_asked and not report.failed:
+        return _unknown_first(unknown, None, report)
     return _without_findings(report)
+
+
+def largest_unknown(report: TraceReport) -> Line | None:
+    """Return the longest line of the account of which nothing can be told, if it takes more than a quarter of the step."""
+    if any(each.rule in _NO_IDLE_TIME for each in report.observations):
+        return None
+    lines = [each for each in report.account if each.verdict == "cannot tell" and each.step_share > _MUCH_UNKNOWN]
+    return max(lines, key=lambda each: each.dur_ns, default=None)
+
+
+def line_name(line: Line) -> str:
+    """Name a line of the account: its category, and the part of it."""
+    known = BY_NAME.get(line.category)
+    words = known.label if known is not None else HOST_LABELS.get(line.category, line.category)
+    return words if line.part is None else f"{words}, {shortened(line.part, _LONGEST_NAME)}"
+
+
+def _unknown_first(line: Line, first: Finding | None, report: TraceReport) -> Verdict:
+    """Say that most of a step cannot be judged and what would tell, then what little can be won."""
+    name = line_name(line)
+    words = f"{duration(line.dur_ns)} ({share(line.step_share)})"
+    lines: list[Spans] = [with_code(line.remedy)]
+    if first is not None:
+        lines.append(("Known so far: ", first.title, f", saves {duration(first.saving_ns)} ({step_share(first)})"))
+    return Verdict(
+        ("Cannot tell what to fix first: ", Name(name), f" takes {words} of the {report.unit}: {line.reason}."),
+        "cannot tell",
+        lines=tuple(lines),
+    )
 
 
 def fault_of_file(report: TraceReport) -> str:
@@ -90,15 +136,23 @@ def _without_ledger(report: TraceReport) -> Verdict:
     return Verdict(("Cannot tell what to fix first: there is no GPU ledger.",), "cannot tell", lines=((reason,),))
 
 
-def _first(first: Finding, report: TraceReport) -> Verdict:
+def _first(first: Finding, report: TraceReport, unknown: Line | None) -> Verdict:
     # What is uncertain is to be looked into before anything is changed.
     what = "Look into first: " if first.confidence == "low" else "Fix first: "
     return Verdict(
         (what, first.title),
         "problem",
         beside=f"{first.confidence} confidence",
-        lines=(_before_and_after(first, report), with_code(first.deed)),
+        lines=(
+            _before_and_after(first, report),
+            with_code(first.deed),
+            *([_not_known(unknown, report)] if unknown is not None else []),
+        ),
     )
+
+
+def _not_known(line: Line, report: TraceReport) -> Spans:
+    return ("Not known: ", Name(line_name(line)), f", {share(line.step_share)} of the {report.unit}: {line.reason}")
 
 
 def _before_and_after(first: Finding, report: TraceReport) -> Spans:

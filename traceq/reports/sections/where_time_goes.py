@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import HOST_LABELS, label
 from traceq.common.units import duration, share, some
+from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import BarRow, Bars, Block, Ledger, LedgerRow, Name, Reference
 from traceq.reports.model import DeviceLedger, TraceReport
@@ -42,7 +43,7 @@ def _device(device: DeviceLedger, report: TraceReport) -> Ledger:
     return Ledger(
         (f"Where a {report.unit} goes, GPU {device.device}", *name),
         _total(report),
-        _rows(parts, report.findings),
+        _rows(parts, report.findings, report.account),
     )
 
 
@@ -59,7 +60,7 @@ def _host(report: TraceReport) -> Ledger:
         for part in report.host_ledger
     ]
     title = (f"Where a {report.unit} goes, training thread (no GPU activity in this trace)",)
-    return Ledger(title, _total(report), _rows(parts, report.findings))
+    return Ledger(title, _total(report), _rows(parts, report.findings, report.account))
 
 
 def _host_label(category: str, phase: str) -> str:
@@ -78,11 +79,20 @@ def _total(report: TraceReport) -> str:
     )
 
 
-def _rows(parts: Sequence[tuple[str, str, float, float]], findings: Sequence[Finding]) -> tuple[LedgerRow, ...]:
+def _rows(
+    parts: Sequence[tuple[str, str, float, float]], findings: Sequence[Finding], account: Sequence[Line]
+) -> tuple[LedgerRow, ...]:
     shown = [part for part in parts[:_BARS] if part[2] >= _LEAST] or list(parts[:1])
     rest = parts[len(shown) :]
     rows = [
-        LedgerRow(words, category, part, duration(per_step), _owners(category, per_step, findings))
+        LedgerRow(
+            words,
+            category,
+            part,
+            duration(per_step),
+            _owners(category, per_step, findings),
+            _verdict(category, account),
+        )
         for category, words, part, per_step in shown
     ]
     if rest:
@@ -97,6 +107,13 @@ def _owners(category: str, per_step: float, findings: Sequence[Finding]) -> tupl
         for number, finding in enumerate(findings, 1)
         if finding.owned_by_category.get(category, 0.0) >= _OWNS * per_step > 0
     )
+
+
+def _verdict(category: str, account: Sequence[Line]) -> str:
+    """The verdict on what findings leave of a category: that of the longest line of it that no finding owns."""
+    left = [each for each in account if each.category == category and each.finding_id is None]
+    longest = max(left, key=lambda each: each.dur_ns, default=None)
+    return longest.verdict if longest is not None and longest.verdict != "small" else ""
 
 
 def _row(device: DeviceLedger) -> BarRow:

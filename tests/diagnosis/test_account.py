@@ -1,0 +1,74 @@
+"""The account: each line of the ledger of 5 % of the step and more has one verdict, and lines add up to the ledger."""
+
+from __future__ import annotations
+
+import pytest
+from builder import TraceBuilder
+
+from traceq.diagnosis import user_rules
+from traceq.diagnosis.judge import judge_subject, subjects
+
+CLAIM = """-- rule: copies
+-- fix: Copy less.
+-- likely: 0.5
+select step, ts, dur, name, slice_id, ledger_dur * {share} as claimed, category as cause, slice_id as busy_id
+from busy_piece where trace_id = $trace_id and device = $device and category = 'copy_h2d'
+"""
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """The account of steps of 1,000 ns: copies of 300, of which `share` is claimed, then `work` (name -> ns) and idle time."""
+
+    def of(share, **work):
+        trace = TraceBuilder()
+        for start in (0, 1000, 2000):
+            trace.annotation("step", start, 20)
+            trace.memcpy("h2d", start, 300, launched=(start, 1))
+            at = start + 300
+            for number, (name, dur) in enumerate(work.items(), 1):
+                trace.kernel(name, at, dur, launched=(start + 2 * number, 1))
+                at += dur
+        built = trace.build(tmp_path)
+        path = tmp_path / "copies.sql"
+        path.write_text(CLAIM.format(share=share))
+        rules = [each for each in user_rules.rules([path]) if each.name == "copies"] if share else []
+        (subject,) = subjects(built._connection)
+        judged = judge_subject(subject, rules)
+        assert not judged.failed
+        assert [each.rule for each in judged.findings] == [each.name for each in rules]
+        for category, total in subject.ledger.items():
+            parts = [each.dur_ns for each in judged.account if each.category == category]
+            assert sum(parts) == pytest.approx(total)
+        return [(each.category, each.part, round(each.dur_ns), each.verdict) for each in judged.account]
+
+    return of
+
+
+def test_what_a_finding_owns_is_avoidable_and_the_rest_has_a_verdict_of_its_own(lines):
+    assert lines(0.5, gemm=600) == [
+        ("compute", "gemm", 600, "cannot tell"),
+        ("copy_h2d", None, 150, "avoidable"),
+        ("copy_h2d", None, 150, "cannot tell"),
+        ("idle_unattributed", None, 67, "cannot tell"),
+    ]
+
+
+def test_the_kernel_that_holds_most_is_a_line_and_the_others_are_one(lines):
+    assert lines(1, my_own=400, other=100, third=100)[:3] == [
+        ("compute", "my_own", 400, "cannot tell"),
+        ("copy_h2d", None, 300, "avoidable"),
+        ("compute", None, 200, "cannot tell"),
+    ]
+
+
+def test_kernels_of_which_none_holds_most_are_one_line(lines):
+    assert lines(1, my_own=200, other=200, third=200)[0] == ("compute", None, 600, "cannot tell")
+
+
+def test_lines_of_less_than_a_twentieth_need_no_verdict(lines):
+    assert ("compute", None, 30, "small") in lines(1, my_own=30)
+
+
+def test_without_findings_every_line_has_a_verdict(lines):
+    assert {verdict for *_, dur, verdict in lines(0, gemm=600) if dur >= 50} == {"cannot tell"}

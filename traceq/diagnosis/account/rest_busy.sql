@@ -1,0 +1,66 @@
+-- What findings leave of the time in which the critical device works, by category and part: the family of a kernel, or its name where
+-- that tells none. Beside it what the limits of the GPU and its links allow of the time that can be compared with them.
+-- uses: busy, costed_kernel
+with
+owner as (
+    select busy_id, sum(owned) as owned from owned_piece where busy_id is not null group by busy_id
+),
+
+-- The least time a kernel, a copy or a collective takes on this GPU, as a share of the time that it took.
+limit_of as (
+    select
+        k.slice_id,
+        if(coalesce(c.bound = 'memory', true), 'memory bandwidth', 'peak of the arithmetic') as limit_kind,
+        greatest(
+            coalesce(c.bytes / (c.memory_bandwidth / 1e9) / c.gpu_dur, 0),
+            coalesce(c.flops / (1000 * c.peak) / c.gpu_dur, 0)
+        ) as reached
+    from costed_kernel as k
+    inner join operator_cost as c on c.trace_id = $trace_id and c.slice_id = k.operator_id
+    where
+        c.gpu_dur > 0
+        and (c.memory_bandwidth is not null or c.peak is not null)
+        and (c.bytes is not null or c.flops is not null)
+    union all
+    select slice_id, 'link', bandwidth / link_bandwidth
+    from copy_overlap
+    where trace_id = $trace_id and device = $device and bandwidth is not null and link_bandwidth > 0
+    union all
+    select c.slice_id, 'link', c.bus_bandwidth / l.bandwidth
+    from collective_slice as c
+    inner join collective_link as l using (trace_id, device, group_name)
+    where c.trace_id = $trace_id and c.device = $device and c.bus_bandwidth is not null and l.bandwidth > 0
+),
+
+piece as (
+    select
+        b.category,
+        if(b.category = 'compute', coalesce(nullif(k.family, 'unknown'), b.name), null) as part,
+        b.name,
+        greatest(b.ledger_dur - coalesce(o.owned, 0), 0) as rest,
+        m.limit_kind,
+        if(m.reached is null, null, least(m.reached, 1)) as reached
+    from busy as b
+    left join kernel_occupancy as k using (trace_id, slice_id)
+    left join owner as o on o.busy_id = b.slice_id
+    left join limit_of as m on m.slice_id = b.slice_id
+)
+
+select
+    category,
+    part,
+    arg_max(name, rest) as example,
+    count(distinct name) as names,
+    count(*) as slices,
+    sum(rest)::double as rest,
+    coalesce(sum(rest) filter (reached is not null), 0)::double as known,
+    coalesce(sum(rest * reached), 0)::double as reached,
+    if(
+        coalesce(sum(rest) filter (limit_kind = 'memory bandwidth'), 0) >= 0.5 * known,
+        'memory bandwidth',
+        max(limit_kind) filter (limit_kind <> 'memory bandwidth')
+    ) as limit_kind
+from piece
+where rest > 0
+group by category, part
+order by category, sum(rest) desc, part

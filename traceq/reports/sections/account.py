@@ -1,0 +1,44 @@
+"""The account in full: every line of the ledger of 5 % of a step and more, with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.common.units import duration, share
+from traceq.diagnosis.account.line import Line
+from traceq.reports.document import Block, Heading, Name, Paragraph, Reference, Title, table
+from traceq.reports.model import TraceReport
+from traceq.reports.sections.verdict import line_name
+
+_SMALL = "small"
+
+
+def account(report: TraceReport) -> Iterator[Block]:
+    """A line for each, with its time, its verdict and why; what is smaller is one more."""
+    if not report.account:
+        return
+    numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}
+    lines = [each for each in report.account if each.verdict != _SMALL]
+    small = [each for each in report.account if each.verdict == _SMALL]
+    yield Heading(3, ("The account",), anchor="account")
+    yield Paragraph((f"Where the time of a {report.unit} goes, and what can be said of it:",))
+    yield table(
+        lines,
+        {
+            "line": lambda each: Name(line_name(each)),
+            "time": lambda each: duration(each.dur_ns),
+            "share": lambda each: share(each.step_share),
+            "verdict": lambda each: each.verdict,
+            "finding": lambda each: _reference(each, numbers),
+            "why": lambda each: Title(each.reason),
+        },
+        text=(0, 3, 4, 5),
+    )
+    if small:
+        part = sum(each.step_share for each in small)
+        yield Paragraph((f"Lines of less than 5 % of the {report.unit}: {share(part)} together.",))
+
+
+def _reference(line: Line, numbers: dict[str, int]) -> str:
+    number = numbers.get(line.finding_id or "")
+    return Reference(f"F{number}") if number else ""
