@@ -192,3 +192,27 @@ insert into rocpd_copyapi values (2, 4096);
 create table rocpd_monitor (id integer primary key, value varchar);
 insert into rocpd_monitor values (1, '800');
 """
+
+
+def rpd_json(path):
+    """A Chrome trace as rpd2tracing.py writes it: a GPU's process, two calls and what they cause, and a range of roctx."""
+    gpu, process = {"pid": "2", "tid": "0"}, {"pid": "77", "tid": "78"}
+    events = [
+        {},
+        {"name": "process_name", "ph": "M", "pid": "2", "args": {"name": "GPU2"}},
+        {"name": "thread_name", "ph": "M", **process, "args": {"name": "Hip 78"}},
+        {**gpu, "name": "CopyHostToDevice", "ts": "120", "dur": "60", "ph": "X", "args": {"desc": "CopyHostToDevice"}},
+        {**gpu, "name": "gemm()", "ts": "200", "dur": "100", "ph": "X", "args": {"desc": "KernelExecution"}},
+        {**gpu, "name": "FillBuffer", "ts": "320", "dur": "5", "ph": "X", "args": {"desc": "FillBuffer"}},
+        {**process, "name": "UserMarker", "ts": "90", "dur": "300", "ph": "X", "args": {"desc": "forward"}},
+        {**process, "name": "hipMemcpyWithStream", "ts": "100", "dur": "85", "ph": "X", "args": {"desc": ""}},
+        {**process, "name": "hipLaunchKernel", "ts": "190", "dur": "6", "ph": "X", "args": {"desc": ""}},
+        {**process, "cat": "api_op", "name": "api_op", "ts": "120", "id": "1", "ph": "s"},
+        {**gpu, "cat": "api_op", "name": "api_op", "ts": "120", "id": "1", "ph": "f", "bp": "e"},
+        {**process, "cat": "api_op", "name": "api_op", "ts": "192", "id": "2", "ph": "s"},
+        {**gpu, "cat": "api_op", "name": "api_op", "ts": "200", "id": "2", "ph": "f", "bp": "e"},
+        {"pid": "2", "name": "QueueDepth", "ph": "C", "ts": 100, "args": {"depth": 1}},
+        {**process, "name": "lost", "ts": "", "dur": "6", "ph": "X", "args": {"desc": ""}},
+    ]
+    path.write_text("[ {}\n," + "\n,".join(json.dumps(each) for each in events[1:]) + "\n]\n")
+    return path

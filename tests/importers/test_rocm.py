@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from rocm_files import CPU_HANDLE, FIRST_GPU, call, copied, dispatch, rocpd, rocprofv3, rpd, written
+from rocm_files import CPU_HANDLE, FIRST_GPU, call, copied, dispatch, rocpd, rocprofv3, rpd, rpd_json, written
 
 import traceq
 from traceq.app.ingest import ingest
@@ -379,3 +379,40 @@ def test_a_cut_database_is_called_damaged(tmp_path):
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(UnusableTrace, match=r"a damaged SQLite database: [\d,]+ bytes of its end are missing"):
         raise why_unknown(path)
+
+
+# ---- RPD's Chrome traces
+
+
+def test_a_chrome_trace_of_rpd_is_recognised_by_its_first_events(tmp_path):
+    path = rpd_json(tmp_path / "a.json")
+    assert sniff(path) is rocm
+    packed = tmp_path / "a.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert tables(packed).keys() == tables(path).keys()
+    other = tmp_path / "other.json"
+    other.write_text('[ {}, {"name": "process_name", "ph": "M", "pid": "2", "args": {"name": "python"}}]')
+    assert sniff(other) is not rocm
+
+
+def test_its_processes_of_gpus_hold_operations_and_its_arrows_say_which_call_caused_them(tmp_path):
+    found = tables(rpd_json(tmp_path / "a.json"))
+    assert chosen(found["gpu_slice"], "kind", "name", "copy_kind", "ts", "dur", "device", "pid", "correlation_id") == [
+        ("kernel", "gemm()", None, 200_000, 100_000, 2, 77, 3),
+        ("memcpy", "Memcpy HtoD (Host -> Device)", "h2d", 120_000, 60_000, 2, 77, 2),
+        ("memset", "Memset (Device)", None, 320_000, 5_000, 2, None, None),
+    ]
+    assert chosen(found["cpu_slice"], "kind", "name", "ts", "dur", "correlation_id") == [
+        ("runtime", "hipMemcpyWithStream", 100_000, 85_000, 2),
+        ("runtime", "hipLaunchKernel", 190_000, 6_000, 3),
+        ("annotation", "forward", 90_000, 300_000, None),
+    ]
+    assert chosen(found["thread"], "pid", "tid") == [(77, 78)]
+    assert chosen(found["trace"], "producer") == [("rocmProfileData",)]
+
+
+def test_a_chrome_trace_of_rpd_that_is_cut_short_is_refused_in_a_line(tmp_path):
+    path = rpd_json(tmp_path / "a.json")
+    path.write_text(path.read_text()[:900])
+    with pytest.raises(UnusableTrace, match="is cut short or damaged"):
+        tables(path)

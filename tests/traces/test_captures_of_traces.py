@@ -17,11 +17,10 @@ LABELS = [
 ]
 # Larger files are read by the slow tests.
 SMALL = 40_000
-# Not read as traces: a pointer to a file, a database without rows, and a list of events that the importer does not take yet.
+# Not read as traces: a pointer to a file, and a database without rows.
 NO_TRACE = {
     "torchbench_lfs_pointer.pt.trace.json.gz",
     "jacc_rocm_results_empty.db",
-    "rpd_matmul_result.json",
 }
 STEPS = """
     select count(*) filter ((excluded is null or starts_with(excluded, 'warm-up')) and source <> 'window') from step

@@ -1,8 +1,8 @@
-"""ROCm's profilers: rocprofv3 in JSON and in SQLite (rocpd), and RPD's SQLite (rocmProfileData).
+"""ROCm's profilers: rocprofv3 in JSON and in SQLite (rocpd), and RPD's SQLite and Chrome traces (rocmProfileData).
 
 Dispatches, copies and fills become gpu_slice, calls of HIP, HSA and RCCL, and roctx ranges cpu_slice, each GPU agent a device
-(one of the two dies of an MI250 is an agent of its own). `dispatches.py` makes rows of what all three say alike; `rocprofv3.py`,
-`rocpd.py` and `rpd.py` read one each.
+(one of the two dies of an MI250 is an agent of its own). `dispatches.py` makes rows of what all of them say alike;
+`rocprofv3.py`, `rocpd.py`, `rpd.py` and `rpd_json.py` read one each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading one file of a profiler of ROCm, whichever of the three it is."""
+"""Reading one file of a profiler of ROCm, whichever of the four it is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
-from traceq.importers.rocm import rocpd, rocprofv3, rpd
+from traceq.importers.rocm import rocpd, rocprofv3, rpd, rpd_json
 from traceq.importers.rocm.dispatches import Job, Rows
 from traceq.importers.rocm.source import DAMAGED_DATABASE, columns_of, kind_of, opened, views_for_tables
 
@@ -22,7 +22,11 @@ def read(path: Path, progress: Callable[[int], None]) -> Rows:
     job = Job()
     kind = kind_of(path)
     found = host = 0
-    for table, batch in _database(path, job, kind) if kind in ("rocpd", "rpd") else rocprofv3.read(path, job):
+    if kind in ("rocpd", "rpd"):
+        rows = _database(path, job, kind)
+    else:
+        rows = rpd_json.read(path, job) if kind == "rpd_json" else rocprofv3.read(path, job)
+    for table, batch in rows:
         found += table in ("gpu_slice", "cpu_slice")
         host += table == "cpu_slice"
         yield table, batch

@@ -6,7 +6,6 @@ Times are ns since boot. Records name calls by numbers into `strings`; a range o
 from __future__ import annotations
 
 import hashlib
-import mmap
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from traceq.errors import UnusableTrace
-from traceq.importers.packed import DAMAGED, GZIP, GzipStream
+from traceq.importers.packed import DAMAGED
 from traceq.importers.rocm.dispatches import Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
+from traceq.importers.rocm.source import text_of
 from traceq.importers.rows import batches_of
 
 # Text that is decoded in one go: records are short, and lists of them as long as the program ran.
@@ -135,23 +135,12 @@ _Record = TypeVar("_Record")
 def read(path: Path, job: Job) -> Rows:
     """Yield the batches of all processes; raises UnusableTrace where the JSON is cut short, damaged or of another shape."""
     try:
-        tools = msgspec.json.decode(_text(path), type=_File).tools
+        tools = msgspec.json.decode(text_of(path), type=_File).tools
         for tool in tools:
             yield from _Process(tool, job).read()
         yield from batches_of("trace", [_trace(tools)])
     except _UNREADABLE as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again, or record it again") from error
-
-
-def _text(path: Path) -> bytes | mmap.mmap:
-    """The document; of a plain file only the pages that are read are in memory."""
-    with path.open("rb") as file:
-        is_packed = file.read(len(GZIP)) == GZIP
-        file.seek(0)
-        if not is_packed:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        stream = GzipStream(file)
-        return b"".join(iter(lambda: stream.read(_CHUNK), b""))
 
 
 def _trace(tools: list[_Tool]) -> dict[str, Any]:

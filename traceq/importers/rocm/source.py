@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -15,6 +16,10 @@ from traceq.importers.sqlite import IS_TABLE, IS_VIEW, limit_steps, refuse_half_
 
 SQLITE = b"SQLite format 3\x00"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
+# RPD's Chrome traces begin with an empty event and the names of the GPUs' processes.
+_RPD_JSON = re.compile(
+    rb'\s*\[\s*(\{\}\s*,\s*)?\{"name"\s*:\s*"process_name",[^{}]*"args"\s*:\s*\{"name"\s*:\s*"GPU\d+"'
+)
 _SNIFF_BYTES = 4096
 # The schema stands at the beginning of a SQLite file.
 _SCHEMA_BYTES = 1 << 20
@@ -29,15 +34,17 @@ _OF_ROCPD = re.compile(r"rocpd_kernel_dispatch(_\w+)?|rocpd_region(_\w+)?|rocpd_
 
 
 def sniff(path: Path) -> bool:
-    """Whether the file is rocprofv3's JSON, a rocpd or an RPD database, plain or gzip'd."""
+    """Whether the file is rocprofv3's JSON, a rocpd or an RPD database, or RPD's Chrome trace, plain or gzip'd."""
     return kind_of(path) is not None
 
 
 def kind_of(path: Path) -> str | None:
-    """rocprofv3, rocpd, rpd, or None for another file."""
+    """rocprofv3, rocpd, rpd, rpd_json, or None for another file."""
     head = _head(path, _SNIFF_BYTES)
     if _JSON.match(head):
         return "rocprofv3"
+    if _RPD_JSON.match(head):
+        return "rpd_json"
     return _database_kind(path) if head.startswith(SQLITE) else None
 
 
@@ -123,3 +130,14 @@ def columns_of(connection: sqlite3.Connection) -> dict[str, set[str]]:
         }
         for name in _table_names(connection)
     }
+
+
+def text_of(path: Path) -> bytes | mmap.mmap:
+    """The document; of a plain file only the pages that are read are in memory."""
+    with path.open("rb") as file:
+        is_packed = file.read(len(GZIP)) == GZIP
+        file.seek(0)
+        if not is_packed:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        stream = GzipStream(file)
+        return b"".join(iter(lambda: stream.read(_CHUNK), b""))
