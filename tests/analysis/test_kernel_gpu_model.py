@@ -132,6 +132,12 @@ def test_the_trace_goes_before_the_table_and_the_table_before_the_architecture(t
     ]
 
 
+@pytest.mark.parametrize(("sm_count", "model"), [(304, "MI300X"), (38, None)])
+def test_a_virtual_function_is_the_gpu_where_it_has_all_of_it(tables, sm_count, model):
+    device(tables, 0, name="AMD Instinct MI300X VF", sm_count=sm_count)
+    assert tables.execute("select model from device_model").fetchall() == [(model,)]
+
+
 @pytest.mark.parametrize(
     "columns", [{"warp_size": 64}, {"name": "AMD Instinct MI210"}, {"name": "Intel(R) Data Center GPU"}]
 )

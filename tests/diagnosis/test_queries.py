@@ -58,7 +58,8 @@ def test_what_a_query_uses_is_in_front_of_it_after_what_that_uses_itself():
 
 
 def test_every_shared_query_is_used_and_every_used_one_is_there():
-    queries = [read(path.read_text("utf-8")) for path in FILES]
+    of_account = sorted((PACKAGE / "account").glob("*.sql"))
+    queries = [read(path.read_text("utf-8")) for path in [*FILES, *of_account]]
     used = {name for query in queries for name in query.listed("uses")}
     used |= {each.table for query in queries for each in query.only_with if is_shared(each.table)}
     assert used == {path.stem for path in PACKAGE.glob("shared/*.sql")}

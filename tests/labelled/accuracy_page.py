@@ -63,7 +63,7 @@ def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
         *_causes(measured),
     ]
     lines += ["", *section(load()), "", *_kept("perturbed"), "", *_kept("replay")]
-    first = [_TITLE, *_kept("blind"), "", *_kept("real"), ""]
+    first = [_TITLE, *_kept("blind"), "", *_kept("judged3"), "", *_kept("real"), ""]
     return "\n".join(first) + _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(
         lines
     ).rstrip() + "\n", broken
@@ -79,14 +79,17 @@ def of_real_traces(only: str | None, jobs: int, *, sensitivity: bool, keeps: boo
     changed = (
         real_page.sensitivity(truths, jobs)[0] if sensitivity else real_page.last_sensitivity(PAGE.read_text("utf-8"))
     )
-    lines = "\n".join(real_page.section(results, changed))
+    unseen = real.compared(
+        [each for each in real.truths("judged3") if only is None or re.search(only, each.name)], jobs
+    )
+    lines = "\n".join([*real_page.unseen_section(unseen), "", *real_page.section(results, changed)])
     reached = real_page.shares(results)
-    broken = [f"{each.truth.name}: {failure}" for each in results for failure in each.failed]
+    broken = [f"{each.truth.name}: {failure}" for each in [*results, *unseen] for failure in each.failed]
     if not keeps:
         return lines + "\n", broken if only else broken + real_page.worse(reached)
     real_page.keep(reached)
     page = PAGE.read_text("utf-8")
-    begin, _, rest = page.partition(real_page.BEGIN)
+    begin, _, rest = page.partition(real_page.BEGIN_UNSEEN if real_page.BEGIN_UNSEEN in page else real_page.BEGIN)
     return begin + lines + rest.partition(real_page.END)[2], broken
 
 

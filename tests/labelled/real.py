@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
@@ -15,8 +16,11 @@ from typing import Any, Literal
 import duckdb
 
 from traceq.database.connect import connect
-from traceq.diagnosis.judge import judge
+from traceq.diagnosis.account.first import largest_unknown, saves_little
+from traceq.diagnosis.judge import Judged, judge
+from traceq.diagnosis.record import recorded
 from traceq.diagnosis.rules.registry import Rule
+from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
 
 TRUTH = Path(__file__).resolve().parents[1] / "truth"
@@ -53,7 +57,10 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is true of a trace. `nothing`: no avoidable cause, or the capture cannot tell."""
+    """What is true of a trace. `nothing`: no avoidable cause, or the capture cannot tell.
+
+    `line`: the categories of the ledger that hold the largest cause; empty where the label does not say.
+    """
 
     name: str
     path: Path
@@ -61,21 +68,26 @@ class Truth:
     first: frozenset[str]
     also_true: frozenset[str]
     nothing: bool
+    line: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Said:
-    """A finding: its rule, its likely saving as a share of the step, its confidence, and whether that is true."""
+    """A finding: its rule, its likely saving as a share of the step of `step_ns`, its confidence, and whether that is true."""
 
     rule: str
     share: float
     confidence: str
     verdict: Verdict
+    step_ns: float = 0.0
 
 
 @dataclass(frozen=True)
 class Result:
-    """What the rules say of a trace, and how right the first finding is; `remarks` are the rules of observations."""
+    """What the rules say of a trace, and how right the first statement is; `remarks` are the rules of observations.
+
+    `untold`: the share of the step of which the account cannot tell; None without an account of a GPU.
+    """
 
     truth: Truth
     said: tuple[Said, ...]
@@ -83,6 +95,7 @@ class Result:
     failed: tuple[str, ...]
     first: Verdict
     found: int
+    untold: float | None = None
 
 
 @cache
@@ -90,6 +103,22 @@ def causes() -> dict[str, frozenset[str]]:
     """The rules that name each cause."""
     told = json.loads((TRUTH / "causes.json").read_text("utf-8"))
     return {cause: frozenset(each["rules"]) for cause, each in told.items()}
+
+
+@cache
+def _programs() -> tuple[tuple[str, str], ...]:
+    return tuple(json.loads((TRUTH / "programs.json").read_text("utf-8")).items())
+
+
+def program_of(name: str) -> str:
+    """The program of a trace: all its versions and ranks are one; that of a trace that stands alone is its name."""
+    return next((program for pattern, program in _programs() if re.search(pattern, name)), name)
+
+
+def truth_of(name: str) -> Truth:
+    """The truth of a trace by its name, whether or not it lies beside the checkout."""
+    told = json.loads((TRUTH / "traces" / f"{name}.json").read_text("utf-8"))
+    return _truth(name, SHARED / told["trace"], told["judged"])
 
 
 def truths(sample: Sample = "known") -> Iterator[Truth]:
@@ -114,6 +143,7 @@ def _truth(name: str, path: Path, judged: dict[str, Any]) -> Truth:
         first=frozenset(judged["first"]),
         also_true=frozenset(judged["also_true"]),
         nothing=judged["nothing"],
+        line=frozenset(judged.get("line", {}).get("categories", ())),
     )
 
 
@@ -126,28 +156,69 @@ def compared(wanted: Sequence[Truth], jobs: int = 1) -> list[Result]:
 
 
 def one(truth: Truth) -> Result:
-    """What the rules say of a trace beside the truth."""
+    """What the rules say of a trace beside the truth. Of a file that is refused nothing is said."""
     with TemporaryDirectory(prefix="traceq.") as folder:
         database = Path(folder) / "real.duckdb"
-        ingest([str(truth.path)], database)
+        try:
+            ingest([str(truth.path)], database)
+        except TraceqError:
+            return Result(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
         with closing(connect(database)) as connection:
             return result(truth, connection)
 
 
 def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> Result:
     """What `rules`, else those of traceq, say of the only trace of a database beside the truth."""
-    (judged,) = judge(connection, rules=rules)
+    # a trace is no proof of what is said of its own program
+    (judged,) = judge(connection, rules=rules, record=recorded().without(program_of(truth.name)))
     said = []
     for finding in judged.findings:
         step_ns = finding.expected_step_ns + finding.saving_ns
         share = finding.saving_ns / step_ns
-        said.append(Said(finding.rule, share, finding.confidence, verdict(truth, finding.rule, share, step_ns)))
+        is_true = verdict(truth, finding.rule, share, step_ns)
+        said.append(Said(finding.rule, share, finding.confidence, is_true, step_ns))
     remarks = tuple(each.rule for each in judged.observations)
     failed = tuple(f"{each.rule}: {each.error}" for each in judged.failed)
     named = {finding.rule for finding in judged.findings} | set(remarks)
     named |= {part.rule for finding in judged.findings for part in finding.parts}
     found = sum(bool(causes()[each.cause] & named) for each in truth.bottlenecks)
-    return Result(truth, tuple(said), remarks, failed, first_verdict(truth, said, remarks), found)
+    return Result(truth, tuple(said), remarks, failed, _first(truth, said, judged), found, _untold(judged))
+
+
+def _untold(judged: Judged) -> float | None:
+    lines = [each for each in judged.account if each.device is not None]
+    return sum(each.step_share for each in lines if each.verdict == "cannot tell") if lines else None
+
+
+def _first(truth: Truth, said: Sequence[Said], judged: Judged) -> Verdict:
+    """How right the report begins: with a finding, with remarks, or with what cannot be told."""
+    remarks = tuple(each.rule for each in judged.observations)
+    unknown = None if "sampled-capture" in remarks else largest_unknown(judged.account)
+    if unknown is None or (judged.findings and not saves_little(judged.findings[0])):
+        return first_verdict(truth, said, remarks)
+    return unknown_verdict(truth, said, unknown.category)
+
+
+# What a label calls time of which the trace does not say whether it can be won.
+_UNTOLD = {
+    "compute": "gpu-saturated",
+    "idle_earlier_work": "before-capture",
+    "idle_unattributed": "unattributed",
+    "idle_launch_latency": "unattributed",
+}
+
+
+def unknown_verdict(truth: Truth, said: Sequence[Said], category: str) -> Verdict:
+    """How right a report begins that cannot tell about time of `category`, and then says what is known so far.
+
+    Right where the label says so, too; partly where it names the label's line, or is known so far what may stand first.
+    """
+    if truth.nothing:
+        return "wrong" if any(each.verdict == "wrong" for each in said) else "right"
+    if _UNTOLD.get(category) in truth.first:
+        return "right"
+    is_told = bool(said) and said[0].verdict != "wrong" and bool(_named(said[0].rule) & truth.first)
+    return "partly" if category in truth.line or is_told else "wrong"
 
 
 def _named(rule: str) -> frozenset[str]:

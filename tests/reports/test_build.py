@@ -105,8 +105,8 @@ def test_without_gpu_activity_rules_cannot_tell_and_say_what_to_capture():
 def test_without_gpu_activity_findings_are_about_the_training_thread():
     report = only(on_host_only())
     assert [(each.rule, each.where.device, round(each.claimed_ns)) for each in report.findings] == [
+        ("host-gpu-unused", None, 500),
         ("host-python", None, 500),
-        ("host-operators", None, 500),
     ]
     assert all(each.saving_low_ns <= each.saving_ns <= each.saving_high_ns for each in report.findings)
     assert sum(each.owned_ns for each in report.findings) <= report.steps.mean

@@ -143,7 +143,7 @@ def test_the_first_thing_said_of_a_trace_is_what_to_fix_and_what_it_wins():
     first = report("waiting").traces[0].findings[0]
     shown = re.search(r'<section class="verdict problem" aria-label="Verdict">(.*?)</section>', text, re.DOTALL)[1]
     words = re.sub("<[^>]*>", " ", shown)
-    assert f"Fix first: {first.title}" in words
+    assert f"{'Look into' if first.confidence == 'low' else 'Fix'} first: {first.title}" in words
     assert " -&gt; " in words
     assert first.deed.split("`")[0] in words
     assert text.index('"verdict ') < text.index("<table")

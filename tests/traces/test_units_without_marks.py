@@ -33,7 +33,7 @@ MARKED = {
 # Not among them: traces of one step, and hta_sampled_rank0 and 1, whose owners have thinned them, so that nothing recurs.
 
 # The host fills the queue: the steps start on the GPU, their marks on the host.
-ON_THE_GPU = {"hta_ns_resolution_rank0"}
+ON_THE_GPU = {"hta_ns_resolution_rank0", "nsightful_power_iteration"}
 # Between two steps lies what only annotations show: the bookkeeping of the profiler in steps of 0.8 ms, Python in one of 210 ms.
 FURTHER = {"sidnb13_h100_transformer": 0.07, "hta_cpu_only_rank34": 0.013}
 

@@ -21,7 +21,7 @@ from traceq.loading.ingest import ingest
 # What an upgrade cannot make again without the traces: names of operators in nsys captures (trace 2), and what follows from
 # them; what is read from all names.
 OTHER_NAMES = {"communication_name", "cpu_slice", "host_name"}
-FROM_NAMES = {"phase_of_run", "program", "unit"}
+FROM_NAMES = {"phase_of_run", "program", "triage", "unit"}
 # The causal model of steps is made when they are ingested, and savings follow from it; so is what gaps come late after.
 CAUSAL = {"copy_overlap", "critical_path", "dependency", "finding", "idle_gap", "judgement", "replay", "replay_step"}
 # Of what filled a gap the largest slice alone was known.

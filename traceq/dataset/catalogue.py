@@ -32,7 +32,8 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
             read_through(connection, name, [files[0] for files in found.values()])
         for table, files in found.items():
             _view(connection, table, files)
-        _refuse_findings(connection, place)
+        for view in ("finding", "account"):
+            _refuse_judgement(connection, place, view)
         connection.commit()
     trust(path, [(name, place.address())])
 
@@ -81,27 +82,28 @@ def _view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -
             connection.execute(f'comment on column {table}."{name}" is {_text(said)}')
 
 
-def _refuse_findings(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
-    """Let the view finding say that nobody has asked the rules, as long as it is so: empty it would look like good news."""
+def _refuse_judgement(connection: duckdb.DuckDBPyConnection, place: Place, view: str) -> None:
+    """Let a view on judgements say that nobody has asked the rules, as long as it is so: empty it would look like good news."""
     columns = connection.execute(
-        "select column_name, data_type, comment from duckdb_columns() where table_name = 'finding' order by column_index"
+        "select column_name, data_type, comment from duckdb_columns() where table_name = ? order by column_index",
+        [view],
     ).fetchall()
     (made, comment) = connection.execute(
-        "select sql, comment from duckdb_views() where view_name = 'finding'"
+        "select sql, comment from duckdb_views() where view_name = ?", [view]
     ).fetchall()[0]
     why = (
         f"a dataset keeps no findings: traceq report {place.name} tells them,"
-        f" traceq export {place.name} --table finding -o finding.csv writes them"
+        f" traceq export {place.name} --table {view} -o {view}.csv writes them"
     )
     refused = ", ".join(f'error(why)::{kind} as "{name}"' for name, kind, _ in columns)
     connection.execute(
-        f"create or replace view finding as with found as ({made.partition(' AS ')[2].rstrip().rstrip(';')}) from found"
+        f"create or replace view {view} as with found as ({made.partition(' AS ')[2].rstrip().rstrip(';')}) from found"
         f" union all select {refused} from (values ({_text(why)})) as v (why)"
         " where case when (select count(*) from judgement) = 0 then error(why) else false end"
     )
-    connection.execute(f"comment on view finding is {_text(comment)}")
+    connection.execute(f"comment on view {view} is {_text(comment)}")
     for name, _, said in columns:
-        connection.execute(f'comment on column finding."{name}" is {_text(said)}')
+        connection.execute(f'comment on column {view}."{name}" is {_text(said)}')
 
 
 def _text(value: str | None) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.allocate import Allocated, Proposal
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.culprits import common
 from traceq.diagnosis.finding import Confidence, Evidence, Finding, Observation, Part, Where
 from traceq.diagnosis.query import printed, rule_query
-from traceq.diagnosis.rules.registry import Rule
+from traceq.diagnosis.record import least
+from traceq.diagnosis.rules.registry import RULES, Rule
 from traceq.diagnosis.subject import Subject
 
 _ONLY_BOUNDS = "The replay of these steps is too far from the recording for a likely saving."
-_UNPROVEN = "Not high, as no real trace has triggered this rule yet."
+_FRAGMENT = "The capture is a part of something."
+_UNRECORDED, _MOST_UNRECORDED = "idle_unattributed", 0.5
+_NOT_SEEN = "For most of the time nothing says what the host did."
+_OWN = frozenset(name.replace("_", "-") for name in RULES)
 
 
 def finding(subject: Subject, allocated: Allocated) -> Finding:
@@ -23,7 +29,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
     saving = min(allocated.saving_ns, high)
     evidence = claim.worst(subject.worst(claim))
     only_bounds = bool(claim.row["only_bounds"])
-    confidence, reason = _confidence(rule, advice, only_bounds=only_bounds)
+    confidence, reason = _confidence(subject, rule, advice, allocated.owned, only_bounds=only_bounds)
     return Finding(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
@@ -50,13 +56,25 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
     )
 
 
-def _confidence(rule: Rule, advice: Advice, *, only_bounds: bool) -> tuple[Confidence, str]:
-    """How sure a finding is, and why: never sure where no real trace has triggered its rule, and less with bounds only."""
+def _confidence(
+    subject: Subject, rule: Rule, advice: Advice, owned: Mapping[str, float], *, only_bounds: bool
+) -> tuple[Confidence, str]:
+    """Say how sure a finding is, and why: by the record of its rule, if evidence and replay are complete.
+
+    `owned` is what it owns of each category, in any unit. A user's own rules have no record: their word stands.
+    """
     if only_bounds:
         return "low", f"{advice.reason} {_ONLY_BOUNDS}"
-    if rule.unproven and advice.confidence == "high":
-        return "medium", f"{advice.reason} {_UNPROVEN}"
-    return advice.confidence, advice.reason
+    if rule.name not in _OWN:
+        return advice.confidence, advice.reason
+    confidence, reasons = subject.record.confidence(rule.name), [advice.reason, subject.record.words(rule.name)]
+    if subject.triage is not None and subject.triage.kind == "fragment":
+        confidence = least(confidence, "medium")
+        reasons.append(_FRAGMENT)
+    if owned.get(_UNRECORDED, 0.0) > _MOST_UNRECORDED * sum(owned.values()):
+        confidence = least(confidence, "medium")
+        reasons.append(_NOT_SEEN)
+    return confidence, " ".join(filter(None, reasons))
 
 
 def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
@@ -89,7 +107,7 @@ def _part(subject: Subject, proposal: Proposal) -> Part:
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
         saving_ns=min(advice.claim.saving_ns, float(advice.claim.row["saving_high_ns"])),
-        confidence=_confidence(rule, advice, only_bounds=False)[0],
+        confidence=_confidence(subject, rule, advice, {}, only_bounds=False)[0],
         fix=advice.fix,
         evidence=advice.claim.evidence(),
     )

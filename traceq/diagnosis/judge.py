@@ -21,6 +21,7 @@ from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
+from traceq.diagnosis.record import Record, recorded
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.speaking import without_silent
@@ -59,13 +60,15 @@ def judge(
     goal: Goal = "throughput",
     rules: Sequence[Rule] | None = None,
     scaled: Scaled | None = None,
+    record: Record | None = None,
 ) -> tuple[Judged, ...]:
     """What `rules`, else those of traceq, say of every trace of the database, in the order of ingest.
 
-    `scaled` has factors for some of traceq.diagnosis.query.thresholds(), by their keys: what changes depends on them.
+    `scaled` has factors for some of traceq.diagnosis.query.thresholds(), by their keys: what changes depends on them. `record`:
+    how often rules were right, by which findings are called sure; without it that of traceq.
     """
     chosen = built_in() if rules is None else rules
-    return tuple(judge_subject(each, chosen) for each in subjects(connection, goal, scaled))
+    return tuple(judge_subject(each, chosen) for each in subjects(connection, goal, scaled, record=record))
 
 
 def subjects(
@@ -73,11 +76,12 @@ def subjects(
     goal: Goal = "throughput",
     scaled: Scaled | None = None,
     traces: Collection[int] | None = None,
+    record: Record | None = None,
 ) -> list[Subject]:
     """The traces of the database, those with these trace_ids or all, each ready to be judged."""
     found = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [
-        _subject(connection, trace, place, goal, scaled or {})
+        _subject(connection, trace, place, goal, scaled or {}, recorded() if record is None else record)
         for trace, place in zip(found, _places(found), strict=True)
         if traces is None or trace["trace_id"] in traces
     ]
@@ -94,7 +98,12 @@ def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _subject(
-    connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place: str, goal: Goal, scaled: Scaled
+    connection: duckdb.DuckDBPyConnection,
+    trace: dict[str, Any],
+    place: str,
+    goal: Goal,
+    scaled: Scaled,
+    record: Record,
 ) -> Subject:
     device = -2 if trace["device"] is None else trace["device"]
     present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]
@@ -130,6 +139,7 @@ def _subject(
         triage=triage,
         goal=goal,
         present=present,
+        record=record,
         # A ledger without steps is that of a database that somebody changed: nothing can be told of a step then.
         ledger={category: dur / trace["steps"] for category, dur in ledger.items()} if trace["steps"] else {},
         ledgers=ledgers,
@@ -212,7 +222,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
 
 def _account(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
     """Return the account of a trace; nothing where there is nothing to judge in it."""
-    if subject.triage is None or not subject.triage.is_judged:
+    if subject.triage is not None and not subject.triage.is_judged:
         return ()
     claims = {number: finding_id(subject, *each) for number, each in enumerate(_worth_listing(subject, proposals))}
     return account(subject, findings, owned_by_finding(subject, findings, claims))

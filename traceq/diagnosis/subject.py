@@ -14,6 +14,7 @@ from traceq.diagnosis.culprits import Node, by_claim, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import Query, Workspace, rule_query
+from traceq.diagnosis.record import Record
 from traceq.diagnosis.triage import Triage
 from traceq.formats.capabilities import format_of
 
@@ -50,7 +51,8 @@ class Subject:
     completes the ids of findings. `ledger` is that of the device, without one the training thread's (host_ledger): ns per
     counted step by category; `ledgers` are those of all devices, in ns of all counted steps. `device` is None, and `step_ns`
     0, where there is none. Where idle time is only what the capture left out, or nothing was to run, `judges_idle` is False, and
-    `ledger` has no idle categories. `triage`: what the capture is; None for a memory snapshot.
+    `ledger` has no idle categories. `triage`: what the capture is; None for a memory snapshot. `record`: how often rules
+    were right.
     """
 
     connection: duckdb.DuckDBPyConnection = field(repr=False)
@@ -74,6 +76,7 @@ class Subject:
     ledger: Mapping[str, float] = field(repr=False)
     ledgers: Mapping[int, Mapping[str, int]] = field(repr=False)
     workspace: Workspace = field(repr=False)
+    record: Record = field(repr=False)
     _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
     _culprits: dict[int, Node] = field(default_factory=dict, repr=False)
     _common: dict[int, dict[str, str]] = field(default_factory=dict, repr=False)

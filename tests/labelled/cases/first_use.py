@@ -15,6 +15,25 @@ def found(trace):
     _calls(trace, 5_000_000)
 
 
+def found_before_the_first_kernel(trace):
+    """The program loads libraries, of which nothing is recorded, between a copy and its first kernel."""
+    trace.memcpy("h2d", 5_000, 10_000, launched=(0, 2_000))
+    for number in range(6):
+        ts = 400_000_000 + 100_000 * number
+        trace.kernel("gemm", ts + 20_000, 60_000, launched=(ts + 5_000, 5_000))
+
+
+def found_operator_of_one_execution(trace):
+    """Inside an operator that runs once TorchScript compiles."""
+    trace.kernel("fill", 20_000, 5_000, launched=(0, 1_000))
+    trace.op("scripted", 100_000, 300_000_000)
+    trace.kernel("gemm", 299_900_000, 60_000, launched=(299_800_000, 5_000))
+    for number in range(5):
+        ts = 301_000_000 + 100_000 * number
+        trace.op("aten::mm", ts, 20_000)
+        trace.kernel("gemm", ts + 20_000, 60_000, launched=(ts + 5_000, 5_000))
+
+
 def clean(trace):
     """The first allocation takes as long as the others."""
     trace.kernel("fill", 2_000, 5_000, launched=(0, 1_000))

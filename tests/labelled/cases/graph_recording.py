@@ -6,7 +6,7 @@ def _calls(trace, recorded):
     trace.call("cudaStreamBeginCapture_v10000", 1_000, 2_000)
     for number in range(recorded):
         trace.call("cudaLaunchKernel", 10_000 + 10_000 * number, 5_000)
-    trace.call("cudaStreamEndCapture_v10000", 500_000, 2_000)
+    trace.call("cudaStreamEndCapture_v10000", 20_000 + 10_000 * recorded, 2_000)
     for number in range(10):
         trace.kernel("gemm", 600_000 + 20_000 * number, 10_000, launched=(590_000 + 20_000 * number, 5_000))
 

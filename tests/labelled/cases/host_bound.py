@@ -19,6 +19,21 @@ def found(trace):
     _operators(trace, 30_000)
 
 
+def found_between_calls(trace):
+    """Between two launches the host does something that was not recorded, for longer than a kernel takes."""
+    for start in _steps(trace):
+        for ts in range(start, start + 1_000_000, 100_000):
+            trace.kernel("gemm", ts + 12_000, 30_000, launched=(ts + 5_000, 5_000))
+
+
+def found_in_the_wrapper_of_inductor(trace):
+    """A compiled graph, which a function in Python launches kernel by kernel."""
+    for start in _steps(trace):
+        trace.cpu("python", "torchinductor_root/ab/cabc.py(12): call", start + 1_000, 998_000)
+        for ts in range(start + 2_000, start + 900_000, 100_000):
+            trace.kernel("triton_poi_fused_0", ts + 12_000, 30_000, launched=(ts + 5_000, 5_000))
+
+
 def clean(trace):
     """Kernels last as long as the operators."""
     _operators(trace, 100_000)

@@ -14,6 +14,12 @@ def found(trace):
     run(trace, _stencil(40))
 
 
+def found_smaller_than_a_warp(trace):
+    """Blocks of 16 threads: half of the lanes, and no more blocks fit at once than of whole warps."""
+    a100(trace)
+    run(trace, _stencil(16))
+
+
 def clean(trace):
     a100(trace)
     run(trace, _stencil(96))

@@ -62,6 +62,8 @@ model as (
         (41, 'A40', '\bA40$', '8.6', 84, 48, 696, null, null, 37.4, 74.8, 149.7, 149.7, null, 299.3, 'PCIe 4.0 x16', 'NVLink 3 bridge', 56.25, 'NVIDIA A40 datasheet'),
         (42, 'RTX A6000', '\bRTX A6000$', '8.6', 84, 48, 768, null, null, 38.7, 77.4, 154.8, 154.8, null, 309.7, 'PCIe 4.0 x16', 'NVLink 3 bridge', 56.25, 'NVIDIA Ampere GA102 GPU architecture whitepaper'),
         (43, 'GeForce RTX 3080', '\bRTX 3080$', '8.6', 68, 10, 760, null, null, 29.8, 29.8, 59.5, 59.5, null, 238, 'PCIe 4.0 x16', null, null, 'NVIDIA Ampere GA102 GPU architecture whitepaper'),
+        (45, 'GeForce RTX 3070', '\bRTX 3070$', '8.6', 46, 8, 448, null, null, 20.3, 20.3, 40.6, 40.6, null, 162.6, 'PCIe 4.0 x16', null, null, 'NVIDIA Ampere GA102 GPU architecture whitepaper'),
+        (46, 'GeForce RTX 3070 Ti', '\bRTX 3070 Ti$', '8.6', 48, 8, 608, null, null, 21.7, 21.7, 43.5, 43.5, null, 174, 'PCIe 4.0 x16', null, null, 'NVIDIA GeForce RTX 3070 Ti product page; peaks in proportion to the RTX 3070 by multiprocessors and clock'),
         (44, 'GeForce RTX 3090', '\bRTX 3090$', '8.6', 82, 24, 936, null, null, 35.6, 35.6, 71, 71, null, 284, 'PCIe 4.0 x16', 'NVLink 3 bridge', 56.25, 'NVIDIA Ampere GA102 GPU architecture whitepaper'),
         (50, 'GeForce RTX 4060 Ti', '\bRTX 4060 Ti$', '8.9', 34, null, 288, null, null, 22, null, null, null, null, null, 'PCIe 4.0 x8', null, null, 'NVIDIA GeForce RTX 4060 Ti product page'),
         (51, 'GeForce RTX 4090', '\bRTX 4090$', '8.9', 128, 24, 1008, null, null, 82.6, 82.6, 165.2, 165.2, 330.3, 660.6, 'PCIe 4.0 x16', null, null, 'NVIDIA Ada GPU architecture whitepaper'),
@@ -88,7 +90,7 @@ model as (
         (90, 'MI210', '(?i)(^|Instinct )MI210$', null, 104, 64, 1638, 22.6, 45.3, 22.6, null, 181, 181, null, 181, 'PCIe 4.0 x16', null, null, 'AMD Instinct MI210 datasheet'),
         (91, 'MI250X (one of two dies)', '(?i)(^|Instinct )MI250X( \(MCM\).*)?$', null, 110, 64, 1638, 23.95, 47.85, 23.95, null, 191.5, 191.5, null, 191.5, null, null, null, 'AMD Instinct MI250X datasheet, halved: a device is one of two dies'),
         (92, 'MI250 (one of two dies)', '(?i)(^|Instinct )MI250( \(MCM\).*)?$', null, 104, 64, 1638, 22.65, 45.25, 22.65, null, 181.05, 181.05, null, 181.05, null, null, null, 'AMD Instinct MI250 datasheet, halved: a device is one of two dies'),
-        (93, 'MI300X', '(^|Instinct )MI300X( OAM)?$', null, 304, 192, 5325, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', 'xGMI', 448, 'AMD Instinct MI300X datasheet'),
+        (93, 'MI300X', '(^|Instinct )MI300X( OAM| VF)?$', null, 304, 192, 5325, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', 'xGMI', 448, 'AMD Instinct MI300X datasheet'),
         (97, 'MI300A', '(^|Instinct )MI300A$', null, 228, 128, 5325, 61.3, 122.6, 122.6, 490.3, 980.6, 980.6, 1961.2, 1961.2, null, null, null, 'AMD Instinct MI300A datasheet'),
         (94, 'MI325X', '(^|Instinct )MI325X( OAM)?$', null, 304, 256, 6000, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', 'xGMI', 448, 'AMD Instinct MI325X datasheet'),
         (95, 'MI350X', '(^|Instinct )MI350X( OAM)?$', null, 256, 288, 8000, 72.1, 72.1, 144.2, null, 2306.9, 2306.9, 4613.7, 4613.7, 'PCIe 5.0 x16', 'xGMI', 537.6, 'AMD Instinct MI350X datasheet'),
@@ -190,7 +192,10 @@ described as (
 named as (
     select d.trace_id, d.device, arg_min(m.model, m.rank_order) as model
     from described as d
-    inner join gpu_model as m on regexp_matches(d.name, m.pattern)
+    inner join gpu_model as m on
+        regexp_matches(d.name, m.pattern)
+        -- a virtual function is the GPU where it has all of its compute units
+        and (not ends_with(d.name, ' VF') or d.sm_count = m.sm_count)
     group by d.trace_id, d.device
     union all
     -- ROCm leaves names empty: where compute units and memory are those of one model of AMD, it is that

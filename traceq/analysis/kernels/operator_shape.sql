@@ -86,6 +86,7 @@ from (values
     ('float', 'fp32', 4),
     ('c10::Half', 'fp16', 2),
     ('c10::BFloat16', 'bf16', 2),
+    ('c10::bfloat16', 'bf16', 2),
     ('c10::Float8_e4m3fn', 'fp8', 1),
     ('c10::Float8_e5m2', 'fp8', 1),
     ('c10::Float8_e4m3fnuz', 'fp8', 1),
@@ -146,6 +147,8 @@ operand as (
         signature,
         position,
         case
+            -- settings may follow that have no shape
+            when position >= len(shapes) then []::double[]
             when regexp_full_match(shapes[position + 1]::varchar, '\[\s*(-?\d+(\s*,\s*-?\d+)*)?\s*\]')
                 then try_cast(shapes[position + 1]::varchar as bigint[])::double[]
         end as shape,
@@ -153,7 +156,7 @@ operand as (
         is_untyped,
         settings[position + 1] ->> '$' as setting
     from signature
-    cross join unnest(range(len(shapes))) as p (position)
+    cross join unnest(range(greatest(len(shapes), coalesce(len(settings), 0)))) as p (position)
 )
 
 select

@@ -48,6 +48,8 @@ SPECIAL = {
     "communication_half": (Change("halve", "communication"), "communication"),
     "copies_overlap": (Change("overlap", "copies"), "copies"),
     "launch_graph": (Change("graph", "kernels"), "idle_launch"),
+    # Whoever claims idle time without a cause has to know that the host alone was late.
+    "host_unrecorded": (Change("remove", "idle_unattributed"), "idle_unattributed"),
     STALLS: (Change("remove", STALLS), STALLS),
 }
 # No thread of the job stands still: the other ranks come as soon as this one, and collectives do not wait for them.

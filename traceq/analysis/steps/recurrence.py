@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Of all launches, or of the GPU's busy time, inside rounds.
 _LEAST_COVERAGE = 0.5
+# Of the time in which kernels compute, inside rounds.
+_LEAST_COMPUTING = 0.05
 # A pause is the one between rounds when it is so many times the next longest.
 _LONGER = 2
 # Of all launches in whole rounds, when the rounds are all that there is.
@@ -220,11 +222,23 @@ def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> 
 
 
 def _is_most(launches: Launches, rounds: list[Part]) -> bool:
-    """Whether rounds are most of what the program does: of its launches, or of the time the GPU works."""
-    busy = np.concatenate([[0], np.cumsum(launches.gpu_ts_end - launches.gpu_ts)])
+    """Whether rounds are most of what the program does: of its launches, or of the time the GPU works.
+
+    Of a program that computes, a loop that computes next to nothing is none of its steps, however many launches it has.
+    """
+    durs = launches.gpu_ts_end - launches.gpu_ts
+    computing = _time_in(np.where(launches.is_compute, durs, 0), rounds)
+    if computing < _LEAST_COMPUTING * int(durs[launches.is_compute].sum()):
+        return False
     inside = sum(part.last - part.first for part in rounds if part.is_round)
-    time = sum(int(busy[part.last] - busy[part.first]) for part in rounds if part.is_round)
-    return inside >= _LEAST_COVERAGE * len(launches.number) or time >= _LEAST_COVERAGE * int(busy[-1]) > 0
+    is_most = _time_in(durs, rounds) >= _LEAST_COVERAGE * int(durs.sum()) > 0
+    return inside >= _LEAST_COVERAGE * len(launches.number) or is_most
+
+
+def _time_in(durs: Integers, rounds: list[Part]) -> int:
+    """The time of the launches in rounds, ns."""
+    until = np.concatenate([[0], np.cumsum(durs)])
+    return sum(int(until[part.last] - until[part.first]) for part in rounds if part.is_round)
 
 
 def _split(launches: Launches, first: int, last: int, lag: int) -> int:

@@ -143,6 +143,29 @@ where c.kind = 'runtime' and n.is_launch;
 
 insert into triage by name
 with
+-- How long launches are recorded into graphs within what is judged: of several processes as long as in the longest.
+recorded as (
+    select coalesce(max(dur), 0) as recorded_ns
+    from (
+        select sum(greatest(least(r.ts_end, j.ts_end) - greatest(r.ts, j.ts), 0)) as dur
+        from (
+            select
+                t.pid,
+                n.begins_recording,
+                c.ts,
+                lead(c.ts_end) over (partition by t.pid order by c.ts) as ts_end,
+                lead(n.ends_recording) over (partition by t.pid order by c.ts) as is_ended
+            from cpu_slice as c
+            inner join _call_name as n using (name)
+            inner join thread as t using (thread_id)
+            where c.kind = 'runtime' and (n.begins_recording or n.ends_recording)
+        ) as r
+        cross join _judged as j
+        where r.begins_recording and r.is_ended
+        group by r.pid
+    )
+),
+
 host as (
     select
         count(*) filter (c.kind not in ('overhead', 'other')) as host_slices,
@@ -301,6 +324,7 @@ fact as (
         started.*,
         once.*,
         numbered.*,
+        recorded.*,
         coalesce(passed.is_cut, false) or (
             -- layers and nothing else, and the host waits for nothing: as inside one pass
             exists (from unit where level = 'layer' and coverage >= 0.8)
@@ -319,7 +343,7 @@ fact as (
         coalesce((select max(dur) from _set_up where is_first and dur >= 20000000), 0) as set_up_ns,
         exists (from cpu_sample) as has_samples,
         exists (from allocator_event) or exists (from allocator_segment) or exists (from monitor_log) as has_other
-    from gpu, host, of_gpu, note, unmatched, started, once, numbered, passed, _judged as j
+    from gpu, host, of_gpu, note, unmatched, started, once, numbered, recorded, passed, _judged as j
 )
 
 select
@@ -344,6 +368,7 @@ cross join lateral (
         when gpu_slices = 0 and (work_calls > 0 or has_operators) then 'host_only:rows_missing'
         when gpu_slices = 0 then 'host_only:by_design'
         when recorded_launches > 0.5 * launch_calls and kernels < recorded_launches then 'fragment:graph_capture'
+        when steps <= 1 and window_ns > 0 and recorded_ns >= 0.5 * window_ns then 'fragment:graph_capture'
         when is_cut then 'fragment:cut'
         -- several times what whole captures have (at most 12)
         when number_gap > 20 then 'fragment:sampled'

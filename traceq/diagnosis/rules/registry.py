@@ -128,6 +128,7 @@ _PLACES: tuple[str, ...] = (
     "kernels/low_occupancy",
     "kernels/exposed_memset",
     # the host of traces without GPU work
+    "host/host_gpu_unused",
     "host/host_anomaly_mode",
     "host/host_epoch_start",
     "host/host_logging",

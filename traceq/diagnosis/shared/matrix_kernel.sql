@@ -6,7 +6,7 @@ named as materialized (
     select
         name,
         case
-            when regexp_matches(name, '(?i)fp?16|half|bfloat|hgemm|h?884|16816|8816|h1688|f8|e4m3|e5m2|int8|^nvjet_[htq]') then 'half'
+            when regexp_matches(name, '(?i)fp?16|half|bfloat|hgemm|h?884|16816|8816|h1688|f8|e4m3|e5m2|int8|^nvjet_(sm\d+_)?[htqo]') then 'half'
             when regexp_matches(name, '(?i)dgemm|f64|d884|dmma|gemm_d|complex|cgemm|zgemm') then 'other'
         end as told,
         regexp_matches(name, '(?i)sgemm|scudnn|ffma|_simt_|winograd|implicit_convolve|(dgrad|wgrad)_(alg\d+_)?engine|wgrad_alg|fft2d|f32f32_f32f32|conv2d_grouped') as is_fp32,

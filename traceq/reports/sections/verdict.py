@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from traceq.analysis.categories import BY_NAME, HOST_LABELS, IDLE
 from traceq.common.text import shortened
 from traceq.common.units import duration, share
+from traceq.diagnosis.account.first import largest_unknown, saves_little
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
@@ -18,9 +19,6 @@ from traceq.reports.sections.triage import nothing_to_judge
 
 # What to do where other ranks of a job stand for one.
 NOT_ASKED: Spans = with_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
-# Where the first finding saves less than this share of a step, what cannot be told and takes more than a quarter stands first.
-_LITTLE = 0.05
-_MUCH_UNKNOWN = 0.25
 _LONGEST_NAME = 60
 # Less of the capture than this is judged: the verdict says which share.
 _NEARLY_ALL = 0.95
@@ -60,23 +58,17 @@ def verdict(report: TraceReport) -> Verdict:
 
 def _first_statement(report: TraceReport) -> Verdict:
     """What wins most, or where that is little and much cannot be told, what cannot be told."""
-    unknown = largest_unknown(report)
+    # of a sample of the records no line is whole
+    is_sample = any(each.rule in _NO_IDLE_TIME for each in report.observations)
+    unknown = None if is_sample else largest_unknown(report.account)
     if report.findings:
         first = report.findings[0]
-        if unknown is not None and first.saving_ns < _LITTLE * step_ns(first):
+        if unknown is not None and saves_little(first):
             return _unknown_first(unknown, first, report)
         return _first(first, report, unknown)
     if unknown is not None and report.ledger and report.rules_asked and not report.failed:
         return _unknown_first(unknown, None, report)
     return _without_findings(report)
-
-
-def largest_unknown(report: TraceReport) -> Line | None:
-    """Return the longest line of the account of which nothing can be told, if it takes more than a quarter of the step."""
-    if any(each.rule in _NO_IDLE_TIME for each in report.observations):
-        return None
-    lines = [each for each in report.account if each.verdict == "cannot tell" and each.step_share > _MUCH_UNKNOWN]
-    return max(lines, key=lambda each: each.dur_ns, default=None)
 
 
 def line_name(line: Line) -> str:

@@ -88,6 +88,8 @@ select
     b.slice_id,
     b.ledger_dur * (1 - 1 / least(m.different, 5)) as claimed,
     'compute' as cause,
+    -- kernels go with their launches, so that the host gets as much faster: no replay of kernels alone bounds it
+    'fusion' as scenario,
     b.slice_id as busy_id,
     split_part(o.name, ',', 1) as operator,
     m.run_length,

@@ -6,8 +6,10 @@
 -- matters: A warp executes all its lanes at once, used or not. With 33 threads nearly half of the arithmetic is for
 --   nothing.
 -- measured: threads_per_block (kernel_occupancy) against the warp size of the GPU (device_model), of kernels with
---   at least as many blocks as there are multiprocessors (without a description: 32). Claimed is the share of lanes
---   without a thread. Shares: 0 low (kernels that wait for memory do not get faster), 0.5 likely, 1 high.
+--   at least as many blocks as there are multiprocessors (without a description: 32). Claimed are two thirds of
+--   the share of lanes without a thread. Of blocks smaller than a warp it is what the multiprocessor's places for threads
+--   are empty (theoretical_occupancy times the share of lanes in use): so few blocks fit at once that most of it is. Shares: 0
+--   low (kernels that the bandwidth of memory limits do not get faster), 0.75 likely, 1 high.
 -- try: A block of 128 or 256 threads, with a test of the index in the kernel.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 -- fix: Launch {{ kernel(worst.name) }} with a whole number of warps per block: it has {{
@@ -19,8 +21,9 @@
 -- heading: Launch whole warps
 -- needs: gpu, steps, kernel_geometry
 -- low: 0.0
--- likely: 0.5
+-- likely: 0.75
 -- high: 1.0
+-- threshold: of_lanes = 0.67: arithmetic shares a kernel with loads and stores, which wait as long for fewer lanes
 -- threshold: blocks = 32: of a GPU that is not described: the multiprocessors of the smaller GPUs for servers (T4:
 --   40); fewer blocks do not fill it anyway
 -- uses: busy
@@ -32,7 +35,11 @@ select
     b.dur,
     b.name,
     b.slice_id,
-    b.ledger_dur * (1 - k.threads_per_block / (ceil(k.threads_per_block / w.warp) * w.warp)) as claimed,
+    b.ledger_dur * if(
+        k.threads_per_block < w.warp,
+        1 - coalesce(k.theoretical_occupancy, 1) * k.threads_per_block / w.warp,
+        $of_lanes * (1 - k.threads_per_block / (ceil(k.threads_per_block / w.warp) * w.warp))
+    ) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,
     k.threads_per_block,

@@ -37,7 +37,8 @@ judged as (
 ),
 
 model as (
-    select coalesce(fp32 / tf32, 0.5) as slower
+    -- of a GPU that is not known: cards for desktops and laptops may be no faster in TF32 than in fp32
+    select coalesce(fp32 / tf32, if(compute_capability in ('8.0', '9.0', '10.0', '10.3'), 0.5, 1)) as slower
     from device_model
     where trace_id = $trace_id and device = $device and try_cast(compute_capability as double) >= 8.0
 )

@@ -3,8 +3,9 @@
 -- finds: Time in which nothing runs on the GPU because the host is still within operators and launching calls:
 --   preparing a kernel takes it longer than the GPU takes for the one before.
 -- matters: A faster GPU, or faster kernels, win nothing: the step takes as long as the host needs to launch it.
--- measured: The pieces of cause idle_launch in the counted steps (idle_piece), all that no other rule owns. An
---   operator's time is that outside of launching calls. High 1: what the steps lose to it. Likely 0.75, low 0.2:
+-- measured: The pieces of cause idle_launch in the counted steps (idle_piece), all that no other rule owns, and of cause
+--   idle_unattributed those below 500 us that end with a launch: between two calls the host does something that was not
+--   recorded; and those of cause idle_python in the wrapper that Inductor writes around the kernels of a graph. An operator's time is that outside of launching calls. High 1: what the steps lose to it. Likely 0.75, low 0.2:
 --   compiling takes the overhead of operators away, CUDA graphs that of launching, but not all of a program can be
 --   compiled or captured.
 -- try: torch.compile(mode="reduce-overhead"), CUDA graphs; a larger batch, so that each kernel lasts longer for the
@@ -40,9 +41,11 @@
 --   operating system that the driver makes: fewer launches need not shorten them{% endif %}
 -- threshold: most_in_system = 0.5: the larger part of the time
 -- threshold: few_launches = 10: a loop launches hundreds of kernels a step; of a handful each may be the first of its kind
+-- threshold: between_ns = 500000: ten times what an operator of PyTorch takes the host (20 to 50 us); in longer gaps
+--   it does something else than launching
 -- rest: yes
--- uses: idle
--- categories: idle_launch
+-- uses: idle, first_launch
+-- categories: idle_launch, idle_python, idle_unattributed
 -- heading: Launch less often: the GPU waits for the CPU (CPU-bound)
 select
     p.step,
@@ -53,8 +56,16 @@ select
     p.dur as claimed,
     p.cause,
     p.gap_id,
-    p.slice_dur as in_slice_ns
+    p.slice_dur as in_slice_ns,
+    if(p.cause = 'idle_unattributed', 'host_unrecorded', p.cause) as scenario
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = if(c.kind = 'op', c.slice_id, c.operator_id)
-where p.cause = 'idle_launch'
+where
+    (
+        p.cause = 'idle_launch'
+        -- the wrapper that Inductor writes around the kernels of a graph
+        or (p.cause = 'idle_python' and regexp_matches(c.name, 'torchinductor_\w+/.*\): (call|partition_\d+)$'))
+        or (p.cause = 'idle_unattributed' and p.dur < $between_ns and p.launch_slice_id is not null and p.drained_by is null)
+    )
+    and (p.cpu_slice_id is null or p.cpu_slice_id not in (from first_launch))

@@ -7,7 +7,8 @@
 -- measured: Idle time (idle_piece, cause idle_launch) within the launching call that ends the gap, less the median
 --   duration of such calls, when the call takes more than 50 us (the limit of Holistic Trace Analysis) and more than 4
 --   times the median. Calls that find 1,000 launches queued are left out (launch_state.queue_depth): a full queue
---   makes them wait, and the GPU has work. So are graph launches, which take longer. Low 0.3, likely 1, high 1: the
+--   makes them wait, and the GPU has work. So are graph launches, which take longer, and the first
+--   launch of all below 1 ms, in which the profiler starts. Low 0.3, likely 1, high 1: the
 --   trace does not say what they waited for.
 -- try: One launching thread per process and as many processor cores as threads that launch; no cudaMalloc or cudaFree
 --   beside; pinning threads to cores of the GPU's NUMA node. nsys --trace=osrt and --sample=process-tree show locks
@@ -31,7 +32,7 @@
 -- threshold: slow_ns = 50000: the limit of Holistic Trace Analysis; a launch takes 5 to 10 us
 -- threshold: full = 1000: the queue of a stream holds 1,024 launches: calls that find it full wait, and the GPU has
 --   work
--- uses: idle, counted
+-- uses: idle, counted, first_launch
 -- categories: idle_launch
 with
 usual as (
@@ -67,6 +68,7 @@ slow as (
         and g.kind = 'kernel'
         and regexp_matches(c.name, 'Launch(Cooperative)?Kernel')
         and coalesce(t.queue_depth, 0) < $full
+        and c.slice_id not in (from first_launch)
 )
 
 select step, ts, dur, name, slice_id, least(dur, inside_ns - usual_ns) as claimed, cause, gap_id, call_ns, usual_ns, queue_depth

@@ -8,11 +8,11 @@
 -- measured: Kernels below 10 us: launching takes 5 to 10 us by itself, and 20 to 50 with an operator of PyTorch around
 --   it. The rule applies when at least half of the kernels of the counted steps are so short, there are at least 100,
 --   and their median is below the median time from one launching call to the next (else the host is ahead). Claimed
---   are the pieces idle_launch, idle_python, idle_cpu and idle_launch_latency (idle_piece) of gaps below 500 us that end with
---   such a kernel and begin before its launching call has returned; in longer gaps the host does something else than
+--   are the pieces idle_launch, idle_python, idle_cpu, idle_launch_latency and idle_unattributed (idle_piece: between two
+--   calls the host does something that was not recorded) of gaps below 500 us that end with such a kernel and begin before its launching call has returned; in longer gaps the host does something else than
 --   launching. Kernels of CUDA graphs are left out. Gaps that a synchronizing call drained are left to the rules about
---   those, unless they make up a quarter of these kernels: then the loop launches and waits in turn, and idle_sync,
---   idle_unattributed and idle_os count as well. Low 0.3, likely 0.8, high 1: kernels of one graph still take 1 to 2 us
+--   those, unless they make up a quarter of these kernels: then the loop launches and waits in turn, and idle_sync
+--   and idle_os count as well. Low 0.3, likely 0.8, high 1: kernels of one graph still take 1 to 2 us
 --   from one to the next.
 -- try: CUDA graphs, torch.compile(mode="reduce-overhead"), fused operators, a larger batch. In a CUDA program of one's
 --   own: kernels that do more at once, one cooperative kernel for the loop, no synchronization after each.
@@ -120,7 +120,8 @@ select
     h.kernels,
     h.tiny_kernels,
     h.synchronized,
-    h.is_synchronized
+    h.is_synchronized,
+    if(p.cause = 'idle_unattributed', 'host_unrecorded', p.cause) as scenario
 from idle as p
 inner join gap as g using (gap_id)
 cross join habit as h
@@ -128,6 +129,6 @@ inner join gpu_slice as n on n.trace_id = p.trace_id and n.slice_id = p.next_sli
 where
     g.is_late
     and (
-        p.cause in ('idle_launch', 'idle_python', 'idle_cpu', 'idle_launch_latency') and not g.is_drained
+        p.cause in ('idle_launch', 'idle_python', 'idle_cpu', 'idle_launch_latency', 'idle_unattributed') and not g.is_drained
         or h.is_synchronized and p.cause in ('idle_launch', 'idle_python', 'idle_cpu', 'idle_launch_latency', 'idle_sync', 'idle_unattributed', 'idle_os')
     )

@@ -4,8 +4,9 @@
 -- matters: The first call creates the context, loads libraries and fills pools: that takes up to seconds, once. In a
 --   loop that runs for hours it does not count; in what is measured or served cold it does.
 -- measured: Pieces of the idle causes that lie in calls (idle_piece), where the call is the first of its name in its
---   process, takes at least 1 ms, and 20 times the median of the later ones, if there are any. Only where no step
---   recurs: warm-up steps are left out of the others. Low 0.5, likely 1, high 1.
+--   process, takes at least 1 ms, and 20 times the median of the later ones, if there are any. In captures of first calls
+--   (triage: cold) also operators that run once, where they prepare launches for 1 ms and more; and a gap without a cause of
+--   100 ms and more before the first kernel of all. Only where no step recurs: warm-up steps are left out of the others. Low 0.5, likely 1, high 1.
 -- try: Run the work once before the window that is measured; capture later steps.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 -- fix: Warm up: run once what is judged, and capture what follows. These calls are slow the first time only: {{
@@ -22,6 +23,8 @@
 -- likely: 1.0
 -- threshold: least_ns = 1000000: a hundred times what a call of the driver takes (1 to 10 us)
 -- threshold: times = 20: far beyond the spread of one call's durations, which is within a few times its median
+-- threshold: loading_ns = 100000000: a hundred milliseconds: loading libraries of kernels takes seconds, and nothing between two
+--   launches of a loop as long
 -- uses: idle
 -- categories: idle_allocation, idle_compile, idle_launch, idle_sync, idle_unattributed
 with
@@ -46,9 +49,36 @@ slow as (
     having
         max(c.dur) filter (c.slice_id = f.slice_id) >= $least_ns
         and max(c.dur) filter (c.slice_id = f.slice_id) >= $times * coalesce(median(c.dur) filter (c.slice_id <> f.slice_id), 0)
+),
+
+-- Operators without a second execution, in a capture of first calls: what they prepare takes microseconds later.
+run_once as (
+    select slice_id
+    from cpu_slice
+    where
+        trace_id = $trace_id
+        and kind = 'op'
+        and operator_id is null
+        and exists (from triage where trace_id = $trace_id and reason = 'cold')
+    qualify count(*) over (partition by name) = 1
+),
+
+-- Before the first kernel of all a program loads libraries, of which profilers record nothing.
+first_kernel as (
+    select min_by(slice_id, {'ts': ts, 'slice_id': slice_id}) as slice_id
+    from gpu_slice
+    where trace_id = $trace_id and device = $device and kind in ('kernel', 'graph')
 )
 
-select p.step, p.ts, p.dur, c.name, c.slice_id, p.dur as claimed, p.cause, p.gap_id
+select p.step, p.ts, p.dur, c.name, c.slice_id, p.dur as claimed, p.cause, null as scenario, p.gap_id
 from idle as p
 inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-where p.cpu_slice_id in (from slow)
+where
+    p.cpu_slice_id in (from slow)
+    or (p.cause = 'idle_launch' and p.dur >= $least_ns and c.slice_id in (from run_once))
+union all
+select p.step, p.ts, p.dur, 'before the first kernel, ' || g.name, g.slice_id, p.dur, p.cause, 'host_unrecorded', p.gap_id
+from idle as p
+inner join first_kernel as f on f.slice_id = p.next_slice_id
+inner join gpu_slice as g on g.trace_id = p.trace_id and g.slice_id = p.next_slice_id
+where p.cause = 'idle_unattributed' and p.dur >= $loading_ns

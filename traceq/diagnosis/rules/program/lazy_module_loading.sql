@@ -7,7 +7,8 @@
 --   takes milliseconds, may wait for the GPU to be idle, and holds up what follows.
 -- measured: The pieces of cause idle_compile whose call loads and is in no compilation (idle_piece), and the idle time
 --   within the launching call (idle_launch) of a kernel whose name was not seen before, when the call takes at least
---   100 us: a launch takes 5 to 10 us, with a profiler up to 50. During such a call counts, too, what was launched
+--   100 us: a launch takes 5 to 10 us, with a profiler up to 50; but for the first launch of all below 1 ms, in which the
+--   profiler starts. During such a call counts, too, what was launched
 --   before it and has not started (idle_launch_latency of 100 us and more): loading a kernel may need the GPU to be
 --   idle. Low 0.5, likely 1, high 1.
 -- try: Run the step once with every shape before what is measured (warm-up), also of parts that run rarely
@@ -29,7 +30,7 @@
 -- low: 0.5
 -- likely: 1.0
 -- threshold: slow_ns = 100000: a launch takes 5 to 10 us, with a profiler up to 50: twice that is loading code
--- uses: idle
+-- uses: idle, first_launch
 -- categories: idle_compile, idle_launch, idle_launch_latency
 -- heading: Load GPU code before the measured part
 with
@@ -92,7 +93,7 @@ union all
 select step, ts, dur, 'first launch of ' || name, slice_id, least(dur, inside_dur), cause, gap_id, false, null
 from slow
 inner join first_start using (name, started)
-where inside_dur > 0
+where inside_dur > 0 and slice_id not in (from first_launch)
 union all
 select step, ts, dur, 'first launch of ' || name, slice_id, claimed, cause, gap_id, false, 'idle_compile'
 from held

@@ -1,0 +1,95 @@
+"""The record of the rules is that of the labels, and confidence follows from it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from labelled import real
+from listed import assert_none
+
+from traceq.database.sql import package
+from traceq.diagnosis.record import Record, least, recorded, wilson_low
+from traceq.diagnosis.rules.registry import built_in
+
+CONTENT = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
+ENTRIES = [(rule, each) for rule, said in CONTENT["rules"].items() for each in said]
+
+
+def test_it_is_about_rules_that_there_are():
+    assert CONTENT["rules"].keys() <= {rule.name for rule in built_in()}
+    assert len(ENTRIES) > 200
+
+
+def wrong():
+    """List entries whose program or verdict is not that of the labels."""
+    for rule, each in ENTRIES:
+        name = each["trace"]
+        if each["program"] != real.program_of(name):
+            yield f"{rule} of {name}: program {each['program']}, not {real.program_of(name)}"
+        verdict = real.verdict(real.truth_of(name), rule, each["share"], each["step_ns"])
+        if each["verdict"] != verdict:
+            yield f"{rule} of {name}: {each['verdict']}, by its label {verdict}"
+
+
+def test_its_programs_and_verdicts_are_those_of_the_labels():
+    assert_none(wrong())
+
+
+def test_all_versions_of_a_program_are_one():
+    assert real.program_of("kineto_resnet50_w0.v19") == real.program_of("kineto_resnet50_w4.array")
+    assert real.program_of("fuser_h200_report1") == "fuser_h200_report1"
+
+
+@pytest.mark.parametrize(
+    ("true", "said", "low"), [(5, 5, 0.88), (10, 11, 0.81), (9, 10, 0.79), (3, 3, 0.81), (0, 3, 0.0), (0, 0, 0.0)]
+)
+def test_the_bound_is_wilsons(true, said, low):
+    assert wilson_low(true, said) == pytest.approx(low, abs=0.006)
+
+
+def of(*programs, wrong=0):
+    """A record of true findings in these programs, and `wrong` others."""
+    return Record({"rule": (*((each, "right") for each in programs), *((f"p{n}", "wrong") for n in range(wrong)))})
+
+
+@pytest.mark.parametrize(
+    ("record", "confidence"),
+    [
+        (of("a", "b", "c", "c", "c"), "high"),
+        (of("a", "b", "c", "c"), "medium"),  # four times
+        (of("a", "b", "b", "b", "b"), "medium"),  # two programs
+        (of("a", "b", "c", "c", "c", wrong=1), "medium"),  # a bound of 0.68
+        (of("a", "b", "b"), "medium"),
+        (of("a", "a", "a"), "low"),  # one program
+        (of("a", "b", "c", wrong=2), "low"),  # a bound of 0.44
+        (Record(), "low"),
+    ],
+)
+def test_confidence_follows_from_how_often_a_rule_was_right_and_where(record, confidence):
+    assert record.confidence("rule") == confidence
+
+
+def test_partly_right_is_not_right():
+    assert Record({"rule": tuple((each, "partly") for each in "abcdef")}).confidence("rule") == "low"
+
+
+def test_a_program_is_no_proof_of_what_is_said_of_itself():
+    record = of("a", "b", "c", "c", "c")
+    assert record.without("c").confidence("rule") == "low"
+    assert record.without("d").confidence("rule") == "high"
+
+
+def test_the_words_give_the_numbers():
+    assert of("a", "a", "b", wrong=1).words("rule") == (
+        "On labelled real traces this rule spoke 4 times and was right 3 times, in 2 programs."
+    )
+    assert Record().words("rule") == "No labelled trace has shown yet whether this rule is right."
+
+
+def test_the_lowest_of_several_counts():
+    assert least("high", "low", "medium") == "low"
+
+
+def test_some_rules_are_sure():
+    assert {recorded().confidence(rule.name) for rule in built_in()} == {"high", "medium", "low"}

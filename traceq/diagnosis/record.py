@@ -1,0 +1,88 @@
+"""How often what a rule says was true of real traces: what its findings may be called sure of.
+
+tests/truth/record.py writes diagnosis/rules/record.json from the labelled traces.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from math import sqrt
+from typing import Literal, NamedTuple
+
+from traceq.common.units import some
+from traceq.database.sql import package
+from traceq.diagnosis.finding import Confidence
+
+Said = Literal["right", "partly", "wrong"]
+
+# One-sided 80 %.
+_Z = 0.8416
+
+
+class Demand(NamedTuple):
+    """What a record must show: true findings, programs that they are of, and the least share that may be true (Wilson)."""
+
+    true: int
+    programs: int
+    bound: float
+
+
+_HIGH, _MEDIUM = Demand(5, 3, 0.8), Demand(3, 2, 0.6)
+ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+
+
+def wilson_low(true: int, said: int) -> float:
+    """Return Wilson's lower bound (1927; one-sided, 80 %) of the share of findings that is true: `true` of `said` were."""
+    if not said:
+        return 0.0
+    share, z2 = true / said, _Z * _Z
+    return (share + z2 / (2 * said) - _Z * sqrt((share * (1 - share) + z2 / (4 * said)) / said)) / (1 + z2 / said)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What each rule said of real traces: of which program, and whether that was right, partly right or wrong."""
+
+    entries: Mapping[str, tuple[tuple[str, Said], ...]] = field(default_factory=dict)
+
+    def without(self, program: str) -> Record:
+        """Return the record without the traces of a program, to judge it by others."""
+        return Record({rule: tuple(each for each in said if each[0] != program) for rule, said in self.entries.items()})
+
+    def confidence(self, rule: str) -> Confidence:
+        """Return how sure findings of the rule may be called: high, medium or low."""
+        said = self.entries.get(rule, ())
+        true = [program for program, verdict in said if verdict == "right"]
+        bound = wilson_low(len(true), len(said))
+        for level, demand in (("high", _HIGH), ("medium", _MEDIUM)):
+            if len(true) >= demand.true and len(set(true)) >= demand.programs and bound >= demand.bound:
+                return "high" if level == "high" else "medium"
+        return "low"
+
+    def words(self, rule: str) -> str:
+        """Say in a sentence how often the rule was right."""
+        said = self.entries.get(rule, ())
+        if not said:
+            return "No labelled trace has shown yet whether this rule is right."
+        true = [program for program, verdict in said if verdict == "right"]
+        times, programs = some(len(said), "time"), some(len(set(true)), "program")
+        return (
+            f"On labelled real traces this rule spoke {times} and was right {some(len(true), 'time')}, in {programs}."
+        )
+
+
+def least(*levels: Confidence) -> Confidence:
+    """Return the lowest of several confidences."""
+    return min(levels, key=ORDER.index)
+
+
+@cache
+def recorded() -> Record:
+    """Return the record that comes with traceq."""
+    content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
+    return Record(
+        {rule: tuple((each["program"], each["verdict"]) for each in said) for rule, said in content["rules"].items()}
+    )
