@@ -86,7 +86,6 @@ def unseen_section(results: Sequence[Result]) -> Iterator[str]:
     yield "## Real traces that no rule was written for, after their kinds were mended"
     yield ""
     yield _HOW_UNSEEN.format(traces=len(results))
-    yield ""
     yield from _reached(results, _AIMS_UNSEEN)
     untold = [each.untold for each in results if each.untold is not None]
     share = _percent(_mean(untold))
@@ -117,7 +116,6 @@ def section(results: Sequence[Result], changed: Sequence[str] = ()) -> Iterator[
     yield "## Real traces at hand"
     yield ""
     yield _HOW.format(traces=len(results))
-    yield ""
     yield from _reached(results, _AIMS)
     yield from changed
     yield from _rows(results)
