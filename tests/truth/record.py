@@ -47,6 +47,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--jobs", type=int, default=1)
     jobs = arguments.parse_args().jobs
+    missing = [name for name, path in real.labelled() if not path.is_file()]
+    if missing:
+        sys.exit(f"labelled traces are not beside the checkout: {', '.join(missing)}")
     results = [*real.compared([*real.truths("known"), *real.truths("judged3")], jobs)]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     content = {"commit": commit.stdout.strip(), "rules": rows(results)}

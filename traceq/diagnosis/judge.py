@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.account.account import account, owned_by_finding
+from traceq.diagnosis.account.account import account
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
@@ -225,7 +225,7 @@ def _account(subject: Subject, findings: Sequence[Finding], proposals: Sequence[
     if subject.triage is not None and not subject.triage.is_judged:
         return ()
     claims = {number: finding_id(subject, *each) for number, each in enumerate(_worth_listing(subject, proposals))}
-    return account(subject, findings, owned_by_finding(subject, findings, claims))
+    return account(subject, findings, claims)
 
 
 def _allocated(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocated]:

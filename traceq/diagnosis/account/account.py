@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from traceq.analysis.categories import IDLE
+from traceq.common.text import first_clause
 from traceq.common.units import share
 from traceq.database.query import ask
-from traceq.database.sql import statement
+from traceq.database.sql import run, statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Line
 from traceq.diagnosis.account.reasons import kernel_word, untold
 from traceq.diagnosis.finding import Finding
@@ -51,22 +52,19 @@ class Part:
         return self.reached / self.known if self.known >= _KNOWN * self.rest > 0 else None
 
 
-def account(
-    subject: Subject, findings: Sequence[Finding], owned: Mapping[str, Mapping[str, float]]
-) -> tuple[Line, ...]:
+def account(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> tuple[Line, ...]:
     """Return the lines of the account, the longest first.
 
-    `owned` is what each finding owns of each category, with its parts, ns per counted step, by its id. Of a trace without a GPU
-    the categories are those of the training thread's ledger. The lines of a category add up to it.
+    `claims`: the id of what each claim made, by its number in the order of allocation: of a finding, or of what became a part of
+    one. Of a trace without a GPU the categories are those of the training thread's ledger. The lines of a category add up to it.
     """
     if not subject.step_ns:
         return ()
-    lines: list[Line] = []
-    left: dict[str, float] = {}
-    for category, total in subject.ledger.items():
-        found = _of_findings(subject, category, total, findings, owned)
-        lines += found
-        left[category] = total - sum(each.dur_ns for each in found)
+    lines = _avoidable(subject, findings, claims)
+    left = {
+        category: total - sum(each.dur_ns for each in lines if each.category == category)
+        for category, total in subject.ledger.items()
+    }
     large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
     parts = _parts(subject, large)
     for category, rest in left.items():
@@ -74,37 +72,81 @@ def account(
     return tuple(sorted(lines, key=lambda each: (-each.dur_ns, each.category, each.part or "")))
 
 
-def _of_findings(
-    subject: Subject,
-    category: str,
-    total: float,
-    findings: Sequence[Finding],
-    owned: Mapping[str, Mapping[str, float]],
-) -> list[Line]:
-    """The lines of a category that findings own; together they are not longer than the category."""
-    times = [(each, owned.get(each.finding_id, {}).get(category, 0.0)) for each in findings]
-    times = [(each, ns) for each, ns in times if ns >= _LEAST_OWNED * subject.step_ns]
-    scale = min(1.0, total / sum(ns for _, ns in times)) if times else 1.0
-    lines = []
-    for each, ns in times:
-        part = ns / sum(owned[each.finding_id].values())
-        lines.append(
-            Line(
-                device=subject.device,
-                category=category,
-                part=None,
-                dur_ns=ns * scale,
-                step_share=ns * scale / subject.step_ns,
-                verdict="avoidable",
-                finding_id=each.finding_id,
-                saving_low_ns=min(each.saving_low_ns * part, ns * scale),
-                saving_ns=min(each.saving_ns * part, ns * scale),
-                saving_high_ns=min(each.saving_high_ns * part, ns * scale),
-                reason=each.title,
-                remedy=each.deed,
-            )
+@dataclass(frozen=True)
+class _Cause:
+    """What owns time: a finding, or what became a part of one. Savings are ns per counted step."""
+
+    finding_id: str
+    title: str
+    deed: str
+    low: float
+    likely: float
+    high: float
+
+
+def _causes(findings: Sequence[Finding]) -> dict[str, _Cause]:
+    """Return by id the findings, and what stands under them, of which only the likely saving is known."""
+    causes = {
+        part.finding_id: _Cause(
+            each.finding_id, part.title, first_clause(part.fix), 0.0, part.saving_ns, part.saving_ns
         )
+        for each in findings
+        for part in each.parts
+    }
+    return causes | {
+        each.finding_id: _Cause(
+            each.finding_id, each.title, each.deed, each.saving_low_ns, each.saving_ns, each.saving_high_ns
+        )
+        for each in findings
+    }
+
+
+def _avoidable(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> list[Line]:
+    """Return the lines of what findings and their parts own, as far as it can be won at most; the rest is the category's.
+
+    Leaves in owned_piece what these lines are made of.
+    """
+    causes = _causes(findings)
+    owned: dict[str, dict[str, float]] = defaultdict(dict)
+    query = "select claim, cause, sum(owned) as owned from owned_piece group by claim, cause order by claim, cause"
+    pieces = [(row["claim"], row["cause"], row["owned"] / subject.steps) for row in ask(subject.connection, query)]
+    for claim, category, ns in pieces:
+        if claims.get(claim) in causes:
+            times = owned[claims[claim]]
+            times[category] = times.get(category, 0.0) + ns
+    lines: list[Line] = []
+    kept: dict[tuple[str, str], float] = {}
+    for category, total in subject.ledger.items():
+        times = {name: by[category] * _won(causes[name], by) for name, by in owned.items() if by.get(category)}
+        times = {name: ns for name, ns in times.items() if ns >= _LEAST_OWNED * subject.step_ns}
+        scale = min(1.0, total / sum(times.values())) if times else 1.0
+        for name, ns in times.items():
+            kept[name, category] = ns * scale / owned[name][category]
+            lines.append(_line_of(subject, category, ns * scale, causes[name], owned[name]))
+    for claim, category, _ in pieces:
+        part = kept.get((claims.get(claim, ""), category), 0.0)
+        run(subject.connection, "diagnosis/account/keep_owned.sql", claim=claim, cause=category, part=part)
     return lines
+
+
+def _won(cause: _Cause, owned: Mapping[str, float]) -> float:
+    """Return which share (0..1) of what a cause owns can be won at most."""
+    whole = sum(owned.values())
+    return min(1.0, cause.high / whole) if whole else 0.0
+
+
+def _line_of(subject: Subject, category: str, dur_ns: float, cause: _Cause, owned: Mapping[str, float]) -> Line:
+    part = owned[category] / sum(owned.values())
+    low, likely, high = (min(each * part, dur_ns) for each in (cause.low, cause.likely, cause.high))
+    return replace(
+        _line(subject, category, None, dur_ns, "avoidable"),
+        finding_id=cause.finding_id,
+        saving_low_ns=min(low, likely),
+        saving_ns=likely,
+        saving_high_ns=max(high, likely),
+        reason=cause.title,
+        remedy=cause.deed,
+    )
 
 
 def _parts(subject: Subject, categories: Sequence[str]) -> dict[str, list[Part]]:
@@ -157,12 +199,13 @@ def _together(parts: Sequence[Part]) -> Part:
     """Several parts as one without a name; the limit is that of most of their time."""
     times: dict[str, float] = {name: sum(getattr(each, name) for each in parts) for name in _TIMES}
     largest = max(parts, key=lambda each: each.rest, default=None)
+    known = max(parts, key=lambda each: each.known, default=None)
     return Part(
         part=None,
         example=largest.example if largest else None,
         names=sum(each.names for each in parts),
         slices=sum(each.slices for each in parts),
-        limit=largest.limit if largest else None,
+        limit=known.limit if known else None,
         **times,
     )
 
@@ -174,33 +217,15 @@ def _judged(subject: Subject, category: str, part: Part, dur_ns: float) -> Line:
     if subject.device is not None:
         line = replace(line, query=printed(query, subject.workspace.given()))
     if category == "compute" and part.example:
-        line = replace(line, kernel=kernel_word(part.example) or None)
+        line = replace(line, kernel=kernel_word(part.example))
     reached = part.limit_share
     if reached is not None:
         line = replace(line, limit=part.limit, limit_share=reached)
         if reached >= _AT_LIMIT:
             return replace(line, verdict="at its limit", reason=f"{share(reached)} of the {part.limit}")
-    reason, remedy = untold(subject, line)
+    reason, remedy = untold(subject, line, part.example)
     return replace(line, reason=reason, remedy=remedy)
 
 
 def _line(subject: Subject, category: str, part: str | None, dur_ns: float, verdict: Any) -> Line:
     return Line(subject.device, category, part, dur_ns, dur_ns / subject.step_ns, verdict)
-
-
-def owned_by_finding(
-    subject: Subject, findings: Iterable[Finding], claims: Mapping[int, str]
-) -> dict[str, dict[str, float]]:
-    """What each finding owns of each category with all that stands under it, ns per counted step, by its id.
-
-    `claims`: the id of the finding that each claim made, by its number in the order of allocation.
-    """
-    whose = {part.finding_id: each.finding_id for each in findings for part in each.parts}
-    whose |= {each.finding_id: each.finding_id for each in findings}
-    owned: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    query = "select claim, cause, sum(owned) as owned from owned_piece group by claim, cause order by claim, cause"
-    for row in ask(subject.connection, query):
-        owner = whose.get(claims.get(row["claim"], ""))
-        if owner is not None:
-            owned[owner][row["cause"]] += row["owned"] / subject.steps
-    return owned

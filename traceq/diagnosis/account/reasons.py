@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+from traceq.analysis.categories import HOST_LABELS
 from traceq.common.text import shortened
 from traceq.common.units import share
+from traceq.database.query import ask
+from traceq.database.sql import statement
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.subject import Subject
 
@@ -25,31 +30,49 @@ _BY_SHAPES = frozenset(
 _LONGEST = 60
 # The beginning of a longer name finds the kernel as well.
 _LONGEST_WORD = 100
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_IN_FULL = "Look at it: `traceq report TRACE --full`"
 
 
-def untold(subject: Subject, line: Line) -> tuple[str, str]:
-    """Return why it cannot be told whether the time of a line is avoidable, and the command or option that would tell."""
-    category, part = line.category, line.part
+def untold(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
+    """Return why it cannot be told whether the time of a line is avoidable, and the command or option that would tell.
+
+    `most`: what holds most of a line of several parts; None where nothing was recorded.
+    """
     if subject.device is None:
-        return _of_host(part or category)
-    if category == "compute":
+        return _of_host(subject, HOST_LABELS.get(line.part or line.category, line.part or line.category))
+    if line.category == "compute":
         return _of_kernels(subject, line)
-    if category == "communication":
-        return (
-            "transfers and waiting for other ranks cannot be told apart in one rank",
-            "Record all ranks and give them together: `traceq report rank*.json`",
-        )
-    if category.startswith("copy") or category == "memset":
+    if line.category == "communication":
+        return _of_communication(subject)
+    if line.category == "memset":
+        return "memory is filled, and no rule knows why", _IN_FULL
+    if line.category.startswith("copy"):
         return _of_copies(line.limit_share)
-    return _of_idle(subject, category, part)
+    return _of_idle(subject, line, most)
 
 
-def _of_host(part: str) -> tuple[str, str]:
-    return f"no rule knows a remedy for {part}", "Sample the host: `py-spy record -o host.svg -- PROGRAM`"
+def _of_host(subject: Subject, words: str) -> tuple[str, str]:
+    in_python = subject.program.language == "python"
+    return (
+        f"no rule knows a remedy for {words}",
+        "Sample the host: `py-spy record -o host.svg -- PROGRAM`"
+        if in_python
+        else "Sample the host: `perf record -g PROGRAM`",
+    )
+
+
+def _of_communication(subject: Subject) -> tuple[str, str]:
+    if ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
+        return "what of it is waiting for other ranks, the findings of the job tell", "See the job: `traceq report DB`"
+    return (
+        "transfers and waiting for other ranks cannot be told apart in one rank",
+        "Record all ranks and give them together: `traceq report rank*.json`",
+    )
 
 
 def _of_kernels(subject: Subject, line: Line) -> tuple[str, str]:
-    ncu = _counters(subject, line.kernel or "KERNEL")
+    ncu = _counters(subject, line.kernel)
     if line.limit_share is not None:
         reached = f"{share(line.limit_share)} of the {line.limit}"
         return f"{reached}; what keeps it from more is not in a trace of times", ncu
@@ -61,17 +84,26 @@ def _of_kernels(subject: Subject, line: Line) -> tuple[str, str]:
     return "what limits it is not in a trace of times", ncu
 
 
-def kernel_word(name: str) -> str:
-    """Return what tools find a kernel by: its name without return type, namespaces, templates and arguments."""
-    word = name.removeprefix("void ").split("<")[0].split("(")[0].split("::")[-1].strip()
-    return word[:_LONGEST_WORD]
+def kernel_word(name: str) -> str | None:
+    """Return what tools find a kernel by: its name without namespaces, templates and arguments; None where that is no word."""
+    bare = re.sub(r"\(anonymous namespace\)::", "", name)
+    head = _without_brackets(bare).partition("(")[0]
+    word = head.split()[-1].split("::")[-1] if head.split() else ""
+    return word[:_LONGEST_WORD] if _WORD.fullmatch(word) else None
 
 
-def _counters(subject: Subject, kernel: str) -> str:
-    """The command that measures what limits a kernel."""
+def _without_brackets(name: str) -> str:
+    """Return the name without what stands in <>."""
+    while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
+        name = shorter
+    return name.partition("<")[0]
+
+
+def _counters(subject: Subject, kernel: str | None) -> str:
+    """Return the command that measures what limits a kernel."""
     if subject.program.is_amd:
-        return f"Measure it: `rocprof-compute profile -n kernel -k {kernel} -- PROGRAM`"
-    return f"Measure it: `ncu --set roofline -k regex:{kernel} -c 5 PROGRAM`"
+        return f"Measure it: `rocprof-compute profile -n kernel{f' -k {kernel}' if kernel else ''} -- PROGRAM`"
+    return f"Measure it: `ncu --set roofline{f' -k regex:{kernel}' if kernel else ''} -c 5 PROGRAM`"
 
 
 def _of_copies(reached: float | None) -> tuple[str, str]:
@@ -79,25 +111,27 @@ def _of_copies(reached: float | None) -> tuple[str, str]:
         return "their size or the speed of the link is not known", "Record with the GPU's name and the bytes of copies"
     return (
         f"{share(reached)} of the link, and nothing says whether the copies can go or hide behind kernels",
-        "Find who asks for them: `traceq report TRACE --full`",
+        _IN_FULL,
     )
 
 
-def _of_idle(subject: Subject, category: str, part: str | None) -> tuple[str, str]:
-    if category == "idle_earlier_work":
+def _of_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
+    if line.category == "idle_earlier_work":
         return "it was launched before the capture began", "Start the capture some steps earlier"
-    if category == "idle_launch_latency":
+    if line.category == "idle_launch_latency":
         return (
             "it was launched in time, and nothing recorded says what it waited for",
             "Record other processes on the GPU and, inside graphs, each node",
         )
-    if part is None:
-        way = subject.way("python_frames") or subject.way("idle_causes")
-        return (
-            "the launching thread did nothing that was recorded",
-            f"Record what it does: {way}" if way else "Sample the host",
+    if line.part is not None or most is not None:
+        where = (
+            f"in {shortened(line.part, _LONGEST)}"
+            if line.part
+            else f"in many places, most in {shortened(str(most), _LONGEST)}"
         )
+        return f"the host was {where}, for which no rule knows a remedy", _IN_FULL
+    way = subject.way("python_frames") or subject.way("idle_causes")
     return (
-        f"the host was in {shortened(part, _LONGEST)}, for which no rule knows a remedy",
-        "Look at it: `traceq report TRACE --full`",
+        "the launching thread did nothing that was recorded",
+        f"Record what it does: {way}" if way else "Sample the host",
     )

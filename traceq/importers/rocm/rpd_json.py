@@ -7,7 +7,6 @@ calls and ranges of roctx. An arrow goes from a moment inside the call to the st
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +16,17 @@ from typing import Any
 import msgspec
 
 from traceq.errors import UnusableTrace
+from traceq.importers.packed import DAMAGED
 from traceq.importers.rocm.dispatches import BATCH_ROWS, Job, Rows, copy, kernel_name
 from traceq.importers.rocm.source import text_of
 from traceq.importers.rows import batches_of
 
 _US = 1000
+# No clock since boot shows more, ns.
+_LAST = 1 << 60
 _GPU = re.compile(r"GPU(\d+)")
 _MARKER = "UserMarker"
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, RecursionError)
 
 
 class _Args(msgspec.Struct, frozen=True):
@@ -36,12 +39,22 @@ class _Event(msgspec.Struct):
 
     ph: str = ""
     name: str = ""
-    pid: str = ""
-    tid: str = ""
+    pid: str | int = ""
+    tid: str | int = ""
     ts: str | int | float = ""
     dur: str | int | float = ""
     id: str | int = ""
     args: _Args = _Args()
+
+    @property
+    def process(self) -> str:
+        """The number of the process, as text."""
+        return str(self.pid)
+
+    @property
+    def thread(self) -> str:
+        """The number of the thread, as text."""
+        return str(self.tid)
 
 
 @dataclass
@@ -59,11 +72,17 @@ def read(path: Path, job: Job) -> Rows:
     """Yield the batches of the whole file; raise UnusableTrace where it is no such array."""
     try:
         events = msgspec.json.decode(text_of(path), type=list[_Event])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except msgspec.ValidationError as error:
+        raise UnusableTrace(f"{path}: an event is not as RPD writes it ({error})") from error
+    except _UNREADABLE as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again") from error
     found = _found(events)
     numbers = {id(call): number for number, (_, _, call) in enumerate(_all_calls(found), 1)}
-    operations = [(start, end, each, _caused(found, start, each)) for start, end, each in found.operations]
+    caused = _calls_of_arrows(found)
+    operations = [
+        (start, end, each, caused.get(found.ends.get((each.process, each.thread, start), "")))
+        for start, end, each in found.operations
+    ]
     for begin in range(0, len(operations), BATCH_ROWS):
         yield from _operations(operations[begin : begin + BATCH_ROWS], found, numbers, job)
     calls = list(_all_calls(found))
@@ -76,21 +95,21 @@ def _found(events: Sequence[_Event]) -> _Found:
     found = _Found()
     for each in events:
         if each.ph == "M" and each.name == "process_name" and (match := _GPU.fullmatch(each.args.name)):
-            found.devices[each.pid] = int(match[1])
+            found.devices[each.process] = int(match[1])
     for each in events:
         ts = _ns(each.ts)
         if ts is None:
             continue
         if each.ph == "X":
             end = ts + (_ns(each.dur) or 0)
-            if each.pid in found.devices:
+            if each.process in found.devices:
                 found.operations.append((ts, end, each))
             else:
-                found.calls[each.pid, each.tid].append((ts, end, each))
+                found.calls[each.process, each.thread].append((ts, end, each))
         elif each.ph == "s":
-            found.starts[each.id] = (each.pid, each.tid, ts)
+            found.starts[each.id] = (each.process, each.thread, ts)
         elif each.ph == "f":
-            found.ends[each.pid, each.tid, ts] = each.id
+            found.ends[each.process, each.thread, ts] = each.id
     for calls in found.calls.values():
         calls.sort(key=lambda call: (call[0], -call[1]))
     return found
@@ -100,15 +119,23 @@ def _all_calls(found: _Found) -> Iterator[tuple[int, int, _Event]]:
     return (call for _, calls in sorted(found.calls.items()) for call in calls)
 
 
-def _caused(found: _Found, start: int, operation: _Event) -> _Event | None:
-    """The call that the operation's arrow begins in: the last one that had begun by then; None where no arrow ends in it."""
-    place = found.starts.get(found.ends.get((operation.pid, operation.tid, start), ""))
-    if place is None:
-        return None
-    pid, tid, ts = place
-    calls = found.calls.get((pid, tid), [])
-    before = bisect_right(calls, ts, key=lambda call: call[0]) - 1
-    return next((call for _, end, call in reversed(calls[: before + 1]) if end >= ts), None)
+def _calls_of_arrows(found: _Found) -> dict[str | int, _Event]:
+    """Return by arrow the innermost call that it begins in; none for an arrow that begins outside of all."""
+    by_thread: dict[tuple[str, str], list[tuple[int, str | int]]] = defaultdict(list)
+    for number, (pid, tid, ts) in found.starts.items():
+        by_thread[pid, tid].append((ts, number))
+    caused: dict[str | int, _Event] = {}
+    for thread, arrows in by_thread.items():
+        calls, open_calls, place = found.calls.get(thread, []), [], 0
+        for ts, number in sorted(arrows, key=lambda arrow: arrow[0]):
+            while place < len(calls) and calls[place][0] <= ts:
+                open_calls.append(calls[place])
+                place += 1
+            while open_calls and open_calls[-1][1] < ts:
+                open_calls.pop()
+            if open_calls:
+                caused[number] = open_calls[-1][2]
+    return caused
 
 
 def _operations(
@@ -116,8 +143,8 @@ def _operations(
 ) -> Rows:
     kernels, copies, fills = [], [], []
     for start, end, each, call in rows:
-        place = (found.devices[each.pid], _whole(each.tid))
-        caused = (None, None) if call is None else (_whole(call.pid), numbers[id(call)])
+        place = (found.devices[each.process], _whole(each.thread))
+        caused = (None, None) if call is None else (_whole(call.process), numbers[id(call)])
         sort = each.args.desc
         if "copy" in sort.lower():
             name, *told = copy(sort)
@@ -134,7 +161,7 @@ def _calls(rows: Sequence[tuple[int, int, _Event]], numbers: dict[int, int], job
     calls: list[tuple[Any, ...]] = []
     ranges: list[tuple[Any, ...]] = []
     for start, end, each in rows:
-        thread = job.thread(_whole(each.pid), _whole(each.tid))
+        thread = job.thread(_whole(each.process), _whole(each.thread))
         if each.name == _MARKER:
             ranges.append((start, end, thread, "roctx", each.args.desc or _MARKER, False))
         else:
@@ -149,8 +176,12 @@ def _whole(text: str) -> int | None:
 
 
 def _ns(value: str | float) -> int | None:
-    """A time in ns; None for what is none."""
+    """Return a time in ns; None for what is none."""
+    whole = value if isinstance(value, int) else _whole(str(value))
+    if whole is not None:
+        return whole * _US
     try:
-        return round(float(value) * _US)
-    except (ValueError, OverflowError):
+        found = float(value) * _US
+    except ValueError:
         return None
+    return round(found) if abs(found) < _LAST else None

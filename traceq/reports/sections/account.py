@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from traceq.common.units import duration, share
 from traceq.diagnosis.account.line import Line
-from traceq.reports.document import Block, Heading, Name, Paragraph, Reference, Title, table
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Reference, table, with_code
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.verdict import line_name
 
@@ -30,10 +30,12 @@ def account(report: TraceReport) -> Iterator[Block]:
             "share": lambda each: share(each.step_share),
             "verdict": lambda each: each.verdict,
             "finding": lambda each: _reference(each, numbers),
-            "why": lambda each: Title(each.reason),
         },
-        text=(0, 3, 4, 5),
+        text=(0, 3, 4),
     )
+    untold = [each for each in lines if each.verdict != "avoidable"]
+    if untold:
+        yield Items(tuple((Name(line_name(each)), f": {each.reason}. ", *with_code(each.remedy)) for each in untold))
     if small:
         part = sum(each.step_share for each in small)
         yield Paragraph((f"Lines of less than 5 % of the {report.unit}: {share(part)} together.",))

@@ -65,7 +65,7 @@ where
     (
         p.cause = 'idle_launch'
         -- the wrapper that Inductor writes around the kernels of a graph
-        or (p.cause = 'idle_python' and regexp_matches(c.name, 'torchinductor_\w+/.*\): (call|partition_\d+)$'))
+        or (p.cause = 'idle_python' and regexp_matches(c.name, 'torchinductor_[^/]+/.*\): (call|partition_\d+)$|(^|/)[a-z0-9]{2}/c[a-z0-9]{20,}\.py\(\d+\): (call|partition_\d+)$'))
         or (p.cause = 'idle_unattributed' and p.dur < $between_ns and p.launch_slice_id is not null and p.drained_by is null)
     )
     and (p.cpu_slice_id is null or p.cpu_slice_id not in (from first_launch))
