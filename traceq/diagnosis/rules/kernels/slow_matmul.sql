@@ -27,7 +27,7 @@
 -- threshold: slow = 0.5: cuBLAS reaches 0.6 to 0.8 of the peak where arithmetic limits; below half another algorithm,
 --   type or layout is worth a try
 -- threshold: reachable = 0.7: what cuBLAS reaches at usual sizes and sustained clocks
--- uses: busy
+-- uses: busy, costed_kernel
 -- categories: compute
 with
 cost as (
@@ -42,34 +42,11 @@ cost as (
         and achieved < $slow * peak
 ),
 
--- The cost of a convolution is that of an operator a little further out than the one that launches.
-kernel as (
-    select b.*, i.slice_id as inner_id, i.operator_id as outer_id, a.operator_id as outermost_id
-    from busy as b
-    inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
-    inner join cpu_slice as i on i.trace_id = b.trace_id and i.slice_id = l.operator_id
-    left join cpu_slice as a on a.trace_id = b.trace_id and a.slice_id = i.operator_id
-    where
-        b.category = 'compute'
-        and exists (from cost)
-        and b.slice_id not in (select slice_id from graph_kernel where trace_id = $trace_id and operator_id is not null)
-    union all
-    select b.*, i.slice_id, i.operator_id, a.operator_id
-    from busy as b
-    inner join graph_kernel as g using (trace_id, slice_id)
-    inner join graph_operator as i on i.trace_id = b.trace_id and i.slice_id = g.operator_id
-    left join graph_operator as a on a.trace_id = b.trace_id and a.slice_id = i.operator_id
-    where b.category = 'compute' and exists (from cost)
-),
-
 owned as (
-    select k.*, coalesce(x.slice_id, y.slice_id, z.slice_id) as cost_id
-    from kernel as k
-    left join cost as x on x.slice_id = k.inner_id
-    left join operator_cost as i on i.trace_id = $trace_id and i.slice_id = k.inner_id
-    left join cost as y on y.slice_id = k.outer_id and i.slice_id is null
-    left join cost as z on z.slice_id = k.outermost_id and i.slice_id is null
-    where cost_id is not null
+    select b.*, k.operator_id as cost_id
+    from busy as b
+    inner join costed_kernel as k on k.slice_id = b.slice_id
+    where k.operator_id in (select slice_id from cost)
 )
 
 select
