@@ -77,7 +77,7 @@ def test_a_baseline_of_0_1_is_the_run_it_was_made_from(folder):
     # There are more rules now. One is for programs of PyTorch, and upgraded databases do not say whether theirs was.
     del old.cannot_tell["main-thread-collate"]
     assert old.cannot_tell.keys() <= run.cannot_tell.keys()
-    # What a fix is likely to win, of what, what it is called and why a rule cannot tell is what today's rules say.
+    # What a fix is likely to win, of what, how sure that is, what it is called and why a rule cannot tell today's rules say.
     of_rules = {
         "title": "",
         "saving_ns": 0,
@@ -86,6 +86,7 @@ def test_a_baseline_of_0_1_is_the_run_it_was_made_from(folder):
         "owned_ns": None,
         "assumed_share": None,
         "rule_share": None,
+        "confidence": "low",
     }
     assert [replace(each, finding_id=each.finding_id.replace("@small@", "@"), **of_rules) for each in run.findings] == [
         replace(each, **of_rules) for each in old.findings
