@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from trace_files import SHARED, every_trace, stem
 
+from traceq.analysis.categories import IDLE
+
 OTHERS = sorted(
     path
     for folder in ("judged", "judged3")
@@ -53,7 +55,9 @@ def ledger(trace):
     if trace.ledger:
         device = trace.account[0].device if trace.account else trace.ledger[0].device
         (own,) = [each for each in trace.ledger if each.device == device]
-        return {part.category: part.per_step for part in own.parts}
+        # idle time of a sample is only what the sample left out
+        is_sample = trace.triage is not None and trace.triage.reason == "sampled"
+        return {part.category: part.per_step for part in own.parts if not (is_sample and part.category in IDLE)}
     held = {}
     for part in trace.host_ledger:
         held[part.category] = held.get(part.category, 0) + part.dur / (trace.steps.counted or 1)

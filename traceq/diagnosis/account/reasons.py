@@ -31,7 +31,7 @@ _LONGEST = 60
 # The beginning of a longer name finds the kernel as well.
 _LONGEST_WORD = 100
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_IN_FULL = "Look at it: `traceq report TRACE --full`"
+_IN_PERFETTO = "Look at it in ui.perfetto.dev: `traceq export TRACE -o trace.json`"
 
 
 def untold(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
@@ -46,7 +46,7 @@ def untold(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
     if line.category == "communication":
         return _of_communication(subject)
     if line.category == "memset":
-        return "memory is filled, and no rule knows why", _IN_FULL
+        return "memory is filled, and no rule knows why", _IN_PERFETTO
     if line.category.startswith("copy"):
         return _of_copies(line.limit_share)
     return _of_idle(subject, line, most)
@@ -111,7 +111,7 @@ def _of_copies(reached: float | None) -> tuple[str, str]:
         return "their size or the speed of the link is not known", "Record with the GPU's name and the bytes of copies"
     return (
         f"{share(reached)} of the link, and nothing says whether the copies can go or hide behind kernels",
-        _IN_FULL,
+        _IN_PERFETTO,
     )
 
 
@@ -129,7 +129,7 @@ def _of_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
             if line.part
             else f"in many places, most in {shortened(str(most), _LONGEST)}"
         )
-        return f"the host was {where}, for which no rule knows a remedy", _IN_FULL
+        return f"the host was {where}, for which no rule knows a remedy", _IN_PERFETTO
     way = subject.way("python_frames") or subject.way("idle_causes")
     return (
         "the launching thread did nothing that was recorded",
