@@ -18,7 +18,7 @@ import duckdb
 from traceq.database.connect import connect
 from traceq.diagnosis.account.first import largest_unknown, saves_little
 from traceq.diagnosis.judge import Judged, judge
-from traceq.diagnosis.record import recorded
+from traceq.diagnosis.record import shipped_record
 from traceq.diagnosis.rules.registry import Rule
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
@@ -57,7 +57,7 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is true of a trace. `nothing`: no avoidable cause, or the capture cannot tell.
+    """Hold what is true of a trace. `nothing`: no avoidable cause, or the capture cannot tell.
 
     `line`: the categories of the ledger that hold the largest cause; empty where the label does not say.
     """
@@ -84,7 +84,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Result:
-    """What the rules say of a trace, and how right the first statement is; `remarks` are the rules of observations.
+    """Hold what the rules say of a trace, and how right the first statement is; `remarks` are the rules of observations.
 
     `untold`: the share of the step of which the account cannot tell; None without an account of a GPU.
     """
@@ -132,7 +132,7 @@ def labelled() -> list[tuple[str, Path]]:
 
 
 def truths(sample: Sample = "known") -> Iterator[Truth]:
-    """Of every labelled trace of the sample that lies beside the checkout."""
+    """Yield the truth of every labelled trace of the sample that lies beside the checkout."""
     for label in sorted((TRUTH / "traces").glob("*.json")):
         told = json.loads(label.read_text("utf-8"))
         path = SHARED / told["trace"]
@@ -166,7 +166,7 @@ def compared(wanted: Sequence[Truth], jobs: int = 1) -> list[Result]:
 
 
 def one(truth: Truth) -> Result:
-    """What the rules say of a trace beside the truth. Of a file that is refused nothing is said."""
+    """Compare what the rules say of a trace with the truth. Of a file that is refused nothing is said."""
     with TemporaryDirectory(prefix="traceq.") as folder:
         database = Path(folder) / "real.duckdb"
         try:
@@ -180,7 +180,7 @@ def one(truth: Truth) -> Result:
 def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> Result:
     """What `rules`, else those of traceq, say of the only trace of a database beside the truth."""
     # a trace is no proof of what is said of its own program
-    (judged,) = judge(connection, rules=rules, record=recorded().without(program_of(truth.name)))
+    (judged,) = judge(connection, rules=rules, record=shipped_record().without_program(program_of(truth.name)))
     said = []
     for finding in judged.findings:
         step_ns = finding.expected_step_ns + finding.saving_ns
@@ -192,16 +192,16 @@ def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[
     named = {finding.rule for finding in judged.findings} | set(remarks)
     named |= {part.rule for finding in judged.findings for part in finding.parts}
     found = sum(bool(causes()[each.cause] & named) for each in truth.bottlenecks)
-    return Result(truth, tuple(said), remarks, failed, _first(truth, said, judged), found, _untold(judged))
+    return Result(truth, tuple(said), remarks, failed, _grade_first(truth, said, judged), found, _untold_share(judged))
 
 
-def _untold(judged: Judged) -> float | None:
+def _untold_share(judged: Judged) -> float | None:
     lines = [each for each in judged.account if each.device is not None]
     return sum(each.step_share for each in lines if each.verdict == "cannot tell") if lines else None
 
 
-def _first(truth: Truth, said: Sequence[Said], judged: Judged) -> Verdict:
-    """How right the report begins: with a finding, with remarks, or with what cannot be told."""
+def _grade_first(truth: Truth, said: Sequence[Said], judged: Judged) -> Verdict:
+    """Grade how the report begins: with a finding, with remarks, or with what cannot be told."""
     remarks = tuple(each.rule for each in judged.observations)
     is_told = "sampled-capture" not in remarks and any(each.device is not None for each in judged.account)
     unknown = largest_unknown(judged.account) if is_told else None
@@ -220,7 +220,7 @@ _UNTOLD = {
 
 
 def unknown_verdict(truth: Truth, said: Sequence[Said], category: str) -> Verdict:
-    """How right a report begins that cannot tell about time of `category`, and then says what is known so far.
+    """Grade a report that begins with what it cannot tell, time of `category`, and then says what is known so far.
 
     Right where the label says so, too; partly where it names the label's line, or is known so far what may stand first.
     """

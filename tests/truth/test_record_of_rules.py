@@ -9,7 +9,7 @@ from labelled import real
 from listed import assert_none
 
 from traceq.database.sql import package
-from traceq.diagnosis.record import Record, least, recorded, wilson_low
+from traceq.diagnosis.record import Record, lowest_confidence, shipped_record, wilson_low
 from traceq.diagnosis.rules.registry import built_in
 
 CONTENT = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
@@ -67,29 +67,29 @@ def of(*programs, wrong=0):
     ],
 )
 def test_confidence_follows_from_how_often_a_rule_was_right_and_where(record, confidence):
-    assert record.confidence("rule") == confidence
+    assert record.confidence_of("rule") == confidence
 
 
 def test_partly_right_is_not_right():
-    assert Record({"rule": tuple((each, "partly") for each in "abcdef")}).confidence("rule") == "low"
+    assert Record({"rule": tuple((each, "partly") for each in "abcdef")}).confidence_of("rule") == "low"
 
 
 def test_a_program_is_no_proof_of_what_is_said_of_itself():
     record = of("a", "b", "c", "c", "c")
-    assert record.without("c").confidence("rule") == "low"
-    assert record.without("d").confidence("rule") == "high"
+    assert record.without_program("c").confidence_of("rule") == "low"
+    assert record.without_program("d").confidence_of("rule") == "high"
 
 
 def test_the_words_give_the_numbers():
-    assert of("a", "a", "b", wrong=1).words("rule") == (
+    assert of("a", "a", "b", wrong=1).describe_rule("rule") == (
         "On labelled real traces this rule spoke 4 times and was right 3 times, in 2 programs."
     )
-    assert Record().words("rule") == "No labelled trace has shown yet whether this rule is right."
+    assert Record().describe_rule("rule") == "No labelled trace has shown yet whether this rule is right."
 
 
 def test_the_lowest_of_several_counts():
-    assert least("high", "low", "medium") == "low"
+    assert lowest_confidence("high", "low", "medium") == "low"
 
 
 def test_some_rules_are_sure():
-    assert {recorded().confidence(rule.name) for rule in built_in()} == {"high", "medium", "low"}
+    assert {shipped_record().confidence_of(rule.name) for rule in built_in()} == {"high", "medium", "low"}

@@ -69,7 +69,7 @@ def allocate(
             allocated = _allocated(proposals, *_share_out(subject, held))
             smallest = min(allocated, key=lambda number: (allocated[number].saving_ns, -number), default=None)
             if smallest is None or allocated[smallest].saving_ns >= least:
-                subject.workspace.make("owned_piece", statement("diagnosis/sql/owned_piece.sql"), {})
+                subject.workspace.make_table("owned_piece", statement("diagnosis/sql/owned_piece.sql"), {})
                 return list(allocated.values())
             connection.execute("delete from ordered_claim where claim = ?", [smallest])
     finally:

@@ -10,7 +10,7 @@ from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.culprits import common
 from traceq.diagnosis.finding import Confidence, Evidence, Finding, Observation, Part, Where
 from traceq.diagnosis.query import printed, rule_query
-from traceq.diagnosis.record import least
+from traceq.diagnosis.record import lowest_confidence
 from traceq.diagnosis.rules.registry import RULES, Rule
 from traceq.diagnosis.subject import Subject
 
@@ -67,12 +67,15 @@ def _confidence(
         return "low", f"{advice.reason} {_ONLY_BOUNDS}"
     if rule.name not in _OWN:
         return advice.confidence, advice.reason
-    confidence, reasons = subject.record.confidence(rule.name), [advice.reason, subject.record.words(rule.name)]
+    confidence, reasons = (
+        subject.record.confidence_of(rule.name),
+        [advice.reason, subject.record.describe_rule(rule.name)],
+    )
     if subject.triage is not None and subject.triage.kind == "fragment":
-        confidence = least(confidence, "medium")
+        confidence = lowest_confidence(confidence, "medium")
         reasons.append(_FRAGMENT)
     if owned.get(_UNRECORDED, 0.0) > _MOST_UNRECORDED * sum(owned.values()):
-        confidence = least(confidence, "medium")
+        confidence = lowest_confidence(confidence, "medium")
         reasons.append(_NOT_SEEN)
     return confidence, " ".join(filter(None, reasons))
 

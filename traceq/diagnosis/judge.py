@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.account.account import account
+from traceq.diagnosis.account.account import account_lines
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
@@ -21,7 +21,7 @@ from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
-from traceq.diagnosis.record import Record, recorded
+from traceq.diagnosis.record import Record, shipped_record
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.speaking import without_silent
@@ -38,7 +38,7 @@ _NOT_FOUND = "not there, or below 1 % of the step"
 
 @dataclass(frozen=True)
 class Judged:
-    """What the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING.
+    """Hold what the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING.
 
     Where `asked` is false, no rule was asked: that nothing was found says nothing then. `account`: a verdict on every line of the
     ledger of the critical device.
@@ -62,7 +62,7 @@ def judge(
     scaled: Scaled | None = None,
     record: Record | None = None,
 ) -> tuple[Judged, ...]:
-    """What `rules`, else those of traceq, say of every trace of the database, in the order of ingest.
+    """Return what `rules`, else those of traceq, say of every trace of the database, in the order of ingest.
 
     `scaled` has factors for some of traceq.diagnosis.query.thresholds(), by their keys: what changes depends on them. `record`:
     how often rules were right, by which findings are called sure; without it that of traceq.
@@ -81,7 +81,7 @@ def subjects(
     """The traces of the database, those with these trace_ids or all, each ready to be judged."""
     found = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [
-        _subject(connection, trace, place, goal, scaled or {}, recorded() if record is None else record)
+        _subject(connection, trace, place, goal, scaled or {}, shipped_record() if record is None else record)
         for trace, place in zip(found, _places(found), strict=True)
         if traces is None or trace["trace_id"] in traces
     ]
@@ -216,16 +216,16 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         clean=tuple(clean),
         not_applicable=tuple(not_applicable),
         failed=tuple(broken),
-        account=_account(subject, findings, proposals),
+        account=_account_of(subject, findings, proposals),
     )
 
 
-def _account(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
+def _account_of(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
     """Return the account of a trace; nothing where there is nothing to judge in it."""
     if subject.triage is not None and not subject.triage.is_judged:
         return ()
     claims = {number: finding_id(subject, *each) for number, each in enumerate(_worth_listing(subject, proposals))}
-    return account(subject, findings, claims)
+    return account_lines(subject, findings, claims)
 
 
 def _allocated(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocated]:

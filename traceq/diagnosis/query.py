@@ -265,7 +265,7 @@ class Workspace:
         """Make rule_instances of what the query finds; the number of this claim, which is new or `number`, None for no rows."""
         self.make_used(query)
         text = f"with found as (\n{query.text}\n)\n" + statement("diagnosis/sql/rule_instances.sql")
-        rows = self.make("rule_instances", text, values)
+        rows = self.make_table("rule_instances", text, values)
         if number is None:
             number, self._claims = self._claims, self._claims + 1
         self.latest = number
@@ -303,9 +303,9 @@ class Workspace:
                 if name == "busy":
                     run(self.connection, "diagnosis/sql/kernel_names.sql", **self.given())
                     text = f"from (\n{text}\n) select * replace (name::kernel_names as name)"
-                self.make(name, text, self.given() | shared(name).limits(self.scaled))
+                self.make_table(name, text, self.given() | shared(name).limits(self.scaled))
 
-    def make(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
+    def make_table(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
         """Make a temp table of what a query finds, in place of one of its name; how many rows."""
         (made,) = ask(self.connection, f"create or replace temp table {name} as\n{text}", **values)
         if name not in self._made:

@@ -23,15 +23,15 @@ _Z = 0.8416
 
 
 class Demand(NamedTuple):
-    """What a record must show: true findings, programs that they are of, and the least share that may be true (Wilson)."""
+    """Say what a record must show: true findings, programs that they are of, and the least share that may be true (Wilson)."""
 
     true: int
     programs: int
     bound: float
 
 
-_HIGH, _MEDIUM = Demand(5, 3, 0.8), Demand(3, 2, 0.6)
-ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+_DEMANDS: tuple[tuple[Confidence, Demand], ...] = (("high", Demand(5, 3, 0.8)), ("medium", Demand(3, 2, 0.6)))
+_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 def wilson_low(true: int, said: int) -> float:
@@ -44,25 +44,25 @@ def wilson_low(true: int, said: int) -> float:
 
 @dataclass(frozen=True)
 class Record:
-    """What each rule said of real traces: of which program, and whether that was right, partly right or wrong."""
+    """Hold what each rule said of real traces: of which program, and whether that was right, partly right or wrong."""
 
     entries: Mapping[str, tuple[tuple[str, Said], ...]] = field(default_factory=dict)
 
-    def without(self, program: str) -> Record:
+    def without_program(self, program: str) -> Record:
         """Return the record without the traces of a program, to judge it by others."""
         return Record({rule: tuple(each for each in said if each[0] != program) for rule, said in self.entries.items()})
 
-    def confidence(self, rule: str) -> Confidence:
+    def confidence_of(self, rule: str) -> Confidence:
         """Return how sure findings of the rule may be called: high, medium or low."""
         said = self.entries.get(rule, ())
         true = [program for program, verdict in said if verdict == "right"]
         bound = wilson_low(len(true), len(said))
-        for level, demand in (("high", _HIGH), ("medium", _MEDIUM)):
+        for level, demand in _DEMANDS:
             if len(true) >= demand.true and len(set(true)) >= demand.programs and bound >= demand.bound:
-                return "high" if level == "high" else "medium"
+                return level
         return "low"
 
-    def words(self, rule: str) -> str:
+    def describe_rule(self, rule: str) -> str:
         """Say in a sentence how often the rule was right."""
         said = self.entries.get(rule, ())
         if not said:
@@ -74,13 +74,13 @@ class Record:
         )
 
 
-def least(*levels: Confidence) -> Confidence:
+def lowest_confidence(*levels: Confidence) -> Confidence:
     """Return the lowest of several confidences."""
-    return min(levels, key=ORDER.index)
+    return min(levels, key=_ORDER.index)
 
 
 @cache
-def recorded() -> Record:
+def shipped_record() -> Record:
     """Return the record that comes with traceq."""
     content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
     return Record(

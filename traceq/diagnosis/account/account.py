@@ -13,7 +13,7 @@ from traceq.common.units import share
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Line
-from traceq.diagnosis.account.reasons import kernel_word, untold
+from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.query import Query, printed, read
 from traceq.diagnosis.subject import Subject
@@ -31,7 +31,7 @@ _TIMES = ("rest", "known", "reached")
 
 @dataclass(frozen=True)
 class Part:
-    """What findings leave of a category, or of a part of it; ns per counted step.
+    """Hold what findings leave of a category, or of a part of it; ns per counted step.
 
     `known` is the part of `rest` whose limit is known, `reached` the least time that it could take, `limit` what limits
     most of it.
@@ -39,8 +39,6 @@ class Part:
 
     part: str | None
     example: str | None
-    names: int
-    slices: int
     rest: float
     known: float = 0.0
     reached: float = 0.0
@@ -48,11 +46,11 @@ class Part:
 
     @property
     def limit_share(self) -> float | None:
-        """How much of its limit is reached (0..1); None where that is not known of most of it."""
+        """Return how much of its limit is reached (0..1); None where that is not known of most of it."""
         return self.reached / self.known if self.known >= _KNOWN * self.rest > 0 else None
 
 
-def account(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> tuple[Line, ...]:
+def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> tuple[Line, ...]:
     """Return the lines of the account, the longest first.
 
     `claims`: the id of what each claim made, by its number in the order of allocation: of a finding, or of what became a part of
@@ -60,13 +58,13 @@ def account(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, 
     """
     if not subject.step_ns:
         return ()
-    lines = _avoidable(subject, findings, claims)
+    lines = _avoidable_lines(subject, findings, claims)
     left = {
         category: total - sum(each.dur_ns for each in lines if each.category == category)
         for category, total in subject.ledger.items()
     }
     large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
-    parts = _parts(subject, large)
+    parts = _rest_by_part(subject, large)
     for category, rest in left.items():
         lines += _of_rest(subject, category, rest, parts.get(category, []))
     return tuple(sorted(lines, key=lambda each: (-each.dur_ns, each.category, each.part or "")))
@@ -74,7 +72,7 @@ def account(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, 
 
 @dataclass(frozen=True)
 class _Cause:
-    """What owns time: a finding, or what became a part of one. Savings are ns per counted step."""
+    """Name what owns time: a finding, or what became a part of one. Savings are ns per counted step."""
 
     finding_id: str
     title: str
@@ -84,7 +82,7 @@ class _Cause:
     high: float
 
 
-def _causes(findings: Sequence[Finding]) -> dict[str, _Cause]:
+def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _Cause]:
     """Return by id the findings, and what stands under them, of which only the likely saving is known."""
     causes = {
         part.finding_id: _Cause(
@@ -101,12 +99,12 @@ def _causes(findings: Sequence[Finding]) -> dict[str, _Cause]:
     }
 
 
-def _avoidable(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> list[Line]:
+def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> list[Line]:
     """Return the lines of what findings and their parts own, as far as it can be won at most; the rest is the category's.
 
     Leaves in owned_piece what these lines are made of.
     """
-    causes = _causes(findings)
+    causes = _causes_by_id(findings)
     owned: dict[str, dict[str, float]] = defaultdict(dict)
     query = "select claim, cause, sum(owned) as owned from owned_piece group by claim, cause order by claim, cause"
     pieces = [(row["claim"], row["cause"], row["owned"] / subject.steps) for row in ask(subject.connection, query)]
@@ -117,7 +115,9 @@ def _avoidable(subject: Subject, findings: Sequence[Finding], claims: Mapping[in
     lines: list[Line] = []
     kept: dict[tuple[str, str], float] = {}
     for category, total in subject.ledger.items():
-        times = {name: by[category] * _won(causes[name], by) for name, by in owned.items() if by.get(category)}
+        times = {
+            name: by[category] * _winnable_share(causes[name], by) for name, by in owned.items() if by.get(category)
+        }
         times = {name: ns for name, ns in times.items() if ns >= _LEAST_OWNED * subject.step_ns}
         scale = min(1.0, total / sum(times.values())) if times else 1.0
         for name, ns in times.items():
@@ -129,7 +129,7 @@ def _avoidable(subject: Subject, findings: Sequence[Finding], claims: Mapping[in
     return lines
 
 
-def _won(cause: _Cause, owned: Mapping[str, float]) -> float:
+def _winnable_share(cause: _Cause, owned: Mapping[str, float]) -> float:
     """Return which share (0..1) of what a cause owns can be won at most."""
     whole = sum(owned.values())
     return min(1.0, cause.high / whole) if whole else 0.0
@@ -139,7 +139,7 @@ def _line_of(subject: Subject, category: str, dur_ns: float, cause: _Cause, owne
     part = owned[category] / sum(owned.values())
     low, likely, high = (min(each * part, dur_ns) for each in (cause.low, cause.likely, cause.high))
     return replace(
-        _line(subject, category, None, dur_ns, "avoidable"),
+        _new_line(subject, category, None, dur_ns, "avoidable"),
         finding_id=cause.finding_id,
         saving_low_ns=min(low, likely),
         saving_ns=likely,
@@ -149,71 +149,69 @@ def _line_of(subject: Subject, category: str, dur_ns: float, cause: _Cause, owne
     )
 
 
-def _parts(subject: Subject, categories: Sequence[str]) -> dict[str, list[Part]]:
-    """What findings leave of these categories of a GPU, by part, the largest first."""
+def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[Part]]:
+    """Return what findings leave of these categories of a GPU, by part, the largest first."""
     found: dict[str, list[Part]] = defaultdict(list)
     if subject.device is None or not categories:
         return found
     if any(each not in IDLE for each in categories):
-        for row in subject.workspace.ask(_query("rest_busy"), subject.workspace.given()):
+        for row in subject.workspace.ask(_account_query("rest_busy"), subject.workspace.given()):
             limit = row.pop("limit_kind")
-            found[row.pop("category")].append(_part(row, subject.steps, limit))
+            found[row.pop("category")].append(_per_step(row, subject.steps, limit))
     if any(each in IDLE for each in categories):
-        for row in subject.workspace.ask(_query("rest_idle"), subject.workspace.given()):
-            found[row.pop("category")].append(_part({**row, "example": row["part"], "names": 1}, subject.steps, None))
+        for row in subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given()):
+            found[row.pop("category")].append(_per_step({**row, "example": row["part"]}, subject.steps, None))
     return found
 
 
-def _part(row: dict[str, Any], steps: int, limit: str | None) -> Part:
+def _per_step(row: dict[str, Any], steps: int, limit: str | None) -> Part:
     of_step = {name: row[name] / steps if name in row else 0.0 for name in _TIMES}
-    return Part(row["part"], row["example"], row["names"], row["slices"], **of_step, limit=limit)
+    return Part(row["part"], row["example"], **of_step, limit=limit)
 
 
-def _query(name: str) -> Query:
+def _account_query(name: str) -> Query:
     return read(statement(f"diagnosis/account/{name}.sql"), name)
 
 
 def _of_rest(subject: Subject, category: str, rest: float, parts: Sequence[Part]) -> Iterator[Line]:
-    """The lines of what findings leave of a category: the part that holds most of it, and all others as one."""
+    """Yield the lines of what findings leave of a category: the part that holds most of it, and all others as one."""
     least = LEAST_SHARE * subject.step_ns
     if rest < least:
         if rest > 0:
-            yield _line(subject, category, None, rest, "small")
+            yield _new_line(subject, category, None, rest, "small")
         return
     # work launched in a step may end after it: what the ledger holds is shared out as the pieces are
     whole = sum(each.rest for each in parts)
     scale = rest / whole if whole else 0.0
     first, others = (parts[0], parts[1:]) if parts else (None, ())
     if first is not None and first.rest > _MOST * whole and first.rest * scale >= least:
-        yield _judged(subject, category, first, first.rest * scale)
+        yield _line_of_rest(subject, category, first, first.rest * scale)
         rest -= first.rest * scale
         parts = others
     if rest < least:
         if rest > 0:
-            yield _line(subject, category, None, rest, "small")
+            yield _new_line(subject, category, None, rest, "small")
         return
-    yield _judged(subject, category, _together(parts), rest)
+    yield _line_of_rest(subject, category, _merged_part(parts), rest)
 
 
-def _together(parts: Sequence[Part]) -> Part:
-    """Several parts as one without a name; the limit is that of most of their time."""
+def _merged_part(parts: Sequence[Part]) -> Part:
+    """Merge several parts into one without a name; the limit is that of most of the time whose limit is known."""
     times: dict[str, float] = {name: sum(getattr(each, name) for each in parts) for name in _TIMES}
     largest = max(parts, key=lambda each: each.rest, default=None)
     known = max(parts, key=lambda each: each.known, default=None)
     return Part(
         part=None,
         example=largest.example if largest else None,
-        names=sum(each.names for each in parts),
-        slices=sum(each.slices for each in parts),
         limit=known.limit if known else None,
         **times,
     )
 
 
-def _judged(subject: Subject, category: str, part: Part, dur_ns: float) -> Line:
-    """The line of a part: at its limit, or what would tell."""
-    line = _line(subject, category, part.part, dur_ns, "cannot tell")
-    query = _query("rest_idle" if category in IDLE else "rest_busy")
+def _line_of_rest(subject: Subject, category: str, part: Part, dur_ns: float) -> Line:
+    """Return the line of a part: at its limit, or with what would tell."""
+    line = _new_line(subject, category, part.part, dur_ns, "cannot tell")
+    query = _account_query("rest_idle" if category in IDLE else "rest_busy")
     if subject.device is not None:
         line = replace(line, query=printed(query, subject.workspace.given()))
     if category == "compute" and part.example:
@@ -223,9 +221,9 @@ def _judged(subject: Subject, category: str, part: Part, dur_ns: float) -> Line:
         line = replace(line, limit=part.limit, limit_share=reached)
         if reached >= _AT_LIMIT:
             return replace(line, verdict="at its limit", reason=f"{share(reached)} of the {part.limit}")
-    reason, remedy = untold(subject, line, part.example)
+    reason, remedy = reason_and_remedy(subject, line, part.example)
     return replace(line, reason=reason, remedy=remedy)
 
 
-def _line(subject: Subject, category: str, part: str | None, dur_ns: float, verdict: Any) -> Line:
+def _new_line(subject: Subject, category: str, part: str | None, dur_ns: float, verdict: Any) -> Line:
     return Line(subject.device, category, part, dur_ns, dur_ns / subject.step_ns, verdict)

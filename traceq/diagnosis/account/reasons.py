@@ -34,7 +34,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _IN_PERFETTO = "Look at it in ui.perfetto.dev: `traceq export TRACE -o trace.json`"
 
 
-def untold(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
+def reason_and_remedy(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
     """Return why it cannot be told whether the time of a line is avoidable, and the command or option that would tell.
 
     `most`: what holds most of a line of several parts; None where nothing was recorded.
@@ -72,7 +72,7 @@ def _of_communication(subject: Subject) -> tuple[str, str]:
 
 
 def _of_kernels(subject: Subject, line: Line) -> tuple[str, str]:
-    ncu = _counters(subject, line.kernel)
+    ncu = _counter_command(subject, line.kernel)
     if line.limit_share is not None:
         reached = f"{share(line.limit_share)} of the {line.limit}"
         return f"{reached}; what keeps it from more is not in a trace of times", ncu
@@ -99,7 +99,7 @@ def _without_brackets(name: str) -> str:
     return name.partition("<")[0]
 
 
-def _counters(subject: Subject, kernel: str | None) -> str:
+def _counter_command(subject: Subject, kernel: str | None) -> str:
     """Return the command that measures what limits a kernel."""
     if subject.program.is_amd:
         return f"Measure it: `rocprof-compute profile -n kernel{f' -k {kernel}' if kernel else ''} -- PROGRAM`"

@@ -40,7 +40,7 @@ def trace_row(job: Job) -> dict[str, Any]:
     """The one row of `trace`."""
     exported = _exported(job.source)
     rank, world_size = _rank(job)
-    options = _options(job.source) | _recording(job.source) | _said_by_traceq(job.source)
+    options = _options(job.source) | _recording_length(job.source) | _said_by_traceq(job.source)
     return {
         "producer": "Nsight Systems",
         "producer_version": _version(exported, "EXPORT_PRODUCT_VERSION"),
@@ -78,7 +78,7 @@ def _options(source: Source) -> dict[str, object]:
     return options | ({"captured": sorted(kinds)} if kinds else {})
 
 
-def _recording(source: Source) -> dict[str, object]:
+def _recording_length(source: Source) -> dict[str, object]:
     """How long nsys recorded: files that were cut, and programs that hardly used what is traced, hold rows of a part of it."""
     durations = [dur for (dur,) in source.rows("ANALYSIS_DETAILS", ["duration"]) if isinstance(dur, int) and dur > 0]
     return {"recording": {"dur_ns": max(durations)}} if durations else {}
