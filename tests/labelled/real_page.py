@@ -23,8 +23,8 @@ that the label accepts as the first and its likely saving is within 30 % of the 
 *partly* when it is true but another cause is larger, or its size is another. Where the label says that nothing can be won, or
 that the capture cannot tell, no finding may be wrong. A first "cannot tell" counts as in the section above, and a label that
 accepts "saturated", "before the capture" or "unattributed" first says so, too. A finding is *true* by its cause and its size.
-What may be said beside the bottlenecks is in the labels, too. **These traces were at hand while the rules were written**: what is reached here is a
-fit to them, and says little of other traces.
+What may be said beside the bottlenecks is in the labels, too. **These traces were at hand while the
+rules were written**: what is reached here is a fit to them, and says little of other traces.
 """
 
 _HOW_UNSEEN = """\
