@@ -63,7 +63,14 @@ def allocate(
     connection = subject.connection
     run(connection, "diagnosis/sql/ordered_claim.sql")
     for number, each in enumerate(proposals):
-        run(connection, "diagnosis/sql/insert_ordered_claim.sql", number=number, claim=each.advice.claim.number)
+        claim = each.advice.claim
+        run(
+            connection,
+            "diagnosis/sql/insert_ordered_claim.sql",
+            number=number,
+            claim=claim.number,
+            is_down_to_limit=claim.is_down_to_limit,
+        )
     try:
         while True:
             allocated = _allocated(proposals, *_share_out(subject, held))

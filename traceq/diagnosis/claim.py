@@ -63,6 +63,11 @@ class Claim:
         """The share `likely` of the rule (0..1), which is in its header or fitted; shares of pieces are times this."""
         return float(str(self.values["likely"]))
 
+    @property
+    def is_down_to_limit(self) -> bool:
+        """Whether what the claim leaves of a piece is the time that the piece takes near a limit of the GPU or a link."""
+        return self.query.header.get("down-to") == "limit"
+
     def assumed_share(self, saving_ns: float, owned_ns: float) -> float:
         """The share of the owned time that the fix likely takes away (0..1), whatever a replay makes of it."""
         if not _is_of_host(self.query):

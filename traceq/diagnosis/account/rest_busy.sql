@@ -3,7 +3,10 @@
 -- uses: busy, costed_kernel
 with
 owner as (
-    select busy_id, sum(owned) as owned from owned_piece where busy_id is not null group by busy_id
+    select busy_id, sum(owned) as owned, bool_or(is_down_to_limit) as is_down_to_limit
+    from owned_piece
+    where busy_id is not null
+    group by busy_id
 ),
 
 -- The least time a kernel, a copy or a collective takes on this GPU, as a share of the time that it took.
@@ -39,7 +42,10 @@ piece as (
         b.name,
         greatest(b.ledger_dur - coalesce(o.owned, 0), 0) as rest,
         m.limit_kind,
-        if(m.reached is null, null, least(m.reached, 1)) as reached
+        -- the least time does not change where what was above it is owned; fused, or in another type, work has another least time
+        if(
+            m.reached is null, null, least(m.reached * if(coalesce(o.is_down_to_limit, false), b.ledger_dur, rest), rest)
+        ) as reached
     from busy as b
     left join kernel_occupancy as k using (trace_id, slice_id)
     left join owner as o on o.busy_id = b.slice_id
@@ -54,7 +60,7 @@ select
     count(*) as slices,
     sum(rest)::double as rest,
     coalesce(sum(rest) filter (reached is not null), 0)::double as known,
-    coalesce(sum(rest * reached), 0)::double as reached,
+    coalesce(sum(reached), 0)::double as reached,
     if(
         coalesce(sum(rest) filter (limit_kind = 'memory bandwidth'), 0) >= 0.5 * known,
         'memory bandwidth',

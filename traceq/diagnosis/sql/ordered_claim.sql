@@ -1,4 +1,5 @@
 -- Claims on pieces of the ledger, numbered in the order of allocation, and the shares of each that go at least, likely and at most.
+-- A claim is down to a limit where what it leaves of a piece is the time that the piece takes near a limit of the GPU or a link.
 create or replace temp table ordered_claim (
     claim integer,
     cause varchar,
@@ -7,5 +8,6 @@ create or replace temp table ordered_claim (
     claimed decimal(18, 3),
     goes_low double,
     goes double,
-    goes_high double
+    goes_high double,
+    is_down_to_limit boolean
 )

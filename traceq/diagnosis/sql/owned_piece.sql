@@ -4,6 +4,7 @@ select
     cause,
     gap_id,
     busy_id,
+    is_down_to_limit,
     greatest(0, least(claimed, max(claimed) over same - coalesce(sum(claimed) over before, 0)))::double as owned
 from ordered_claim
 window

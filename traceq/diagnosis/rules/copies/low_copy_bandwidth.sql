@@ -28,6 +28,7 @@
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
+-- down-to: limit
 -- threshold: least_bytes = 1048576: at 1 MiB the latency of a copy (about 10 us) is below a quarter of its time on
 --   PCIe 4; below it latency counts
 -- threshold: link_share = 0.8: pinned copies reach about 80 % of what PCIe carries, the rest is its protocol (packet

@@ -45,7 +45,7 @@ kernel as (
         b.ts,
         b.slice_id,
         n.hash,
-        k.family in ('elementwise', 'copy') and n.is_single and s.phase is distinct from 'optimizer' as is_elementwise
+        k.family in ('elementwise', 'copy', 'norm', 'softmax', 'reduce') and n.is_single and s.phase is distinct from 'optimizer' as is_elementwise
     from busy as b
     inner join kernel_occupancy as k using (trace_id, slice_id)
     inner join named as n on n.name = b.name

@@ -26,6 +26,7 @@
 -- low: 0.0
 -- likely: 0.4
 -- high: 1.0
+-- down-to: limit
 -- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either)
 -- threshold: compute = 0.7: cuBLAS reaches about 0.6 to 0.8 of the peak with aligned operands of usual size
 -- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)

@@ -1,15 +1,13 @@
 -- Elementwise and normalising operators on large tensors far below the bandwidth of the memory: what is above the time for reading and
 -- writing once at $memory of it.
 -- title: Elementwise kernels far below the bandwidth of memory
--- finds: Elementwise and normalising operators on large tensors that move less than half of what the memory of the
---   GPU could.
+-- finds: Elementwise and normalising operators on large tensors that move less than what the memory of the GPU could.
 -- matters: Nothing but bandwidth limits such a kernel; good ones reach 0.8 of it. Those that do not read their
 --   operands out of order (transposed or expanded views), convert types one element at a time, or go over their
 --   input several times.
 -- measured: Operators of kinds elementwise and norm (operator_cost) of at least 32 MB (smaller tensors stay in the
---   cache) and 20 us, below 0.5 of the peak of the bandwidth, norms (which may read their input twice) below 0.25.
---   Claimed is what is above the time of reading and writing once at 0.8 of it. Shares: 0.1 low, 0.5 likely, 1
---   high.
+--   cache) and 20 us. Claimed is what is above the time of reading and writing once, of norms twice, at 0.8 of the peak of
+--   the bandwidth, so little where they nearly reach that. Shares: 0.1 low, 0.5 likely, 1 high.
 -- try: Contiguous operands in one layout (.contiguous() once in place of strided reads over and over, channels_last
 --   from end to end), no mixed types in one operation, torch.compile.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
@@ -25,11 +23,10 @@
 -- low: 0.1
 -- likely: 0.5
 -- high: 1.0
+-- down-to: limit
 -- threshold: large = 32000000: 32 MB: tensors that fit into half of the largest level-two caches (50 to 96 MB) may
 --   not be read from memory at all
 -- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either)
--- threshold: slow = 0.5: simple kernels of PyTorch reach 0.7 to 0.9 of the bandwidth at this size; below half
---   something is wrong
 -- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- uses: busy
 -- categories: compute
@@ -42,7 +39,8 @@ cost as (
         bytes,
         achieved_bandwidth,
         memory_bandwidth / 1e9 as peak_bandwidth,
-        1 - bytes / (memory_bandwidth / 1e9 * $memory) / gpu_dur as excess
+        -- normalising reads its input more than once where a row does not fit into shared memory
+        1 - if(kind = 'norm', 2, 1) * bytes / (memory_bandwidth / 1e9 * $memory) / gpu_dur as excess
     from operator_cost
     where
         trace_id = $trace_id
@@ -50,8 +48,6 @@ cost as (
         and kind in ('elementwise', 'norm')
         and gpu_dur >= $shortest
         and bytes >= $large
-        -- normalising reads its input more than once where a row does not fit into shared memory
-        and achieved_bandwidth < if(kind = 'norm', $slow / 2, $slow) * memory_bandwidth / 1e9
 )
 
 select
@@ -76,4 +72,4 @@ left join graph_kernel as g on g.trace_id = b.trace_id and g.slice_id = b.slice_
 inner join cost as x on x.slice_id = coalesce(g.operator_id, l.operator_id)
 left join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = x.slice_id
 left join graph_operator as r on r.trace_id = b.trace_id and r.slice_id = x.slice_id
-where b.category = 'compute'
+where b.category = 'compute' and x.excess > 0

@@ -1,16 +1,16 @@
--- Matrix products and convolutions that arithmetic limits, far below the peak of their type: what is above $reachable of it.
+-- Matrix products, convolutions and attention that arithmetic limits, below the peak of their type: what is above $reachable of it.
 -- title: Matrix products far below the peak
--- finds: Matrix products and convolutions that arithmetic limits and that reach less than half of the peak of their
+-- finds: Matrix products, convolutions and attention that arithmetic limits and that reach less than 0.7 of the peak of their
 --   type.
 -- matters: They are where the peak can be reached: libraries get to 0.7 of it and more on large, well-shaped products.
--- measured: Operators with bound = 'compute' (operator_cost), at least 20 us per kernel, with achieved below 0.5 of
---   peak. Claimed is what is above their operations at 0.7 of the peak. Shares: 0.1 low, 0.5 likely, 1 high.
+-- measured: Operators with bound = 'compute' (operator_cost), at least 20 us per kernel. Claimed is what is above their
+--   operations at 0.7 of the peak, so little where they nearly reach that. Shares: 0.1 low, 0.5 likely, 1 high.
 -- try: Sizes that fill tiles and waves (multiples of 128 or 256), layouts (channels_last for convolutions),
 --   torch.backends.cudnn.benchmark, torch.compile(mode="max-autotune"), a newer cuBLAS or cuDNN, fp8 with Transformer
 --   Engine where the type allows it.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
--- fix: {{ remedy('better_convolutions' if worst.kind == 'convolution' else 'better_products') }} {{
+-- fix: {{ remedy({'convolution': 'better_convolutions', 'attention': 'faster_attention'}.get(worst.kind, 'better_products')) }} {{
 --   cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '%.0f' % worst.achieved }} of {{ '%.0f' % worst.peak
 --   }} TFLOP/s in {{ worst.compute_type }} ({{ percent(worst.achieved / worst.peak) }}). At {{ percent(reachable) }}
 --   of the peak all such would take {{ of_step(claimed_ns) }} less.
@@ -18,14 +18,14 @@
 -- reason: Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is
 --   estimated.
 -- wrong-if: The same shapes are as slow in a benchmark of their own with every algorithm tried.
--- heading: Speed up matrix products: they are far below the peak
+-- heading: Speed up {{ {'convolution': 'convolutions', 'attention': 'attention'}.get(worst.kind, 'matrix products') }}: {{
+--   percent(worst.achieved / worst.peak) }} of the peak is reached
 -- needs: gpu, steps, launches, operators, peaks
 -- low: 0.1
 -- likely: 0.5
 -- high: 1.0
+-- down-to: limit
 -- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either)
--- threshold: slow = 0.5: cuBLAS reaches 0.6 to 0.8 of the peak where arithmetic limits; below half another algorithm,
---   type or layout is worth a try
 -- threshold: reachable = 0.7: what cuBLAS reaches at usual sizes and sustained clocks
 -- uses: busy, costed_kernel
 -- categories: compute
@@ -36,10 +36,10 @@ cost as (
     where
         trace_id = $trace_id
         and device = $device
-        and kind in ('matmul', 'convolution')
+        and kind in ('matmul', 'convolution', 'attention')
         and bound = 'compute'
         and gpu_dur >= $shortest * kernels
-        and achieved < $slow * peak
+        and achieved < $reachable * peak
 ),
 
 owned as (

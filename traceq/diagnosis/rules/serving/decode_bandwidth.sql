@@ -43,6 +43,7 @@
 -- low: 0.1
 -- likely: 0.4
 -- high: 0.8
+-- down-to: limit
 -- threshold: reachable = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- threshold: slow = 2: twice the time of reading: beyond what kernels, batches and contexts of other sizes differ by
 -- uses: dense_busy
