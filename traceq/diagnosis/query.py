@@ -43,7 +43,20 @@ _KEYS = (
         "also",
         "facts",
     ),
-    *("low", "likely", "high", "down-to", "query", "uses", "only-with", "categories", "settings", "threshold", "remarks", "rest"),
+    *(
+        "low",
+        "likely",
+        "high",
+        "down-to",
+        "query",
+        "uses",
+        "only-with",
+        "categories",
+        "settings",
+        "threshold",
+        "remarks",
+        "rest",
+    ),
 )
 # A text goes on further in: whatever its next line begins with is no key.
 _KEY = re.compile(rf"-- ?({'|'.join(_KEYS)}):\s*(.*)")

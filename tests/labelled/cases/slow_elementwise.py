@@ -21,7 +21,7 @@ def clean_fast(trace):
 def clean_small(trace):
     """A small tensor takes as long as starting and ending a kernel."""
     a100(trace)
-    run(trace, kernel(ADD, 40_000, "aten::add", SMALL))
+    run(trace, kernel(ADD, 15_000, "aten::add", SMALL))
 
 
 def cannot_tell(trace):

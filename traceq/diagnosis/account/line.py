@@ -17,9 +17,11 @@ class Line:
 
     `part` is the kernel family, operator, call or range that holds most of what findings leave of the category; None for the
     category itself, or the rest of it. `finding_id`: the finding that owns the time of an avoidable line; its savings are the
-    finding's in proportion to what the line is of all that it owns. `limit` and `limit_share` (0..1): which limit was measured,
-    and how much of it is reached. `kernel`: what tools find the kernel with most of the time by. `reason` is a sentence, `remedy`
-    what to change or what would tell. `query` is the SQL behind the line: empty for a finding's, whose finding has it.
+    finding's in proportion to what the line is of all that it owns. Without one it is time above what a limit takes, of which
+    the replay says what can be won. `limit` and `limit_share` (0..1): which limit was measured, and how much of it is
+    reached; of the critical path, the share beside which other work takes as long. `kernel`: what tools find the kernel with
+    most of the time by. `reason` is a sentence, `remedy` what to change or what would tell. `query` is the SQL behind the
+    line: empty for a finding's, whose finding has it.
     """
 
     device: int | None

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 
 from traceq.analysis.categories import HOST_LABELS
-from traceq.common.text import shortened
-from traceq.common.units import share
+from traceq.common.text import first_clause, shortened
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import Line
+from traceq.diagnosis.rules.shared.remedies import remedy
 from traceq.diagnosis.subject import Subject
 
+# What to try for families of kernels, by the remedy's name.
+_REMEDIES = {
+    "better_products": frozenset({"cublas", "nvjet", "cutlass", "hipblas", "composable_kernel"}),
+    "better_convolutions": frozenset({"cudnn", "miopen"}),
+    "faster_attention": frozenset({"flash_attention"}),
+    "fuse": frozenset({"elementwise", "norm", "softmax", "copy", "reduce"}),
+}
 # Families of kernels whose least time follows from the shapes of their operators.
 _BY_SHAPES = frozenset(
     {
@@ -48,8 +55,18 @@ def reason_and_remedy(subject: Subject, line: Line, most: str | None) -> tuple[s
     if line.category == "memset":
         return "memory is filled, and no rule knows why", _IN_PERFETTO
     if line.category.startswith("copy"):
-        return _of_copies(line.limit_share)
+        return _of_copies(line.limit)
     return _of_idle(subject, line, most)
+
+
+def remedy_above_limit(subject: Subject, line: Line) -> str:
+    """Return what to try for kernels or copies that take longer than near their limit."""
+    if line.category != "compute":
+        return _IN_PERFETTO
+    name = next((name for name, families in _REMEDIES.items() if line.part in families), None)
+    if name is None or not subject.program.is_pytorch:
+        return _counter_command(subject, line.kernel)
+    return first_clause(remedy(subject.program, name))
 
 
 def _of_host(subject: Subject, words: str) -> tuple[str, str]:
@@ -73,9 +90,8 @@ def _of_communication(subject: Subject) -> tuple[str, str]:
 
 def _of_kernels(subject: Subject, line: Line) -> tuple[str, str]:
     ncu = _counter_command(subject, line.kernel)
-    if line.limit_share is not None:
-        reached = f"{share(line.limit_share)} of the {line.limit}"
-        return f"{reached}; what keeps it from more is not in a trace of times", ncu
+    if line.limit is not None:
+        return f"it is above what the {line.limit} would take; why is not in a trace of times", ncu
     if line.part in _BY_SHAPES and subject.program.is_pytorch and not subject.has("shapes"):
         return (
             "the least time that its operators could take follows from their shapes, which were not recorded",
@@ -106,13 +122,10 @@ def _counter_command(subject: Subject, kernel: str | None) -> str:
     return f"Measure it: `ncu --set roofline{f' -k regex:{kernel}' if kernel else ''} -c 5 PROGRAM`"
 
 
-def _of_copies(reached: float | None) -> tuple[str, str]:
-    if reached is None:
+def _of_copies(limit: str | None) -> tuple[str, str]:
+    if limit is None:
         return "their size or the speed of the link is not known", "Record with the GPU's name and the bytes of copies"
-    return (
-        f"{share(reached)} of the link, and nothing says whether the copies can go or hide behind kernels",
-        _IN_PERFETTO,
-    )
+    return "they are slower than the link, and nothing says whether they can be faster, go or hide", _IN_PERFETTO
 
 
 def _of_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:

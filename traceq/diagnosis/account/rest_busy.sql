@@ -1,5 +1,5 @@
--- What findings leave of the time in which the critical device works, by category and part: the family of a kernel, or its name where
--- that tells none. Beside it what the limits of the GPU and its links allow of the time that can be compared with them.
+-- What findings leave of the time in which the critical device works, by category, part (the family of a kernel, or its name where that
+-- tells none) and what is known of it: near a limit of the GPU or a link, above what $at_limit of that limit takes, or unknown.
 -- uses: busy, costed_kernel
 with
 owner as (
@@ -40,33 +40,53 @@ piece as (
         b.category,
         if(b.category = 'compute', coalesce(nullif(k.family, 'unknown'), b.name), null) as part,
         b.name,
+        b.slice_id,
         greatest(b.ledger_dur - coalesce(o.owned, 0), 0) as rest,
         m.limit_kind,
         -- the least time does not change where what was above it is owned; fused, or in another type, work has another least time
-        if(
-            m.reached is null, null, least(m.reached * if(coalesce(o.is_down_to_limit, false), b.ledger_dur, rest), rest)
-        ) as reached
+        if(m.reached > 1, 1, m.reached) * if(coalesce(o.is_down_to_limit, false), b.ledger_dur, rest) as floor,
+        -- short slices are mostly start and end
+        b.dur >= $shortest as is_long
     from busy as b
     left join kernel_occupancy as k using (trace_id, slice_id)
     left join owner as o on o.busy_id = b.slice_id
     left join limit_of as m on m.slice_id = b.slice_id
+),
+
+known as (
+    select
+        * exclude (floor),
+        if(floor > rest, rest, floor) as floor,
+        case when floor >= $at_limit * rest then rest when is_long then floor / $at_limit end as near
+    from piece
+    where rest > 0
+),
+
+told as (
+    select category, part, name, slice_id, limit_kind, floor, 'near' as told, near as rest
+    from known
+    where near is not null
+    union all
+    select category, part, name, slice_id, limit_kind, floor, 'above', rest - near
+    from known
+    where near < rest
+    union all
+    select category, part, name, slice_id, limit_kind, floor, 'unknown', rest
+    from known
+    where near is null
 )
 
 select
     category,
+    told,
     part,
+    limit_kind,
     arg_max(name, rest) as example,
     count(distinct name) as names,
     count(*) as slices,
     sum(rest)::double as rest,
-    coalesce(sum(rest) filter (reached is not null), 0)::double as known,
-    coalesce(sum(reached), 0)::double as reached,
-    if(
-        coalesce(sum(rest) filter (limit_kind = 'memory bandwidth'), 0) >= 0.5 * known,
-        'memory bandwidth',
-        max(limit_kind) filter (limit_kind <> 'memory bandwidth')
-    ) as limit_kind
-from piece
+    sum(floor)::double as reached
+from told
 where rest > 0
-group by category, part
-order by category, sum(rest) desc, part
+group by category, told, part, limit_kind
+order by category, told, sum(rest) desc, part, limit_kind

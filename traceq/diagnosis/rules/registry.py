@@ -121,6 +121,7 @@ _PLACES: tuple[str, ...] = (
     "kernels/elementwise_chain",
     "kernels/slow_elementwise",
     "serving/decode_bandwidth",
+    "serving/decode_weights",
     "communication/communication_contention",
     "kernels/kernel_variance",
     "kernels/odd_block_size",

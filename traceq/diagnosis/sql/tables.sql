@@ -90,12 +90,12 @@ comment on column account.part is 'The kernel family, operator, call or range th
 comment on column account.dur is 'Its time per counted step, ns.';
 comment on column account.step_share is 'dur over the mean step, 0 to 1.';
 comment on column account.verdict is 'avoidable, at its limit, cannot tell; small below 5 % of the step, where none is needed.';
-comment on column account.finding_id is 'Finding that owns an avoidable line; NULL for others.';
+comment on column account.finding_id is 'Finding that owns an avoidable line; NULL for others, and for time above what a limit takes that no finding owns.';
 comment on column account.saving_low is 'The least that the fix likely wins of it per counted step, ns; NULL where it is not avoidable.';
 comment on column account.saving is 'What it likely wins, ns.';
 comment on column account.saving_high is 'The most, ns.';
-comment on column account.limit_kind is 'Limit that was measured: memory bandwidth, peak of the arithmetic or link; NULL for none.';
-comment on column account.limit_share is 'How much of the limit is reached, 0 to 1.';
+comment on column account.limit_kind is 'Limit that was measured: memory bandwidth, peak of the arithmetic, link or, of time beside which other work takes as long, critical path; NULL for none.';
+comment on column account.limit_share is 'How much of the limit is reached, 0 to 1; of the critical path the share that hides beside other work.';
 comment on column account.reason is 'Why, in a sentence.';
 comment on column account.remedy is 'What to change, or what would tell.';
 comment on column account.query is 'SQL behind it; empty for lines of findings and small ones.';

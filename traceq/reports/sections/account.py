@@ -33,7 +33,7 @@ def account(report: TraceReport) -> Iterator[Block]:
         },
         text=(0, 3, 4),
     )
-    untold = [each for each in lines if each.verdict != "avoidable"]
+    untold = [each for each in lines if each.finding_id is None]
     if untold:
         yield Items(tuple((Name(line_name(each)), f": {each.reason}. ", *with_code(each.remedy)) for each in untold))
     if small:

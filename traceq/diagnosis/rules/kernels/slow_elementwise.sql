@@ -1,12 +1,11 @@
--- Elementwise and normalising operators on large tensors far below the bandwidth of the memory: what is above the time for reading and
+-- Elementwise and normalising operators below the bandwidth of the memory: what is above the time for reading and
 -- writing once at $memory of it.
 -- title: Elementwise kernels far below the bandwidth of memory
--- finds: Elementwise and normalising operators on large tensors that move less than what the memory of the GPU could.
+-- finds: Elementwise and normalising operators that move less than what the memory of the GPU could.
 -- matters: Nothing but bandwidth limits such a kernel; good ones reach 0.8 of it. Those that do not read their
 --   operands out of order (transposed or expanded views), convert types one element at a time, or go over their
 --   input several times.
--- measured: Operators of kinds elementwise and norm (operator_cost) of at least 32 MB (smaller tensors stay in the
---   cache) and 20 us. Claimed is what is above the time of reading and writing once, of norms twice, at 0.8 of the peak of
+-- measured: Operators of kinds elementwise and norm (operator_cost) of at least 20 us. Claimed is what is above the time of reading and writing once, of norms twice, at 0.8 of the peak of
 --   the bandwidth, so little where they nearly reach that. Shares: 0.1 low, 0.5 likely, 1 high.
 -- try: Contiguous operands in one layout (.contiguous() once in place of strided reads over and over, channels_last
 --   from end to end), no mixed types in one operation, torch.compile.
@@ -24,8 +23,6 @@
 -- likely: 0.5
 -- high: 1.0
 -- down-to: limit
--- threshold: large = 32000000: 32 MB: tensors that fit into half of the largest level-two caches (50 to 96 MB) may
---   not be read from memory at all
 -- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either)
 -- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- uses: busy
@@ -47,7 +44,6 @@ cost as (
         and device = $device
         and kind in ('elementwise', 'norm')
         and gpu_dur >= $shortest
-        and bytes >= $large
 )
 
 select
