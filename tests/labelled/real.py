@@ -196,7 +196,7 @@ def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[
 
 
 def _untold_share(judged: Judged) -> float | None:
-    lines = [each for each in judged.account if each.device is not None]
+    lines = [each for each in judged.account if each.device is not None and each.is_critical]
     return sum(each.step_share for each in lines if each.verdict == "cannot tell") if lines else None
 
 

@@ -23,15 +23,16 @@ def incomplete(trace):
     if trace.triage is not None and not trace.triage.is_judged:
         return [f"account of {each.category}, though there is nothing to judge" for each in trace.account]
     sums = [
-        f"lines of {category} add up to another time"
-        for category, held in ledger(trace).items()
-        if not adds_up(trace, category, held)
+        f"lines of {category} of device {device} add up to another time"
+        for device, of_device in ledgers(trace).items()
+        for category, held in of_device.items()
+        if lines_of(trace, device, category) != pytest.approx(held, abs=1)
     ]
     return [*sums, *(f"{each.category} {each.part}: {wrong}" for each in trace.account for wrong in wrong_of(each))]
 
 
-def adds_up(trace, category, held):
-    return sum(each.dur_ns for each in trace.account if each.category == category) == pytest.approx(held, abs=1)
+def lines_of(trace, device, category):
+    return sum(each.dur_ns for each in trace.account if each.device == device and each.category == category)
 
 
 def wrong_of(line):
@@ -42,26 +43,33 @@ def wrong_of(line):
         yield f"at its limit with {line.limit_share}"
     if line.verdict == "cannot tell" and not line.remedy:
         yield "nothing would tell"
-    if (line.finding_id is not None) != (line.verdict == "avoidable"):
+    if (line.finding_id is not None or line.limit is not None) < (line.verdict == "avoidable"):
+        yield "avoidable by no finding and no limit"
+    if line.finding_id is not None and line.verdict != "avoidable":
         yield f"{line.verdict} of {line.finding_id}"
-    if line.finding_id is not None:
+    if line.is_critical and line.verdict == "avoidable":
         savings = [0, line.saving_low_ns, line.saving_ns, line.saving_high_ns, line.dur_ns * 1.000001]
         if savings != sorted(savings):
             yield f"savings {savings}"
+    if not line.is_critical and line.saving_ns is not None:
+        yield "a saving that the critical device has already"
 
 
-def ledger(trace):
-    """The ns per counted step of each category of the device that the account is about, or of the training thread."""
-    if trace.ledger:
-        device = trace.account[0].device if trace.account else trace.ledger[0].device
-        (own,) = [each for each in trace.ledger if each.device == device]
-        # idle time of a sample is only what the sample left out
-        is_sample = trace.triage is not None and trace.triage.reason == "sampled"
-        return {part.category: part.per_step for part in own.parts if not (is_sample and part.category in IDLE)}
-    held = {}
-    for part in trace.host_ledger:
-        held[part.category] = held.get(part.category, 0) + part.dur / (trace.steps.counted or 1)
-    return held
+def ledgers(trace):
+    """The ns per counted step of each category by device, or of the training thread (None)."""
+    # idle time of a sample, and of a capture of graphs, is only what was left out
+    leaves_idle_out = trace.triage is not None and trace.triage.reason in ("sampled", "graph_capture")
+    found = {
+        each.device: {
+            part.category: part.per_step for part in each.parts if not (leaves_idle_out and part.category in IDLE)
+        }
+        for each in trace.ledger
+    }
+    if not found:
+        held = found[None] = {}
+        for part in trace.host_ledger:
+            held[part.category] = held.get(part.category, 0) + part.dur / (trace.steps.counted or 1)
+    return found
 
 
 @every_trace

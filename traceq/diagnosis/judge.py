@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.account.account import account_lines
+from traceq.diagnosis.account.account import account_lines, lines_of_other_devices
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
@@ -41,7 +41,7 @@ class Judged:
     """Hold what the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING.
 
     Where `asked` is false, no rule was asked: that nothing was found says nothing then. `account`: a verdict on every line of the
-    ledger of the critical device.
+    ledger of each device, the critical one first.
     """
 
     trace_id: int
@@ -168,9 +168,12 @@ def not_asked(trace_id: int) -> Judged:
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     """What `rules` say of one trace."""
     try:
-        return _judge_subject(subject, rules)
+        judged = _judge_subject(subject, rules)
     finally:
         subject.workspace.drop()
+    if not judged.account:
+        return judged
+    return replace(judged, account=(*judged.account, *lines_of_other_devices(subject, judged.account)))
 
 
 def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:

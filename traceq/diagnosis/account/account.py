@@ -1,4 +1,4 @@
-"""Draw up the account of the critical device: what findings own of each category of the ledger, and a verdict on the rest."""
+"""Draw up the account of each device: what findings own of each category of the ledger, and a verdict on the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traceq.database.sql import run, statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Line
 from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
 from traceq.diagnosis.finding import Finding
-from traceq.diagnosis.query import Query, printed, read
+from traceq.diagnosis.query import Query, Workspace, printed, read
 from traceq.diagnosis.subject import Subject
 
 # A part that holds more than this of what findings leave of a category is a line of its own.
@@ -63,7 +63,7 @@ class Winnable:
 
 
 def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> tuple[Line, ...]:
-    """Return the lines of the account, the longest first.
+    """Return the lines of the critical device, the longest first.
 
     `claims`: the id of what each claim made, by its number in the order of allocation: of a finding, or of what became a part of
     one. Of a trace without a GPU the categories are those of the training thread's ledger. The lines of a category add up to it.
@@ -75,14 +75,64 @@ def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping
         category: total - sum(each.dur_ns for each in lines if each.category == category)
         for category, total in subject.ledger.items()
     }
+    winnable = {} if subject.device is None else _winnable_by_category(subject)
+    lines += _rest_lines(subject, left, winnable)
+    return tuple(sorted(lines, key=_longest_first))
+
+
+def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[Line, ...]:
+    """Return the lines of the devices beside the critical one, whose lines are `critical`, by device and then the longest first.
+
+    What findings own of a category of the critical device they own of the same category of others in proportion: their fixes
+    are of the program. Savings are those of the critical device and stand there only. Needs the workspace of the subject dropped.
+    """
+    if not subject.step_ns or subject.device is None:
+        return ()
+    found: list[Line] = []
+    for device, ledger in sorted(subject.ledgers.items()):
+        if device in (subject.device, -1):
+            continue
+        of_step = {
+            category: ns / subject.steps
+            for category, ns in ledger.items()
+            if ns and (subject.judges_idle or category not in IDLE)
+        }
+        workspace = Workspace(subject.connection, subject.trace_id, device, subject.workspace.scaled)
+        other = replace(subject, device=device, ledger=of_step, workspace=workspace)
+        try:
+            workspace.make_table("owned_piece", statement("diagnosis/account/nothing_owned.sql"), {})
+            found += sorted(_lines_like(other, critical, subject.ledger), key=_longest_first)
+        finally:
+            workspace.drop()
+    return tuple(found)
+
+
+def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str, float]) -> Iterator[Line]:
+    """Yield the lines of a device as findings own those of the critical one, whose ledger is `ledger`."""
+    left = dict(subject.ledger)
+    for line in critical:
+        total = subject.ledger.get(line.category, 0.0)
+        dur_ns = total * line.dur_ns / ledger[line.category]
+        if line.finding_id is not None and dur_ns > 0:
+            left[line.category] -= dur_ns
+            owned = _new_line(subject, line.category, line.part, dur_ns, "avoidable")
+            yield replace(owned, finding_id=line.finding_id, reason=line.reason, remedy=line.remedy, is_critical=False)
+    for line in _rest_lines(subject, left, {}):
+        yield replace(line, is_critical=False)
+
+
+def _rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[str, Winnable]) -> Iterator[Line]:
+    """Yield the lines of what findings leave of each category."""
     large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
     parts = _rest_by_part(subject, large)
-    winnable = {} if subject.device is None else _winnable_by_category(subject)
     for category, rest in left.items():
         # of idle time the replay says what its causes win; what is left has none that a rule knows
         by_replay = None if category in IDLE else winnable.get(category)
-        lines += _of_rest(subject, category, rest, parts.get(category, []), by_replay)
-    return tuple(sorted(lines, key=lambda each: (-each.dur_ns, each.category, each.part or "")))
+        yield from _of_rest(subject, category, rest, parts.get(category, []), by_replay)
+
+
+def _longest_first(line: Line) -> tuple[float, str, str]:
+    return -line.dur_ns, line.category, line.part or ""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ class Line:
     finding's in proportion to what the line is of all that it owns. Without one it is time above what a limit takes, of which
     the replay says what can be won. `limit` and `limit_share` (0..1): which limit was measured, and how much of it is
     reached; of the critical path, the share beside which other work takes as long. `kernel`: what tools find the kernel with
-    most of the time by. `reason` is a sentence, `remedy` what to change or what would tell. `query` is the SQL behind the
-    line: empty for a finding's, whose finding has it.
+    most of the time by. `reason` is a sentence, `remedy` what to change or what would tell. `is_critical`: whether the device
+    is the one that findings are about. `query` is the SQL behind the line: empty for a finding's, whose finding has it.
     """
 
     device: int | None
@@ -40,3 +40,4 @@ class Line:
     reason: str = ""
     remedy: str = ""
     query: str = ""
+    is_critical: bool = True

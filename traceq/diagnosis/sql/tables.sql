@@ -70,21 +70,23 @@ select
     a.line.limit_share,
     a.line.reason,
     a.line.remedy,
-    a.line.query
+    a.line.query,
+    coalesce(a.line.is_critical, true) as is_critical
 from judgement as j, unnest(
     from_json(
         j.content -> '$.account',
         '[{
             "device": "integer", "category": "varchar", "part": "varchar", "dur_ns": "double", "step_share": "double",
             "verdict": "varchar", "finding_id": "varchar", "saving_low_ns": "double", "saving_ns": "double", "saving_high_ns": "double",
-            "limit": "varchar", "limit_share": "double", "reason": "varchar", "remedy": "varchar", "query": "varchar"
+            "limit": "varchar", "limit_share": "double", "reason": "varchar", "remedy": "varchar", "query": "varchar",
+            "is_critical": "boolean"
         }]'
     )
 ) with ordinality as a (line, place);
-comment on view account is 'One row per line of the account of a trace: time of a category of the ledger of the critical device (of the training thread without one), in whole or in part, with the verdict on it. Lines of one category add up to it.';
+comment on view account is 'One row per line of the account of a trace: time of a category of the ledger of a device (of the training thread without one), in whole or in part, with the verdict on it. Lines of one device and category add up to it.';
 comment on column account.trace_id is 'Trace.';
 comment on column account.device is 'Device; NULL where the training thread is judged.';
-comment on column account.line is 'Place by length, from 1.';
+comment on column account.line is 'Place, from 1: the critical device first, of each device by length.';
 comment on column account.category is 'As in time_ledger, or in host_ledger where no GPU works.';
 comment on column account.part is 'The kernel family, operator, call or range that holds most of what findings leave of the category; NULL for the category, or the rest of it.';
 comment on column account.dur is 'Its time per counted step, ns.';
@@ -99,3 +101,4 @@ comment on column account.limit_share is 'How much of the limit is reached, 0 to
 comment on column account.reason is 'Why, in a sentence.';
 comment on column account.remedy is 'What to change, or what would tell.';
 comment on column account.query is 'SQL behind it; empty for lines of findings and small ones.';
+comment on column account.is_critical is 'Whether the device is the one that findings and savings are about.';

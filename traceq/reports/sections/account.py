@@ -19,21 +19,23 @@ def account(report: TraceReport) -> Iterator[Block]:
         return
     numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}
     lines = [each for each in report.account if each.verdict != _SMALL]
-    small = [each for each in report.account if each.verdict == _SMALL]
+    small = [each for each in report.account if each.verdict == _SMALL and each.is_critical]
+    has_others = any(not each.is_critical for each in report.account)
     yield Heading(3, ("The account",), anchor="account")
     yield Paragraph((f"Where the time of a {report.unit} goes, and what can be said of it:",))
     yield table(
         lines,
         {
+            **({"GPU": lambda each: "" if each.device is None else str(each.device)} if has_others else {}),
             "line": lambda each: Name(line_name(each)),
             "time": lambda each: duration(each.dur_ns),
             "share": lambda each: share(each.step_share),
             "verdict": lambda each: each.verdict,
             "finding": lambda each: _reference(each, numbers),
         },
-        text=(0, 3, 4),
+        text=(1, 4, 5) if has_others else (0, 3, 4),
     )
-    untold = [each for each in lines if each.finding_id is None]
+    untold = [each for each in lines if each.finding_id is None and each.is_critical]
     if untold:
         yield Items(tuple((Name(line_name(each)), f": {each.reason}. ", *with_code(each.remedy)) for each in untold))
     if small:

@@ -111,7 +111,7 @@ def _owners(category: str, per_step: float, findings: Sequence[Finding]) -> tupl
 
 def _verdict(category: str, account: Sequence[Line]) -> str:
     """The verdict on what findings leave of a category: that of the longest line of it that no finding owns."""
-    left = [each for each in account if each.category == category and each.finding_id is None]
+    left = [each for each in account if each.is_critical and each.category == category and each.finding_id is None]
     longest = max(left, key=lambda each: each.dur_ns, default=None)
     return longest.verdict if longest is not None and longest.verdict != "small" else ""
 
