@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _SEVERAL_STEPS = 3
+# A cause of which less than this share of what its rule says could go is won yields its time to others.
+_LITTLE_OF_CLAIM = 0.1
 _NOT_FOUND = "not there, or below 1 % of the step"
 
 
@@ -237,4 +239,18 @@ def _allocated(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocate
 
 
 def _worth_listing(subject: Subject, proposals: Sequence[Proposal]) -> list[Proposal]:
-    return [each for each in proposals if each.advice.claim.saving_ns >= WORTH_LISTING * subject.step_ns]
+    """Return the proposals that are worth listing, in the order in which time is allocated to them.
+
+    That of the rules, in which a cause comes before what measures its effect; but a cause of whose time little can be won leaves
+    it to those that win more. Without a GPU no replay says what wins.
+    """
+    found = [each for each in proposals if each.advice.claim.saving_ns >= WORTH_LISTING * subject.step_ns]
+    if subject.device is None:
+        return found
+    return sorted(found, key=lambda each: _wins_little(each) and not each.advice.is_rest)
+
+
+def _wins_little(proposal: Proposal) -> bool:
+    """Whether the replay saves little of the time that a rule says could go."""
+    claim = proposal.advice.claim
+    return claim.saving_ns < _LITTLE_OF_CLAIM * claim.rule_share * claim.claimed_ns

@@ -32,6 +32,7 @@
 -- needs: gpu, steps, launches
 -- low: 0.4
 -- likely: 1.0
+-- threshold: link_share = 0.8: pinned copies reach about 80 % of what PCIe carries, the rest is its protocol
 -- threshold: right_after = 20000: the next call of the host: an operator takes it 5 to 20 us
 -- uses: idle, busy, drained_gap
 with
@@ -46,11 +47,27 @@ copy as (
         o.bytes,
         o.bandwidth,
         o.is_pageable,
+        -- from pinned memory it takes what the link takes; beside kernels only that can hide
+        if(o.is_pageable, coalesce(least(1, o.bandwidth / ($link_share * o.link_bandwidth)), 1), 1) as pinned_share,
         o.position = 'data' and o.category = 'copy_h2d' and (o.is_pageable or o.is_blocking) as is_late
     from copy_overlap as o
     inner join gpu_slice as g using (trace_id, slice_id)
     inner join cpu_slice as c on c.trace_id = o.trace_id and c.slice_id = g.launch_id
     where o.trace_id = $trace_id and o.device = $device
+),
+
+-- what copies from pinned memory take can hide beside other work of the step, and no more of it than there is
+hidden as (
+    select
+        b.step,
+        least(
+            1,
+            coalesce(sum(b.ledger_dur) filter (b.category not like 'copy_%'), 0)
+            / nullif(sum(b.ledger_dur * k.pinned_share) filter (k.is_late), 0)
+        ) as share
+    from busy as b
+    left join copy as k on k.slice_id = b.slice_id
+    group by b.step
 ),
 
 piece as (
@@ -86,7 +103,7 @@ select
     b.dur,
     b.name,
     b.slice_id,
-    b.ledger_dur as claimed,
+    b.ledger_dur * (1 - k.pinned_share * (1 - h.share)) as claimed,
     b.category as cause,
     null::bigint as gap_id,
     b.slice_id as busy_id,
@@ -96,6 +113,7 @@ select
     k.is_pageable
 from busy as b
 inner join copy as k on k.slice_id = b.slice_id
+inner join hidden as h on h.step = b.step
 where b.ledger_dur > 0 and k.is_late
 union all
 select p.step, p.ts, p.dur, w.name, p.call_id, p.claimed, p.cause, p.gap_id, null, 'idle_sync', w.bytes, w.bandwidth, w.is_pageable

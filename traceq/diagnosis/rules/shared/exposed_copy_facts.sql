@@ -2,9 +2,9 @@
 -- uses: counted
 -- threshold: turn_ns = 10000: a launch and its start take 5 to 10 us: what follows within that did not wait for
 --   anything else
--- threshold: pointless = 0.1: compute of less than a tenth of the time of the copies could run ten times slower on the
---   host and still win
--- threshold: pointless_goes = 0.9: as much as the copies take more than the compute
+-- threshold: pointless = 0.1: a host computes some ten times slower than a GPU, so that work of a tenth of the time of its copies
+--   takes as long there as the copies
+-- threshold: pointless_goes = 0.9: some of what is copied is needed on the GPU all the same
 -- threshold: hidden_goes = 0.8: some of the compute that could hide copies needs them
 with
 compute as (
@@ -71,13 +71,13 @@ fact as (
 )
 
 -- Likely goes what compute after the copies could hide, of which some may need them. Where the GPU computes for far less than the
--- copies take, step by step, they are not worth it, and nearly all can go. That fewer bytes would do is not in the trace.
+-- copies take, step by step, the host would be done sooner: what that wins is what the work takes less than the copies there.
+-- That fewer bytes would do is not in the trace.
 select
     *,
     least(1, could_overlap / exposed) as hidden_share,
-    compute > 0
-    and compute < $pointless * exposed
-    and recurs as is_pointless,
-    if(is_pointless, $pointless_goes, $hidden_goes * hidden_share)::double as likely
+    if(compute > 0 and recurs, $pointless_goes * greatest(0, 1 - compute / ($pointless * exposed)), 0) as on_host_share,
+    on_host_share > $hidden_goes * hidden_share as is_pointless,
+    greatest(on_host_share, $hidden_goes * hidden_share)::double as likely
 from fact
 where exposed > 0
