@@ -324,11 +324,26 @@ def test_a_pickle_of_something_else_is_no_snapshot(tmp_path):
     assert "neither segments nor device_traces" in ending(written(tmp_path, {"a": 1}))
 
 
-def test_old_snapshots_without_times(tmp_path):
+def test_old_snapshots_have_an_order_and_no_times(tmp_path):
+    """As PyTorch 2.0 writes them: blocks without an address, who used them in a list, the last first."""
     events = history(EVENTS)
     for event in events:
         del event["time_us"]
-    assert "no times" in ending(written(tmp_path, snapshot(events)))
+    uses = [{"addr": 1000, "real_size": size, "frames": frames(stack)} for size, stack in ((100, "init"), (90, "main"))]
+    blocks = [
+        {"size": 512, "state": "active_allocated", "history": uses},
+        {"size": 1536, "state": "inactive", "history": []},
+    ]
+    path = written(tmp_path, snapshot(events, segments=[segment(1000, "") | {"blocks": blocks, "total_size": 2048}]))
+    assert [row[:4] for row in rows(path, "allocator_event")][:2] == [
+        (0, 0, "segment_alloc", None),
+        (0, 1, "alloc", None),
+    ]
+    init, *_ = [row[0] for row in rows(path, "allocator_stack") if row[2] == "__init__"]
+    assert rows(path, "allocator_block") == [
+        (0, 0, 1000, 512, 100, "active_allocated", init),
+        (0, 1, 1512, 1536, None, "inactive", None),
+    ]
 
 
 def test_numbers_are_read_as_they_are_written(tmp_path):
