@@ -133,6 +133,17 @@ def database_of(
         yield temporary
 
 
+@contextmanager
+def together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
+    """A temporary database of several traces, with their findings."""
+    check_writes(read.writes, [*sources, *several(read.capture)])
+    with temporary_folder() as folder:
+        from traceq.loading.ingest import ingest
+
+        ingest(sources, folder / "traces.duckdb", options=read, complete=_judge)
+        yield folder / "traces.duckdb"
+
+
 def _complete(database: Path, complete: Complete | None) -> None:
     if complete is not None:
         with closing(connect(database, read_only=False)) as connection:
