@@ -140,6 +140,16 @@ def test_on_several_machines_clocks_do_not_tell_who_was_first(tmp_path, cli):
     assert "All ranks peak within 0 B of 700.0 MiB" in told
 
 
+def test_a_history_is_as_long_as_the_events_of_the_allocator(tmp_path, cli):
+    """Not as the annotations, of which there can be one."""
+    marks = [{"stage": stage, "name": "step", "device": 0, "time_us": at} for stage, at in (("START", 20), ("END", 30))]
+    events = history(f"10 alloc 1 {MIB} main\n60 alloc 2 {MIB} main")
+    blocks = [segment(at, f"{MIB} {MIB} used main") for at in (1, 2)]
+    text = cli("report", written(tmp_path, snapshot(events, segments=blocks, annotations=marks)))
+    assert text.splitlines()[0].endswith("history of 50.00 µs")
+    assert "Peak: 2.0 MiB in use on GPU 0 after 50.00 µs" in text
+
+
 def test_without_times_the_order_tells_the_peak(tmp_path, cli):
     text = cli("report", failing(tmp_path, "old.pickle", is_timed=False), "--full")
     assert text.splitlines()[6].endswith("history of 5 events")

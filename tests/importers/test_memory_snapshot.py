@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from snapshots import frames, history, segment, snapshot, written
 
+from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
 from traceq.importers.memory_snapshot import opcodes, read, reading, sniff
 
@@ -388,3 +389,19 @@ def test_lists_of_more_devices_than_there_can_be_are_refused(tmp_path):
     made.write_bytes(b"\x80\x04}(\x8c\x08segments]\x8c\x0ddevice_traces](" + row * 3000 + b"eu.")
     with pytest.raises(UnusableTrace, match="more than 1,024 devices"):
         list(read(made, lambda _bytes: None))
+
+
+@pytest.mark.parametrize(
+    ("path", "rank"),
+    [
+        ("rank3_memory_snapshot.pickle", 3),
+        ("memory_snapshot_Rank-12.pickle", 12),
+        ("iteration_10/oom_r7.pickle", 7),
+        ("rank2/snapshot.pickle", 2),
+        ("snapshot_2.pickle", None),
+        ("frank3x/our4.pickle", None),
+        (f"rank{10**9}.pickle", None),
+    ],
+)
+def test_the_name_of_the_file_tells_the_rank(path, rank):
+    assert rank_in_path(Path(path)) == rank

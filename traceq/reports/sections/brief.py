@@ -218,8 +218,8 @@ def critical_trace(report: Report) -> tuple[TraceReport, str]:
     if job is not None and job.stragglers and job.stragglers[0].trace_id in by_id:
         return by_id[job.stragglers[0].trace_id], in_a_line(job)
     if all(map(is_snapshot, traces)):
-        if (first := first_out_of_memory(traces)) is not None:
-            return first, f"{_called(first)} ran out of memory."
+        if (failed := first_out_of_memory(traces)) is not None:
+            return failed
         highest = max(traces, key=lambda trace: (highest_peak(trace), -trace.trace.trace_id))
         return highest, f"{_called(highest)} has the highest peak."
     traces = [each for each in traces if not is_snapshot(each)]
@@ -260,7 +260,8 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     every = report.traces
     if all(map(is_snapshot, every)):
         yield from snapshots(every, most)
-        yield Paragraph((critical_trace(report)[1],))
+        if first_out_of_memory(every) is None:
+            yield Paragraph((critical_trace(report)[1],))
         return
     critical, reason = critical_trace(report)
     of_trace: dict[str, Callable[[TraceReport], str]] = {

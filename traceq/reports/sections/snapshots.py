@@ -28,10 +28,13 @@ def is_job(reports: Sequence[TraceReport]) -> bool:
     return len(reports) > 1 and None not in ranks and len(set(ranks)) == len(ranks)
 
 
-def first_out_of_memory(reports: Sequence[TraceReport]) -> TraceReport | None:
-    """Return the snapshot in which memory ran out first, by the clocks of all; None where it did in none."""
+def first_out_of_memory(reports: Sequence[TraceReport]) -> tuple[TraceReport, str] | None:
+    """Return the snapshot in which memory ran out first, by the clocks of all, and in which it did; None for none."""
     failed = _failed(reports)
-    return failed[0][0] if failed else None
+    if not failed:
+        return None
+    told = [_where(failed, reports), *([_first(failed, reports)] if len(failed) > 1 else [])]
+    return failed[0][0], f"{'. '.join(told)}."
 
 
 def snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
@@ -39,7 +42,7 @@ def snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
     failed = _failed(reports)
     one_job = is_job(reports)
     if failed:
-        yield _verdict(failed, reports, is_job=one_job)
+        yield _verdict(failed, reports)
     order = _by_rank if one_job else _by_peak
     ordered = sorted(reports, key=order)
     shown = ordered[:most]
@@ -72,16 +75,21 @@ def _called(report: TraceReport) -> str:
     return f"trace {facts.trace_id}" if facts.rank is None else f"rank {facts.rank}"
 
 
-def _verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport], *, is_job: bool) -> Verdict:
-    where = f"{len(failed)} of {some(len(reports), 'rank' if is_job else 'snapshot')}"
-    if is_job and len(failed) < len(reports):
-        where += f" ({numbers([each.trace.rank or 0 for each, _ in failed])})"
+def _verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> Verdict:
     report, failure = failed[0]
     lines: list[Spans] = [(_first(failed, reports),)] if len(failed) > 1 else []
     who: Spans = (Name(failure.owner), " asked") if failure.owner else ("asked",)
     short = f" for {mebibytes(failure.asked_bytes)}, {maybe(mebibytes, failure.free_bytes)} were free"
     lines.append((f"{_called(report).capitalize()}: ", *who, short))
-    return Verdict((f"Out of memory in {where}",), "problem", lines=tuple(lines))
+    return Verdict((_where(failed, reports),), "problem", lines=tuple(lines))
+
+
+def _where(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
+    """In how many of the snapshots memory ran out, and in which ranks."""
+    if not is_job(reports):
+        return f"Out of memory in {len(failed)} of {some(len(reports), 'snapshot')}"
+    which = f" ({numbers([each.trace.rank or 0 for each, _ in failed])})" if len(failed) < len(reports) else ""
+    return f"Out of memory in {len(failed)} of {some(len(reports), 'rank')}{which}"
 
 
 def _first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:

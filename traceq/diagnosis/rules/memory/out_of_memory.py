@@ -63,9 +63,10 @@ def judge(subject: Subject) -> Iterator[Remark]:
 
 
 def _title(row: Mapping[str, Any]) -> str:
-    who = f"{cut(row['asked_by'])} asked for" if row["asked_by"] else "asked for were"
+    asked = mebibytes(row["asked_bytes"])
+    what = f"{cut(row['asked_by'])} asked for {asked}" if row["asked_by"] else f"{asked} were asked for"
     free = "" if row["free_bytes"] is None else f", {mebibytes(row['free_bytes'])} were free"
-    return f"Out of memory on GPU {row['device']}: {who} {mebibytes(row['asked_bytes'])}{free}"
+    return f"Out of memory on GPU {row['device']}: {what}{free}"
 
 
 def _short(row: Mapping[str, Any]) -> str:
@@ -122,21 +123,22 @@ def _rest(row: Mapping[str, Any]) -> str:
 
 def _held(row: Mapping[str, Any]) -> str:
     """Who held most, and the largest tensor where it is another's."""
-    used = row["used_bytes"]
+    used, ownerless = row["used_bytes"], row["ownerless_bytes"]
     if not used:
         return ""
-    text = ""
-    if row["holder"]:
-        text = (
-            f"Of {mebibytes(used)} in use {cut(row['holder'])} held most, {mebibytes(row['holder_bytes'])}"
-            f" ({share(row['holder_bytes'] / used)})."
-        )
-    if row["ownerless_bytes"] > _MOST * used:
-        text += f" Of {mebibytes(row['ownerless_bytes'])} ({share(row['ownerless_bytes'] / used)}) no stack is known."
-    elif row["largest_tensor_by"] and row["largest_tensor_bytes"] < row["holder_bytes"]:
+    in_use = f"Of {mebibytes(used)} in use"
+    if not row["holder"]:
+        return f"{in_use} no stack is known."
+    holder = f"{cut(row['holder'])} held most"
+    held = f"{mebibytes(row['holder_bytes'])} ({share(row['holder_bytes'] / used)})"
+    if ownerless > row["holder_bytes"]:
+        known = f"{in_use} no stack is known of {mebibytes(ownerless)} ({share(ownerless / used)})"
+        return f"{known}; of the rest {holder}, {held}."
+    text = f"{in_use} {holder}, {held}."
+    if row["largest_tensor_by"] and row["largest_tensor_bytes"] < row["holder_bytes"]:
         largest = mebibytes(row["largest_tensor_bytes"])
         text += f" The largest tensor, {largest}, was asked for by {cut(row['largest_tensor_by'])}."
-    return text.strip()
+    return text
 
 
 def _fix(row: Mapping[str, Any]) -> str:
