@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from traceq.common.ranks import numbers
-from traceq.common.units import count, duration, maybe, mebibytes, size, sizes_alike, some
+from traceq.common.units import count, duration, mebibytes, size, sizes_alike, some
 from traceq.reports.document import Block, Name, Paragraph, Reference, Spans, Table, Verdict, table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.snapshot import highest_peak
@@ -65,7 +65,7 @@ def _by_peak(report: TraceReport) -> tuple[int, int]:
 
 
 def _failed(reports: Sequence[TraceReport]) -> list[_Failed]:
-    """The snapshots in which memory ran out, each with where it did first; the first of all first, as far as times are known."""
+    """The snapshots in which memory ran out, with the device where it did first; the first of all first, where times tell."""
     found = [(each, each.topics.memory.failures[0]) for each in reports if each.topics.memory.failures]
     return sorted(found, key=lambda each: (each[1].ts is None, each[1].ts or 0, each[0].trace.trace_id))
 
@@ -79,8 +79,8 @@ def _verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> Verdi
     report, failure = failed[0]
     lines: list[Spans] = [(_first(failed, reports),)] if len(failed) > 1 else []
     who: Spans = (Name(failure.owner), " asked") if failure.owner else ("asked",)
-    short = f" for {mebibytes(failure.asked_bytes)}, {maybe(mebibytes, failure.free_bytes)} were free"
-    lines.append((f"{_called(report).capitalize()}: ", *who, short))
+    free = "" if failure.free_bytes is None else f", {mebibytes(failure.free_bytes)} were free"
+    lines.append((f"{_called(report).capitalize()}: ", *who, f" for {mebibytes(failure.asked_bytes)}{free}"))
     return Verdict((_where(failed, reports),), "problem", lines=tuple(lines))
 
 
