@@ -136,10 +136,14 @@ def test_what_outlives_other_phases_is_no_scratch_memory():
 
 def test_owners_are_the_programs_own_lines():
     trace = filled(
-        "\n".join(f"1 alloc {at} 1 {stack}" for at, stack in enumerate(("forward", "optimizer", "loader", "operator")))
+        "\n".join(
+            f"1 alloc {at} 1 {stack}"
+            for at, stack in enumerate(("forward", "optimizer", "loader", "operator", "native"))
+        )
     )
     assert trace.text("select owner, phase from allocation_stack") == (
-        "model.py:7 forward forward\napp.py:6 main optimizer\npin_memory.py:4 pin data\nempty_memory_format -"
+        "model.py:7 forward forward\napp.py:6 main optimizer\npin_memory.py:4 pin (library) data\n"
+        "aten::empty_memory_format (operator) -\nrun.py:9 main forward"
     )
 
 

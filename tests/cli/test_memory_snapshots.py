@@ -14,6 +14,8 @@ from snapshots import history, segment, snapshot, written
 
 from traceq import WrongUse, compare_memory, ingest
 from traceq import open as open_traces
+from traceq.errors import UnusableTrace
+from traceq.importers import memory_snapshot
 
 MIB = 1 << 20
 
@@ -27,7 +29,6 @@ def training(folder, activations, name="snapshot.pickle"):
         1020 free {8 * MIB} {activations * MIB} backward
         1020 freed {8 * MIB} {activations * MIB} backward
         1030 alloc {8 * MIB} {4 * MIB} optimizer
-        1031 oom 5 {99 * MIB} main
     """
     blocks = f"{8 * MIB} {8 * MIB} used init\n{4 * MIB} {4 * MIB} used optimizer\n{52 * MIB} 0 free -"
     path = written(folder, snapshot(history(text), segments=[segment(0, blocks)]))
@@ -62,10 +63,111 @@ def test_a_report_begins_with_the_peak(tmp_path, cli):
     assert text.splitlines()[2:5] == [
         "Peak: 40.0 MiB in use on GPU 0 after 10.00 µs; model.py:7 forward holds 32.0 MiB (80.0 %)",
         "  activations 32.0 MiB (80.0 %), parameters 8.0 MiB (20.0 %)",
-        "  64.0 MiB reserved at most; 1 allocation failed, of up to 99.0 MiB",
+        "  64.0 MiB reserved at most",
     ]
     assert "Activations make the memory peak" in text
     assert len(text.splitlines()) <= 60
+
+
+def failing(folder, name, rank=0, at=2000, others=0, device=None, is_timed=True):
+    """1,000 MiB reserved with 300 idle, and a request for 400 that fails while 200 are free; `others` MiB more are held."""
+    held = 500 + others
+    text = f"""
+        1000 segment_alloc 0 {500 * MIB} main
+        1001 alloc 0 {200 * MIB} forward
+        1002 segment_alloc {500 * MIB} {held * MIB} main
+        1003 alloc {500 * MIB} {held * MIB} init
+        {at} oom {200 * MIB} {400 * MIB} torch/nn/functional.py:3 linear,train.py:12 loss
+    """
+    device = rank if device is None else device
+    events = history(text)
+    if not is_timed:
+        for event in events:
+            del event["time_us"]
+    segments = [
+        segment(0, f"{200 * MIB} {200 * MIB} used forward\n{300 * MIB} 0 free -", device=device),
+        segment(500 * MIB, f"{held * MIB} {held * MIB} used init", device=device),
+    ]
+    traces = [events if each == device else [] for each in range(device + 1)]
+    return written(folder, snapshot(*traces, segments=segments)).rename(folder / name)
+
+
+def test_a_report_begins_with_memory_that_ran_out(tmp_path, cli):
+    lines = cli("report", failing(tmp_path, "oom.pickle")).splitlines()
+    assert lines[0].endswith("history of 1.000 ms")
+    assert lines[2:7] == [
+        "Out of memory on GPU 0: train.py:12 loss asked for 400 MiB, 200 MiB were free",
+        "  Short by 200 MiB; 300 MiB idle in segments, the largest free block 300 MiB",
+        "  Most is held by model.py:3 __init__: 500 MiB of 700 MiB",
+        "  Set PYTORCH_ALLOC_CONF=expandable_segments:True before Python starts (before 2.9",
+        "  PYTORCH_CUDA_ALLOC_CONF)",
+    ]
+    text = " ".join(" ".join(lines).split())
+    assert "held when memory ran out by" in text
+    assert "enough, in pieces that are too small: memory is fragmented" in text
+    assert text.count("Out of memory on GPU 0") == 2
+
+
+def test_ranks_of_a_job_are_one_job(tmp_path, cli):
+    """Which ran out of memory, which first, and who differs."""
+    at = (2500, 2010, 2900)
+    paths = [failing(tmp_path, f"rank{each}_snapshot.pickle", each, at[each], 300 * (each == 2)) for each in range(3)]
+    content = snapshot([], [], [], history(f"1000 segment_alloc 0 {4 * MIB} main"), segments=[])
+    paths.append(written(tmp_path, content).rename(tmp_path / "rank3_snapshot.pickle"))
+    text = cli("report", *paths)
+    assert text.splitlines()[:3] == [
+        "Out of memory in 3 of 4 ranks (ranks 0-2)",
+        "  Rank 1 was first, 490.0 µs before rank 0",
+        "  Rank 1: train.py:12 loss asked for 400 MiB, 200 MiB were free",
+    ]
+    assert [line.split()[:7] for line in text.splitlines() if line.startswith(("t2", "t3"))] == [
+        ["t2", "1", "1", "700.0", "MiB", "1,000.0", "MiB"],
+        ["t3", "2", "2", "1,000.0", "MiB", "1,300.0", "MiB"],
+    ]
+    told = " ".join(text.split())
+    assert "rank 1 had 1,200 MiB (reserved and free), rank 2 1,500 MiB" in told
+    assert "rank1_snapshot.pickle · PyTorch memory snapshot · rank 1" in told
+    assert "Cannot tell which rank is late" not in told
+    assert cli("report", tmp_path).splitlines()[:2] == text.splitlines()[:2]
+
+
+@pytest.mark.slow
+def test_on_several_machines_clocks_do_not_tell_who_was_first(tmp_path, cli):
+    """All ranks have GPU 0, as those of several machines do."""
+    paths = [failing(tmp_path, f"oom_r{rank}.pickle", rank, 2000 + rank, device=0) for rank in range(2)]
+    told = " ".join(cli("report", *paths).split())
+    assert "Which was first cannot tell: rank 0 and rank 1 are within 1.000 µs" in told
+    assert "All ranks peak within 0 B of 700.0 MiB" in told
+
+
+def test_a_history_is_as_long_as_the_events_of_the_allocator(tmp_path, cli):
+    """Not as the annotations, of which there can be one."""
+    marks = [{"stage": stage, "name": "step", "device": 0, "time_us": at} for stage, at in (("START", 20), ("END", 30))]
+    events = history(f"10 alloc 1 {MIB} main\n60 alloc 2 {MIB} main")
+    blocks = [segment(at, f"{MIB} {MIB} used main") for at in (1, 2)]
+    text = cli("report", written(tmp_path, snapshot(events, segments=blocks, annotations=marks)))
+    assert text.splitlines()[0].endswith("history of 50.00 µs")
+    assert "Peak: 2.0 MiB in use on GPU 0 after 50.00 µs" in text
+
+
+def test_without_times_the_order_tells_the_peak(tmp_path, cli):
+    text = cli("report", failing(tmp_path, "old.pickle", is_timed=False), "--full")
+    assert text.splitlines()[6].endswith("history of 5 events")
+    told = " ".join(text.split())
+    assert "Peak: 700.0 MiB in use on GPU 0 after event 4 of 5" in told
+    assert "in use on GPU 0 over the history, 0 to 700.0 MiB" in told
+    assert "Out of memory on GPU 0" in told
+
+
+def test_a_snapshot_without_times_has_no_place_beside_a_trace(tmp_path):
+    path = failing(tmp_path, "old.pickle", is_timed=False)
+    with pytest.raises(UnusableTrace, match="have no times"):
+        list(memory_snapshot.beside(path, 0))
+
+
+def test_what_is_said_of_one_source_is_refused_of_several(pair, cli):
+    assert "A ticket is about one SOURCE_OR_DB" in cli("report", *pair, "--ticket", status=2)
+    assert "--save is for a trace database" in cli("report", *pair, "--save", status=2)
 
 
 def test_every_section(tmp_path, cli):

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from snapshots import frames, history, segment, snapshot, written
 
+from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
 from traceq.importers.memory_snapshot import opcodes, read, reading, sniff
 
@@ -324,11 +325,26 @@ def test_a_pickle_of_something_else_is_no_snapshot(tmp_path):
     assert "neither segments nor device_traces" in ending(written(tmp_path, {"a": 1}))
 
 
-def test_old_snapshots_without_times(tmp_path):
+def test_old_snapshots_have_an_order_and_no_times(tmp_path):
+    """As PyTorch 2.0 writes them: blocks without an address, who used them in a list, the last first."""
     events = history(EVENTS)
     for event in events:
         del event["time_us"]
-    assert "no times" in ending(written(tmp_path, snapshot(events)))
+    uses = [{"addr": 1000, "real_size": size, "frames": frames(stack)} for size, stack in ((100, "init"), (90, "main"))]
+    blocks = [
+        {"size": 512, "state": "active_allocated", "history": uses},
+        {"size": 1536, "state": "inactive", "history": []},
+    ]
+    path = written(tmp_path, snapshot(events, segments=[segment(1000, "") | {"blocks": blocks, "total_size": 2048}]))
+    assert [row[:4] for row in rows(path, "allocator_event")][:2] == [
+        (0, 0, "segment_alloc", None),
+        (0, 1, "alloc", None),
+    ]
+    init, *_ = [row[0] for row in rows(path, "allocator_stack") if row[2] == "__init__"]
+    assert rows(path, "allocator_block") == [
+        (0, 0, 1000, 512, 100, "active_allocated", init),
+        (0, 1, 1512, 1536, None, "inactive", None),
+    ]
 
 
 def test_numbers_are_read_as_they_are_written(tmp_path):
@@ -373,3 +389,19 @@ def test_lists_of_more_devices_than_there_can_be_are_refused(tmp_path):
     made.write_bytes(b"\x80\x04}(\x8c\x08segments]\x8c\x0ddevice_traces](" + row * 3000 + b"eu.")
     with pytest.raises(UnusableTrace, match="more than 1,024 devices"):
         list(read(made, lambda _bytes: None))
+
+
+@pytest.mark.parametrize(
+    ("path", "rank"),
+    [
+        ("rank3_memory_snapshot.pickle", 3),
+        ("memory_snapshot_Rank-12.pickle", 12),
+        ("iteration_10/oom_r7.pickle", 7),
+        ("rank2/snapshot.pickle", 2),
+        ("snapshot_2.pickle", None),
+        ("frank3x/our4.pickle", None),
+        (f"rank{10**9}.pickle", None),
+    ],
+)
+def test_the_name_of_the_file_tells_the_rank(path, rank):
+    assert rank_in_path(Path(path)) == rank

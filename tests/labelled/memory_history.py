@@ -21,13 +21,29 @@ STACKS = {
     "ddp": (("__init__", "/x/site-packages/torch/nn/parallel/distributed.py", 5), ("main", "/app/app.py", 2)),
     "main": (("main", "/app/app.py", 9),),
     "operator": (("at::_ops::empty_memory_format::call(int)", "??", 0),),
+    "native": (
+        ("start_thread", "thread48.o", 0),
+        ("cudaMalloc", "/usr/lib/libcuda.so.1", 12),
+        ("call", "/cache/torchinductor_me/ab/cab.py", 5),
+        ("forward", "<eval_with_key>.1", 5),
+        ("_call_impl", r"C:\py\Lib\site-packages\torch\nn\modules\module.py", 10),
+        ("main", r"C:\app\run.py", 9),
+    ),
+    "loss": (
+        ("at::_ops::log_softmax_int::call(at::Tensor)", "??", 0),
+        ("cross_entropy", "/x/site-packages/torch/nn/functional.py", 3),
+        ("loss", "/app/app.py", 12),
+    ),
 }
 ACTIONS = {"free": "free_requested", "freed": "free_completed", "+": "segment_alloc", "-": "segment_free"}
 STATES = {"used": "active_allocated", "waiting": "active_awaiting_free", "free": "inactive"}
 
 
 def events(trace, text, device=0):
-    """Events, one a line: ns, action, address, bytes, stack or "-" for none. "gone" is a free that is completed at once."""
+    """Events, one a line: ns, action, address, bytes, stack or "-" for none. "gone" is a free that is completed at once.
+
+    Of "oom" the address is what the device has left. The time is "-" where none is known.
+    """
     number = 0
     for line in text.strip().splitlines():
         ts, action, address, size, stack = line.split()
@@ -38,8 +54,8 @@ def events(trace, text, device=0):
                 device=device,
                 number=number,
                 action=ACTIONS.get(each, each),
-                ts=int(ts),
-                address=int(address),
+                ts=None if ts == "-" else int(ts),
+                **{"device_free" if each == "oom" else "address": int(address)},
                 bytes=int(size),
                 stream=0,
                 **_stack(trace, stack),

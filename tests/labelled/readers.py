@@ -23,7 +23,7 @@ NAMES = "select distinct name from cpu_slice union select distinct name from gpu
 TRAINED = {
     *("redundant-copy", "gradient-overlap", "small-messages", "same-stream-collective", "host-communication"),
     "parallelism-choices",
-    *("allocation-leak", "optimizer-memory"),
+    *("allocation-leak", "optimizer-memory", "out-of-memory"),
 }
 
 

@@ -7,7 +7,21 @@ import pytest
 
 from traceq.common import units
 from traceq.common.text import printable, shortened, width
-from traceq.common.units import bytes_in, cell, duration, maybe, per_cent, rate, share, short, short_size, size
+from traceq.common.units import (
+    bytes_in,
+    cell,
+    duration,
+    durations_alike,
+    maybe,
+    mebibytes,
+    per_cent,
+    rate,
+    share,
+    short,
+    short_size,
+    size,
+    sizes_alike,
+)
 from traceq.reports.document import BarRow
 from traceq.reports.renderers.bar import WIDTH, curve, draw, draw_rows
 
@@ -167,3 +181,34 @@ def test_sizes_of_sentences():
     ]
     assert (bytes_in("GiB", 3 << 29, 2), bytes_in("MiB", 5 << 30, 1)) == ("1.50", "5,120.0")
     assert (short(12.345), per_cent(0.95)) == ("12.3", "95 %")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((3 << 30, 1 << 30, None, 0), "3.0 GiB|1.0 GiB|-|0 GiB"),
+        ((3 << 30, 10 << 20), "3,072.0 MiB|10.0 MiB"),
+        ((3 << 30, 508), "3,072.0 MiB|< 0.1 MiB"),
+        ((8 << 10, 508), "8.0 KiB|0.5 KiB"),
+        ((512, 12), "512 B|12 B"),
+        ((0, None), "0 B|-"),
+    ],
+)
+def test_sizes_of_a_column_have_one_unit(values, expected):
+    assert "|".join(map(sizes_alike(values), values)) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((2_500_000, 300, None), "2.500 ms|< 0.001 ms|-"),
+        ((3_000_000_000, 1_250_000), "3.000 s|0.001 s"),
+        ((900, 12), "900 ns|12 ns"),
+    ],
+)
+def test_durations_of_a_column_have_one_unit(values, expected):
+    assert "|".join(map(durations_alike(values), values)) == expected
+
+
+def test_bytes_that_are_compared_are_all_in_mib():
+    assert [mebibytes(each) for each in (0, 5, 3 << 19, 4008 << 20)] == ["0 MiB", "< 0.1 MiB", "1.5 MiB", "4,008 MiB"]

@@ -115,3 +115,16 @@ def test_the_first_line_and_the_findings_are_those_of_the_label(told):
     if known["category"] is not None:
         first = next(each for each in report.topics.memory.holders)
         assert (first.owner, first.category) == (known["owner"], known["category"])
+
+
+@needs_shared
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["wedson_medium_ctx128_train", "wedson_medium_ctx128_infer"])
+def test_a_history_is_as_long_as_the_raw_file_says(name):
+    """Also where annotations cover a part of it only."""
+    path = SHARED / "judged3" / "memory" / f"{name}.pickle"
+    (history,) = load(path)["device_traces"]
+    (report,) = traceq.report(path).content.traces
+    (peak,) = report.topics.memory.snapshot
+    assert peak.history_ns == 1000 * (history[-1]["time_us"] - history[0]["time_us"])
+    assert peak.after_ns < peak.history_ns

@@ -14,7 +14,7 @@ import duckdb
 from traceq.app import frames, notebook
 from traceq.app.chosen import chosen_traces
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import Source, is_trace, looked_at
+from traceq.app.source import Source, Sources, is_trace, looked_at, together
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.database.connect import connect
@@ -178,7 +178,7 @@ class ReportView(View[Report]):
 
 
 def report(
-    source: Source,
+    source: Sources,
     top: int = 10,
     read: ReadOptions = AS_FOUND,
     *,
@@ -190,10 +190,19 @@ def report(
     traces: Sequence[int] = (),
     rank: int | None = None,
 ) -> ReportView:
-    """The report on every trace of a trace database, or on traces; traceq.app.api.report says what it is given.
+    """The report on every trace of a trace database, on traces, or on several; traceq.app.api.report says what it is given.
 
     `drawn`: with timelines, which only HTML shows. Raises UnusableTrace where the traces hold nothing to report on.
     """
+    if not isinstance(source, str | Path):
+        if store:
+            raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE... -o DB.")
+        with together(source, read) as database:
+            bare = AS_FOUND.writing(*read.writes)
+            view = report(
+                database, top, bare, goal=goal, rules=rules, drawn=drawn, ticket=ticket, traces=traces, rank=rank
+            )
+        return ReportView(view.content)
     if store and (traces or rank is not None):
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):

@@ -133,6 +133,15 @@ def database_of(
         yield temporary
 
 
+@contextmanager
+def together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
+    """A temporary database of several traces, with their findings."""
+    check_writes(read.writes, [*sources, *several(read.capture)])
+    with temporary_folder() as folder:
+        _load(sources, folder / "traces.duckdb", read, _judge)
+        yield folder / "traces.duckdb"
+
+
 def _complete(database: Path, complete: Complete | None) -> None:
     if complete is not None:
         with closing(connect(database, read_only=False)) as connection:
@@ -165,7 +174,7 @@ def _judge(connection: duckdb.DuckDBPyConnection) -> None:
     judge_traces(connection)
 
 
-def _load(source: Source, path: Path, read: ReadOptions, complete: Complete | None) -> None:
+def _load(source: Sources, path: Path, read: ReadOptions, complete: Complete | None) -> None:
     """Ingest the traces into the new database `path`."""
     # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
     from traceq.loading.ingest import ingest

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Report where the time of each step went.")
-@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.files)
+@click.argument("sources", metavar="SOURCE_OR_DB...", nargs=-1, required=True, shell_complete=completion.files)
 @document_options(all_suffixes(), None)
 @click.option("-v", "--verbose", is_flag=True, help="Text: with the evidence for each finding.")
 @click.option("--full", is_flag=True, help="Text: all sections.")
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 @click.option("--save", "store", is_flag=True, help="Keep all findings in the table finding of the database.")
 def report(
     *,
-    source: str,
+    sources: tuple[str, ...],
     output: Path | None,
     format_: str | None,
     verbose: bool,
@@ -90,8 +90,9 @@ def report(
 ) -> None:
     """Report where the time of each step went.
 
-    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. The first screen says what to fix first, how long
-    a step then takes, where a step's time goes and what else there is to fix: at most 60 lines, 120 of several traces.
+    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts; several traces are reported together, those of the
+    ranks of a job as one. The first screen says what to fix first, how long a step then takes, where a step's time goes and
+    what else there is to fix: at most 60 lines, 120 of several traces.
     -v adds the evidence for each finding, --full every section, --sql the queries. Text that is longer than the
     terminal goes through $PAGER. HTML, Markdown and JSON hold everything.
 
@@ -111,8 +112,10 @@ def report(
         _check_ticket(format_, is_ticket=ticket)
         from traceq.app.ticket import ticket as make_ticket
 
+        if len(sources) > 1:
+            raise click.UsageError("A ticket is about one SOURCE_OR_DB; a directory is one, too.")
         made = make_ticket(
-            source, read, against=against, site=site or "github", goal=goal, rules=rules, traces=traces, rank=rank
+            sources[0], read, against=against, site=site or "github", goal=goal, rules=rules, traces=traces, rank=rank
         )
         write(made.text, output)
         _say_written(made, output)
@@ -129,7 +132,7 @@ def report(
     from traceq.app.report import report as make_report
 
     view = make_report(
-        source,
+        sources[0] if len(sources) == 1 else sources,
         top,
         read,
         goal=goal,

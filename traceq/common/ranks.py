@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
+from pathlib import Path
 
 _MOST_LISTED = 8
+_MOST_RANKS = 1 << 20
+# rank3_memory_snapshot.pickle, oom_r3.pickle; else the folder rank3/
+_IN_NAME = (re.compile(r"(?i)rank[\[\-_ ]?(\d+)"), re.compile(r"(?:^|[_.-])r(\d+)(?:[_.-]|$)"))
+_IN_FOLDER = re.compile(r"(?i)rank[\[\-_ ]?(\d+)\]?")
+
+
+def rank_in_path(path: Path) -> int | None:
+    """Return the rank that the name of a file tells, else that of its folder; None for neither."""
+    found = [match for each in _IN_NAME if (match := each.search(path.name))]
+    match = found[0] if found else _IN_FOLDER.fullmatch(path.parent.name)
+    rank = int(match[1]) if match else None
+    return rank if rank is None or rank < _MOST_RANKS else None
 
 
 def numbers(ranks: Collection[int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal, localcontext
 from typing import Literal, TypeVar
 
@@ -89,6 +89,56 @@ def size(value: int) -> str:
     return f"{amount:.1f} TiB"
 
 
+def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
+    """Return what puts each of these bytes into words, all in one unit: for a column of a table. Dash: not known."""
+    known = [value for value in values if value]
+    units = list(_SIZES)
+    at = next((place for place in range(len(units) - 1, 0, -1) if max(known, default=0) >= _SIZES[units[place]]), 0)
+    # what would show as 0.0 gets the next smaller unit, as far as one is enough
+    if at and min(known) < _SMALLEST * _SIZES[units[at]]:
+        at -= 1
+    unit = units[at]
+
+    def words(value: int | None) -> str:
+        if value is None:
+            return "-"
+        amount = value / _SIZES[unit]
+        if unit == "B" or not value:
+            return f"{value:,} {unit}"
+        return f"< 0.1 {unit}" if amount < _SMALLEST else f"{amount:,.1f} {unit}"
+
+    return words
+
+
+_SMALLEST = 0.05
+_SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], str]:
+    """Return what puts each of these times (ns) into words, all in one unit, that of the longest. Dash: not known."""
+    longest = max((value for value in values if value), default=0)
+    unit, size = next((each for each in reversed(_TIME_UNITS) if longest >= each[1]), _TIME_UNITS[0])
+
+    def words(value: float | None) -> str:
+        if value is None:
+            return "-"
+        amount = value / size
+        if unit == "ns" or not value:
+            return f"{amount:,.0f} {unit}"
+        return f"< 0.001 {unit}" if amount < _SMALLEST / 100 else f"{amount:,.3f} {unit}"
+
+    return words
+
+
+def mebibytes(value: float) -> str:
+    """Bytes in MiB whatever their number: for sentences that compare several, and what they differ by."""
+    amount = value / _BYTES_OF["MiB"]
+    if amount >= _WHOLE_MIB or not amount:
+        return f"{amount:,.0f} MiB"
+    return "< 0.1 MiB" if amount < _SMALLEST else f"{amount:.1f} MiB"
+
+
+_WHOLE_MIB = 100
 _BYTES_OF = {"MiB": 1 << 20, "GiB": 1 << 30}
 
 

@@ -40,7 +40,7 @@ comment on column trace.producer is 'Program that wrote the source: Nsight Syste
 comment on column trace.producer_version is 'Version of the producer as it states it; NULL when it does not.';
 comment on column trace.schema_version is 'Version of the source''s own schema; NULL when it has none.';
 comment on column trace.host is 'Pseudonym of the machine (a hash of its name), so that ranks of one machine can be grouped; NULL when unknown.';
-comment on column trace.rank is 'Rank of the process in its distributed job; NULL when the trace does not say.';
+comment on column trace.rank is 'Rank of the process in its distributed job; NULL when the trace does not say. Of a memory snapshot, which never does, that in the name of its file.';
 comment on column trace.world_size is 'Number of ranks of the job; NULL when the trace does not say.';
 comment on column trace.utc_origin_ns is 'Nanoseconds since the epoch (UTC) at ts = 0; NULL when unknown.';
 comment on column trace.ts is 'Start of the first slice of the trace, ns; NULL when the trace has no slices.';
@@ -522,7 +522,7 @@ create table if not exists allocator_event (
     device integer not null,
     number bigint not null,
     action varchar not null,
-    ts bigint not null,
+    ts bigint,
     address bigint,
     bytes bigint not null,
     device_free bigint,
@@ -535,7 +535,7 @@ comment on column allocator_event.trace_id is 'Trace.';
 comment on column allocator_event.device is 'Device.';
 comment on column allocator_event.number is 'Place in the history of its device, from 0; what was there before is lost where the history was full (max_entries).';
 comment on column allocator_event.action is 'alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, oom or snapshot.';
-comment on column allocator_event.ts is 'When, ns; the source has microseconds.';
+comment on column allocator_event.ts is 'When, ns; the source has microseconds. NULL of snapshots of PyTorch 2.0 and older: only the order is known.';
 comment on column allocator_event.address is 'Address of the block or segment; NULL of oom.';
 comment on column allocator_event.bytes is 'Size of the segment; of a tensor what was asked for, which its block can exceed.';
 comment on column allocator_event.device_free is 'What the device had left when memory ran out, bytes; NULL of other actions.';

@@ -48,6 +48,8 @@ _FIELDS = {
         "categories": ("memory_categories", "snapshot_category"),
         "holders": ("memory_holders", "snapshot_holder"),
         "fragmentation": ("memory_fragmentation", "snapshot_fragmentation"),
+        "failures": ("memory_failures", "snapshot_failure"),
+        "failure_holders": ("memory_failure_holders", "snapshot_failure_holder"),
     },
     "serving": {
         "summary": ("serving", "serving"),

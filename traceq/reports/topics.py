@@ -344,13 +344,17 @@ class AllocatorCall:
 class SnapshotPeak:
     """When most was in use on a device of a memory snapshot, as in the table memory_peak.
 
-    `after_ns` is counted from the start of its history, None without one. `owners` are the lines of the program that hold it;
-    of `ownerless_bytes` no stack is known. `failures` are allocations that failed, the largest of `failed_bytes`.
+    `after_ns` is counted from the start of its history, which lasts `history_ns`; None without times. `number` is that of the
+    event, of `events`. `owners` are the lines of the program that hold it; of `ownerless_bytes` no stack is known. `failures`
+    are allocations that failed, the largest of `failed_bytes`.
     """
 
     device: int
     peak_bytes: int
     after_ns: int | None
+    number: int | None
+    events: int
+    history_ns: int | None
     reserved_bytes: int | None
     most_reserved_bytes: int | None
     older: int
@@ -379,7 +383,10 @@ class MemoryCategory:
 
 @dataclass(frozen=True)
 class MemoryHolder:
-    """What a line of the program holds at the peak of a device; None: no stack is known, or not all of it is of one kind."""
+    """What a line of the program holds at the peak of a device, or when memory runs out.
+
+    None: no stack is known, or not all of it is of one kind.
+    """
 
     device: int
     owner: str | None
@@ -388,6 +395,25 @@ class MemoryHolder:
     allocations: int
     bytes: int
     largest_bytes: int
+
+
+@dataclass(frozen=True)
+class MemoryFailure:
+    """The last time that memory ran out on a device of a memory snapshot, as in the view memory_failure; `ts` since the epoch."""
+
+    device: int
+    ts: int | None
+    after_ns: int | None
+    failures: int
+    asked_bytes: int
+    owner: str | None
+    free_bytes: int | None
+    short_bytes: int | None
+    reserved_bytes: int | None
+    used_bytes: int
+    idle_bytes: int | None
+    largest_free_bytes: int | None
+    is_exact: bool
 
 
 @dataclass(frozen=True)
@@ -421,6 +447,8 @@ class Memory:
     categories: tuple[MemoryCategory, ...] = ()
     holders: tuple[MemoryHolder, ...] = ()
     fragmentation: tuple[Fragmentation, ...] = ()
+    failures: tuple[MemoryFailure, ...] = ()
+    failure_holders: tuple[MemoryHolder, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,16 @@
 
 insert into allocation_stack
 with
--- functions of C++ have signatures, namespaces or files of their own; Python's have neither
+-- Python's lines are numbered from 1, in files of Python, scripts without an ending, or what has no file: <stdin>, <eval_with_key>.1.
+-- Functions of C++ have signatures, namespaces or files of other endings (thread48.o, libcuda.so.1).
 frame as (
     select distinct
         name,
         file,
         line,
-        file not in ('', '??') and not regexp_matches(file, '\.(c|cc|cpp|cxx|cu|cuh|h|hpp)$') and not regexp_matches(name, '::|\(|^_start$') as is_python,
-        regexp_matches(file, '(^|/)(site|dist)-packages/|/lib/python[0-9.]+/|^<frozen|(^|/)torch/(_[a-z]|(amp|autograd|cuda|distributed|fx|func|jit|nn|optim|utils)/|(functional|serialization|storage)\.py)') as is_library
+        line > 0 and regexp_matches(file, '(?i)\.(py|pyw|pyc|pyx|ipynb)$|^<.*>(\.\d+)?$|(^|[/\\])[^./\\?<>]+$') and not regexp_matches(name, '::|\(|^_start$') as is_python,
+        -- packages and the interpreter's own, PyTorch wherever it lies, and what torch.compile and torch.fx write
+        regexp_matches(file, '(^|[/\\])(site|dist)-packages[/\\]|[/\\]lib(64)?[/\\]python[0-9.]*[/\\]|(?i:[/\\]python[0-9.]*[/\\]lib[/\\])|^<(frozen|eval_with_key)|torchinductor_|(^|[/\\])torch[/\\](_[a-z]|(amp|autograd|cuda|distributed|fx|func|jit|nn|optim|utils)[/\\]|(functional|serialization|storage)\.py)') as is_library
     from allocator_stack
 ),
 
@@ -42,7 +44,7 @@ told as (
         arg_min({'file': s.file, 'line': s.line, 'name': s.name}, s.depth) filter (k.is_own) as own,
         arg_min({'file': s.file, 'line': s.line, 'name': s.name}, s.depth) filter (k.is_python) as python,
         arg_min(s.name, s.depth) filter (contains(s.name, 'at::_ops::')) as operator,
-        list(regexp_extract(s.file, '[^/]*$') || ':' || s.line || ' ' || s.name order by s.depth) filter (k.is_python) as frames,
+        list(regexp_extract(s.file, '[^/\\]*$') || ':' || s.line || ' ' || s.name order by s.depth) filter (k.is_python) as frames,
         bool_or(k.phase = 'backward') as has_backward,
         bool_or(k.phase = 'forward') as has_forward,
         bool_or(k.phase = 'optimizer') as has_optimizer,
@@ -60,8 +62,9 @@ select
     $trace_id as trace_id,
     stack_id,
     coalesce(
-        regexp_extract(coalesce(own, python).file, '[^/]*$') || ':' || coalesce(own, python).line || ' ' || coalesce(own, python).name,
-        regexp_extract(operator, 'at::_ops::([a-zA-Z0-9_]+)', 1)
+        regexp_extract(own.file, '[^/\\]*$') || ':' || own.line || ' ' || own.name,
+        regexp_extract(python.file, '[^/\\]*$') || ':' || python.line || ' ' || python.name || ' (library)',
+        'aten::' || regexp_extract(operator, 'at::_ops::([a-zA-Z0-9_]+)', 1) || ' (operator)'
     ) as owner,
     own.file as file,
     -- an allocation in the forward that the optimizer or backward calls again belongs to these

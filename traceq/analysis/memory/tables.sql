@@ -86,7 +86,7 @@ create table if not exists allocation_stack (
 comment on table allocation_stack is 'One row per distinct stack of a memory snapshot: whose it is, and what it says of what was allocated.';
 comment on column allocation_stack.trace_id is 'Trace.';
 comment on column allocation_stack.stack_id is 'Key of the stack; see allocator_stack.';
-comment on column allocation_stack.owner is 'Innermost line of the program itself, neither PyTorch''s nor another package''s: file:line function. Else the innermost Python frame, else the operator; NULL when the stack shows none.';
+comment on column allocation_stack.owner is 'Innermost line of the program itself, neither PyTorch''s nor another package''s: file:line function. Else the innermost Python frame, as (library), else the operator, as (operator); NULL when the stack shows none.';
 comment on column allocation_stack.file is 'File of that line, with its folders; NULL when no line is the program''s own.';
 comment on column allocation_stack.phase is 'backward, forward, optimizer, data or init, by the names of its frames; NULL when they do not say.';
 comment on column allocation_stack.says is 'activations (a forward that the backward runs again) or gradients, where the stack alone tells; NULL elsewhere.';

@@ -69,3 +69,260 @@ comment on column memory_fragmentation.rounding is 'Part of these that nobody as
 comment on column memory_fragmentation.free_segments is 'Segments of which nothing is in use, bytes: torch.cuda.empty_cache() gives them back.';
 comment on column memory_fragmentation.split_inactive is 'Free blocks of segments of which something is in use, bytes: these stay reserved, and only what fits them can use them.';
 comment on column memory_fragmentation.largest_free is 'The largest free block, bytes.';
+
+-- The last event in which memory ran out, by device, and what the allocator held at that moment. Blocks that were released since
+-- have no size in the file: it is what was asked for, in the allocator's units of 512 bytes. Segments are asked for in units, too.
+
+create or replace view memory_failure_block as
+with
+failure as (
+    select trace_id, device, max(number) as number, count(*) as failures
+    from allocator_event
+    where action = 'oom'
+    group by trace_id, device
+)
+
+select
+    f.trace_id,
+    f.device,
+    f.number,
+    a.allocation_id,
+    a.address,
+    coalesce(a.bytes, 512 * ((greatest(a.requested_bytes, 1) + 511) // 512))::bigint as bytes,
+    a.requested_bytes,
+    a.category,
+    a.stack_id,
+    coalesce(a.event_free < f.number, false) as is_awaiting
+from failure as f
+inner join allocation as a using (trace_id, device)
+where coalesce(a.event, -1) < f.number and coalesce(a.event_end, f.number) >= f.number;
+comment on view memory_failure_block is 'One row per allocation that is there when memory runs out for the last time on a device of a memory snapshot.';
+comment on column memory_failure_block.trace_id is 'Trace.';
+comment on column memory_failure_block.device is 'Device.';
+comment on column memory_failure_block.number is 'allocator_event.number of the failure.';
+comment on column memory_failure_block.allocation_id is 'allocation.allocation_id.';
+comment on column memory_failure_block.address is 'Where it starts.';
+comment on column memory_failure_block.bytes is 'Size of its block, bytes; at least so much of a block that is not there at the end.';
+comment on column memory_failure_block.requested_bytes is 'What was asked for, bytes.';
+comment on column memory_failure_block.category is 'allocation.category.';
+comment on column memory_failure_block.stack_id is 'Stack that asked for it; NULL when none is known.';
+comment on column memory_failure_block.is_awaiting is 'Whether the program has released it, and another stream may still use it.';
+
+create or replace view memory_failure as
+with
+failure as (
+    select
+        e.trace_id,
+        e.device,
+        max(e.number) as number,
+        count(*) as failures,
+        arg_max(e.ts, e.number) as ts,
+        arg_max(e.bytes, e.number) as bytes,
+        arg_max(coalesce(e.device_free, -1), e.number) as device_free,
+        arg_max(coalesce(e.stream, -1), e.number) as stream,
+        arg_max(coalesce(e.stack_id, -1), e.number) as stack_id
+    from allocator_event as e
+    where e.action = 'oom'
+    group by e.trace_id, e.device
+),
+
+later as (
+    select
+        f.trace_id,
+        f.device,
+        count(e.number) filter (e.action <> 'snapshot') as events,
+        coalesce(
+            sum(
+                case
+                    when e.action in ('segment_alloc', 'segment_map') then e.bytes
+                    when e.action in ('segment_free', 'segment_unmap') then -e.bytes
+                end
+            ),
+            0
+        ) as reserved
+    from failure as f
+    left join allocator_event as e on e.trace_id = f.trace_id and e.device = f.device and e.number > f.number
+    group by f.trace_id, f.device
+),
+
+held as (
+    select trace_id, device, sum(bytes) as reserved, bool_or(is_expandable) as is_expandable
+    from allocator_segment
+    group by trace_id, device
+),
+
+block as (
+    select
+        trace_id,
+        device,
+        sum(requested_bytes) as used,
+        sum(bytes) as active,
+        sum(bytes) filter (is_awaiting) as awaiting
+    from memory_failure_block
+    group by trace_id, device
+),
+
+-- of each address what came next: a segment that is released was there, one that is asked for was not
+next_of_segment as (
+    select
+        f.trace_id,
+        f.device,
+        e.address,
+        arg_min(e.action, e.number) as action,
+        arg_min(e.bytes, e.number) as bytes,
+        arg_min(e.stream, e.number) as stream
+    from failure as f
+    inner join allocator_event as e on e.trace_id = f.trace_id and e.device = f.device and e.number > f.number
+    where e.action in ('segment_alloc', 'segment_free')
+    group by f.trace_id, f.device, e.address
+),
+
+segment as (
+    select f.trace_id, f.device, s.address, s.bytes, s.stream, s.pool, s.kind
+    from failure as f
+    inner join later as l using (trace_id, device)
+    inner join allocator_segment as s using (trace_id, device)
+    left join next_of_segment as n on n.trace_id = s.trace_id and n.device = s.device and n.address = s.address
+    -- a segment that grows is as it was only where nothing came later
+    where n.address is null and (not s.is_expandable or l.events = 0)
+    union all
+    select n.trace_id, n.device, n.address, n.bytes, n.stream, null as pool, null as kind
+    from next_of_segment as n
+    where n.action = 'segment_free'
+),
+
+edge as (
+    select trace_id, device, address, address as address_end from segment
+    union all
+    select trace_id, device, address, address + bytes from memory_failure_block
+    union all
+    select trace_id, device, address + bytes, address + bytes from segment
+),
+
+stretch as (
+    select
+        trace_id,
+        device,
+        max(address_end) over earlier as address,
+        address - max(address_end) over earlier as bytes
+    from edge
+    window earlier as (
+        partition by trace_id, device order by address, address_end rows between unbounded preceding and 1 preceding
+    )
+),
+
+free_block as (
+    select
+        s.trace_id,
+        s.device,
+        s.bytes,
+        -- a request is served from the pool of its size, and its own stream and pool
+        coalesce(g.stream = f.stream, true) and coalesce(g.pool = '0.0', true) as is_usable,
+        coalesce((g.kind = 'small') = (f.bytes <= 1048576), true) as is_of_size
+    from stretch as s
+    inner join failure as f using (trace_id, device)
+    asof inner join segment as g on g.trace_id = s.trace_id and g.device = s.device and s.address >= g.address
+    where s.bytes > 0 and s.address < g.address + g.bytes
+),
+
+free as (
+    select
+        trace_id,
+        device,
+        max(bytes) filter (is_usable and is_of_size) as largest,
+        coalesce(sum(bytes) filter (not is_usable), 0) as elsewhere
+    from free_block
+    group by trace_id, device
+),
+
+told as (
+    select
+        f.*,
+        case
+            when f.bytes <= 1048576 then 2097152
+            when f.bytes < 10485760 then 20971520
+            else 2097152 * ((f.bytes + 2097151) // 2097152)
+        end as needed,
+        if(p.most_reserved is null, null, h.reserved - l.reserved) as reserved,
+        b.used,
+        b.active,
+        b.awaiting,
+        coalesce(h.is_expandable, false) as is_expandable,
+        r.largest,
+        coalesce(r.elsewhere, 0) as elsewhere,
+        l.events = 0 as is_exact,
+        d.memory_bytes as capacity
+    from failure as f
+    inner join later as l using (trace_id, device)
+    left join memory_peak as p using (trace_id, device)
+    left join held as h using (trace_id, device)
+    left join block as b using (trace_id, device)
+    left join free as r using (trace_id, device)
+    left join device as d using (trace_id, device)
+)
+
+select
+    t.trace_id,
+    t.device,
+    t.number,
+    t.ts,
+    t.failures,
+    t.bytes,
+    s.owner,
+    t.needed::bigint as needed,
+    nullif(t.device_free, -1) as device_free,
+    if(t.device_free < 0, null, greatest(t.needed - t.device_free, 0))::bigint as short,
+    t.reserved::bigint as reserved,
+    coalesce(t.used, 0)::bigint as used,
+    coalesce(t.awaiting, 0)::bigint as awaiting,
+    if(t.reserved is null, null, greatest(t.reserved - coalesce(t.active, 0), 0))::bigint as idle,
+    if(t.reserved is null, null, least(t.elsewhere, greatest(t.reserved - coalesce(t.active, 0), 0)))::bigint as idle_elsewhere,
+    if(t.reserved is null, null, t.largest)::bigint as largest_free,
+    t.is_exact,
+    t.is_expandable,
+    if(t.device_free < 0 or t.reserved is null or t.capacity is null, null, greatest(t.capacity - t.reserved - t.device_free, 0))::bigint as others,
+    nullif(t.stack_id, -1) as stack_id
+from told as t
+left join allocation_stack as s on s.trace_id = t.trace_id and s.stack_id = t.stack_id;
+comment on view memory_failure is 'One row per device of a memory snapshot on which memory ran out: the last time, and what was held then.';
+comment on column memory_failure.trace_id is 'Trace.';
+comment on column memory_failure.device is 'Device.';
+comment on column memory_failure.number is 'allocator_event.number of the failure.';
+comment on column memory_failure.ts is 'When, ns; NULL where events have no times.';
+comment on column memory_failure.failures is 'How often memory ran out in the history.';
+comment on column memory_failure.bytes is 'What was asked for, bytes, in the allocator''s units of 512.';
+comment on column memory_failure.owner is 'allocation_stack.owner of who asked.';
+comment on column memory_failure.needed is 'The segment that the allocator asked the device for, bytes: 2 MiB for up to 1 MiB, 20 MiB for less than 10 MiB, else a multiple of 2 MiB.';
+comment on column memory_failure.device_free is 'What the device had left then, bytes.';
+comment on column memory_failure.short is 'needed less device_free, bytes; 0 where the device had enough: a limit of the process, then. NULL where device_free is not known.';
+comment on column memory_failure.reserved is 'What the allocator held then, bytes; NULL when segments and events contradict each other.';
+comment on column memory_failure.used is 'What allocations that were there had asked for, bytes.';
+comment on column memory_failure.awaiting is 'Blocks of it that the program had released, and another stream might still use, bytes.';
+comment on column memory_failure.idle is 'Reserved and in no block, bytes; where not is_exact, at most so much. NULL as reserved.';
+comment on column memory_failure.idle_elsewhere is 'Part of idle in segments of other streams or pools, which the request could not use, bytes.';
+comment on column memory_failure.largest_free is 'The longest free stretch of the others, bytes; where not is_exact, at most so much. NULL where none is known.';
+comment on column memory_failure.is_exact is 'Whether the snapshot shows the state at that moment: nothing came later.';
+comment on column memory_failure.is_expandable is 'Whether segments can grow (expandable_segments).';
+comment on column memory_failure.others is 'Memory of the device that was neither reserved nor free: other processes, the CUDA context, NCCL, bytes; NULL where the size of the device is not known.';
+comment on column memory_failure.stack_id is 'Stack that asked; NULL when none was recorded.';
+
+create or replace view memory_failure_holder as
+select
+    b.trace_id,
+    b.device,
+    s.owner,
+    b.category,
+    count(*) as allocations,
+    sum(b.requested_bytes)::bigint as bytes,
+    max(b.requested_bytes) as largest
+from memory_failure_block as b
+left join allocation_stack as s on s.trace_id = b.trace_id and s.stack_id = b.stack_id
+group by b.trace_id, b.device, s.owner, b.category;
+comment on view memory_failure_holder is 'One row per line of the program and category that has memory when memory runs out: these add up to memory_failure.used.';
+comment on column memory_failure_holder.trace_id is 'Trace.';
+comment on column memory_failure_holder.device is 'Device.';
+comment on column memory_failure_holder.owner is 'allocation_stack.owner; NULL when no stack is known.';
+comment on column memory_failure_holder.category is 'allocation.category; NULL: cannot tell.';
+comment on column memory_failure_holder.allocations is 'Allocations.';
+comment on column memory_failure_holder.bytes is 'What they asked for, bytes.';
+comment on column memory_failure_holder.largest is 'The largest of them, bytes.';

@@ -169,6 +169,7 @@ _PLACES: tuple[str, ...] = (
     "serving/quantization",
     "communication/rank_imbalance",
     "communication/parallelism_choices",
+    "memory/out_of_memory",
     "memory/memory_near_capacity",
     "memory/memory_fragmentation",
     "memory/memory_growth",

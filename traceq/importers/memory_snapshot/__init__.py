@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traceq.errors import UnusableTrace
 from traceq.importers.memory_snapshot.source import sniff
 
 if TYPE_CHECKING:
@@ -40,13 +41,18 @@ def beside(
     """Yield (table, batch) for a snapshot of the process of a trace, on the trace's clock.
 
     `utc_origin_ns` is that of the trace (trace.utc_origin_ns): both clocks count from the epoch. Staged with the rows of a trace
-    they are what the analyses of allocations need.
+    they are what the analyses of allocations need. Raises UnusableTrace for a snapshot without times.
     """
     import pyarrow.compute as pc
 
     for table, batch in read(path, progress):
         if table == "allocator_event":
             at = batch.schema.get_field_index("ts")
+            if batch.column(at).null_count:
+                raise UnusableTrace(
+                    f"{path}: its events have no times (PyTorch 2.1 and later write them), so it has no place beside a trace;"
+                    " read it alone"
+                )
             yield table, batch.set_column(at, "ts", pc.subtract(batch.column(at), utc_origin_ns))
         elif table in _BESIDE:
             yield table, batch

@@ -49,6 +49,13 @@ class Block(NamedTuple):
     stack_id: int | None
 
 
+class Use(NamedTuple):
+    """Who used a block, as older files have it: what was asked for, bytes, and the stack."""
+
+    bytes: int | None
+    stack: Stack | None
+
+
 class Mark(NamedTuple):
     """One end of an annotation; time in ns since the epoch."""
 
@@ -98,18 +105,26 @@ class Parts:
         elif "filename" in pairs and "line" in pairs:
             return self._frame(pairs)
         elif "state" in pairs and "size" in pairs:
-            return Block(
-                _maybe(pairs, "address"),
-                self._sized(pairs, "size"),
-                _maybe(pairs, "requested_size"),
-                _text(pairs, "state")[:_LONGEST_CONTEXT],
-                self._stack(pairs),
-            )
+            return self._block(pairs)
+        elif "real_size" in pairs:
+            return Use(_maybe(pairs, "real_size"), _stack(pairs))
         elif "stage" in pairs and "time_us" in pairs:
             self._mark(pairs)
         else:
             return pairs
         return GONE if level else None
+
+    def _block(self, pairs: Pairs) -> Block:
+        """The block; PyTorch 2.0 and older have what was asked for and its stack in a list of uses, the last first."""
+        uses = pairs.get("history", ())
+        last = uses[0] if type(uses) is Items and uses and type(uses[0]) is Use else Use(None, None)
+        return Block(
+            _maybe(pairs, "address"),
+            self._sized(pairs, "size"),
+            _maybe(pairs, "requested_size") if "requested_size" in pairs else last.bytes,
+            _text(pairs, "state")[:_LONGEST_CONTEXT],
+            self._number(_stack(pairs) or last.stack),
+        )
 
     def _frame(self, pairs: Pairs) -> Frame:
         name, file = _text(pairs, "name")[:_LONGEST_NAME], _text(pairs, "filename")[-_LONGEST_NAME:]
@@ -124,8 +139,6 @@ class Parts:
     def _event(self, pairs: Pairs, device: int) -> None:
         number = self.events.get(device, 0)
         self.events[device] = number + 1
-        if "time_us" not in pairs:
-            raise Malformed("its events have no times: PyTorch 2.1 and later write them")
         is_oom = _text(pairs, "action") == "oom"
         self._sink(
             "allocator_event",
@@ -133,12 +146,13 @@ class Parts:
                 device,
                 number,
                 pairs["action"][:_LONGEST_CONTEXT],
-                _time(pairs),
+                # PyTorch writes times since 2.1; before, only the order of the events is known
+                _time(pairs) if "time_us" in pairs else None,
                 None if is_oom else _whole(pairs, "addr"),
                 self._sized(pairs, "size"),
                 _maybe(pairs, "device_free"),
                 _maybe(pairs, "stream"),
-                self._stack(pairs),
+                self._number(_stack(pairs)),
                 _text(pairs, "compile_context")[:_LONGEST_CONTEXT] if "compile_context" in pairs else None,
             ),
         )
@@ -161,7 +175,7 @@ class Parts:
                 _text(pairs, "segment_type")[:_LONGEST_CONTEXT] if "segment_type" in pairs else None,
                 ".".join(map(str, pool)) if isinstance(pool, tuple) and pool else None,
                 pairs.get("is_expandable") is True,
-                self._stack(pairs),
+                self._number(_stack(pairs)),
             ),
         )
         address = _whole(pairs, "address")
@@ -170,12 +184,9 @@ class Parts:
             self._sink("allocator_block", (segment, number, start, *block[1:]))
             address = start + block.bytes
 
-    def _stack(self, pairs: Pairs) -> int | None:
+    def _number(self, stack: Stack | None) -> int | None:
         """The id of the stack, whose rows are given when it is first used; None for none."""
-        stack = pairs.get("frames", ())
-        if type(stack) is not Stack:
-            if stack not in ((), None):
-                raise Malformed("a stack holds more than frames")
+        if stack is None:
             return None
         if stack.number is None:
             stack.number = self._used_stacks
@@ -204,6 +215,15 @@ def _are_frames(items: Items) -> bool:
         are_frames = all(type(item) is Frame for item in (items[items.seen :] if items.seen else items))
         items.seen = len(items) if are_frames else _MIXED
     return items.seen > 0
+
+
+def _stack(pairs: Pairs) -> Stack | None:
+    stack = pairs.get("frames", ())
+    if type(stack) is Stack:
+        return stack
+    if stack not in ((), None):
+        raise Malformed("a stack holds more than frames")
+    return None
 
 
 def _device(level: list[Any]) -> int:

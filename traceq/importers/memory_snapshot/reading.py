@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
 from traceq.importers.memory_snapshot.opcodes import Items, Malformed, Pairs, Reader
 from traceq.importers.memory_snapshot.parts import Mark, Parts
@@ -81,7 +82,7 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
         whole = reader.result
     yield from gathered.taken(0)
     settings = _settings(path, whole, parts)
-    yield from batches_of("trace", [_trace(settings)])
+    yield from batches_of("trace", [_trace(path, settings)])
     devices = sorted({*parts.events, *gathered.devices})
     yield from batches_of("device", [{"device": device, "source": "unknown"} for device in devices])
     yield from _annotations(parts.marks)
@@ -136,9 +137,11 @@ def _are_in_place(traces: Any, events: dict[int, int]) -> bool:
     )
 
 
-def _trace(settings: dict[str, Any]) -> dict[str, Any]:
+def _trace(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "producer": "PyTorch memory snapshot",
+        # the file itself does not tell its rank
+        "rank": rank_in_path(path),
         # times are microseconds of the host's clock
         "utc_origin_ns": 0,
         "args": json.dumps({"allocator_settings": settings}),

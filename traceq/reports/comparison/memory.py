@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from traceq.common.units import change_share, maybe, size, some
+from traceq.common.units import change_share, size, sizes_alike, some
 from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Spans, Table, Verdict, table
 from traceq.reports.queries import rows
 from traceq.reports.topics import MemoryCategory, MemoryHolder, SnapshotPeak
@@ -142,32 +142,38 @@ def _outcome(comparison: MemoryComparison) -> Outcome:
 
 def _sides(comparison: MemoryComparison) -> Table:
     sides = {"base": comparison.base, "new": comparison.new}
+    peak, most, end, reserved = (
+        sizes_alike(getattr(each.peak, name) for each in sides.values())
+        for name in ("peak_bytes", "most_reserved_bytes", "bytes_at_end", "reserved_at_end")
+    )
     return table(
         tuple(sides.items()),
         {
             "": lambda each: Literal(each[0]),
             "file": lambda each: Name(each[1].file),
             "GPU": lambda each: str(each[1].peak.device),
-            "peak": lambda each: size(each[1].peak.peak_bytes),
-            "most reserved": lambda each: maybe(size, each[1].peak.most_reserved_bytes),
-            "in use at the end": lambda each: size(each[1].peak.bytes_at_end),
-            "reserved at the end": lambda each: maybe(size, each[1].peak.reserved_at_end),
+            "peak": lambda each: peak(each[1].peak.peak_bytes),
+            "most reserved": lambda each: most(each[1].peak.most_reserved_bytes),
+            "in use at the end": lambda each: end(each[1].peak.bytes_at_end),
+            "reserved at the end": lambda each: reserved(each[1].peak.reserved_at_end),
         },
         text=(0, 1, 2),
     )
 
 
 def _table(what: str, changes: Sequence[MemoryChange]) -> Table:
+    base, new = sizes_alike(each.base_bytes for each in changes), sizes_alike(each.new_bytes for each in changes)
+    delta = sizes_alike(abs(each.delta_bytes) for each in changes)
     return table(
         changes,
         {
             what: lambda each: Name(each.name),
-            "base": lambda each: size(each.base_bytes),
-            "new": lambda each: size(each.new_bytes),
-            "difference": lambda each: _signed(each.delta_bytes),
+            "base": lambda each: base(each.base_bytes),
+            "new": lambda each: new(each.new_bytes),
+            "difference": lambda each: _signed(each.delta_bytes, delta),
         },
     )
 
 
-def _signed(value: int) -> str:
-    return f"-{size(-value)}" if value < 0 else f"+{size(value)}" if value else size(0)
+def _signed(value: int, words: Callable[[int], str] = size) -> str:
+    return f"-{words(-value)}" if value < 0 else f"+{words(value)}" if value else words(0)

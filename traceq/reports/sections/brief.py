@@ -20,7 +20,8 @@ from traceq.reports.sections.job_ranks import ranks_of_job, usual
 from traceq.reports.sections.jobs import example, holds_up, in_a_line, judged, of_rank, verdict_of_job
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
-from traceq.reports.sections.snapshot import brief_snapshot, highest_peak, is_snapshot, peaks
+from traceq.reports.sections.snapshot import brief_snapshot, highest_peak, is_snapshot
+from traceq.reports.sections.snapshots import first_out_of_memory, snapshots
 from traceq.reports.sections.triage import nothing_to_judge
 from traceq.reports.sections.verdict import fault_of_file, verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
@@ -217,6 +218,8 @@ def critical_trace(report: Report) -> tuple[TraceReport, str]:
     if job is not None and job.stragglers and job.stragglers[0].trace_id in by_id:
         return by_id[job.stragglers[0].trace_id], in_a_line(job)
     if all(map(is_snapshot, traces)):
+        if (failed := first_out_of_memory(traces)) is not None:
+            return failed
         highest = max(traces, key=lambda trace: (highest_peak(trace), -trace.trace.trace_id))
         return highest, f"{_called(highest)} has the highest peak."
     traces = [each for each in traces if not is_snapshot(each)]
@@ -256,7 +259,9 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
     every = report.traces
     if all(map(is_snapshot, every)):
-        yield from _snapshots(report, most)
+        yield from snapshots(every, most)
+        if first_out_of_memory(every) is None:
+            yield Paragraph((critical_trace(report)[1],))
         return
     critical, reason = critical_trace(report)
     of_trace: dict[str, Callable[[TraceReport], str]] = {
@@ -286,16 +291,6 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     left = len(every) - len(shown)
     more = f" {count(left)} more are not listed." if left else ""
     yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.".strip(),))
-
-
-def _snapshots(report: Report, most: int) -> Iterator[Block]:
-    """A line for each of at most `most` memory snapshots, those with the highest peak first."""
-    ordered = sorted(report.traces, key=lambda each: (-highest_peak(each), each.trace.trace_id))
-    yield Paragraph((f"{some(len(ordered), 'memory snapshot')}, the peak of each:",))
-    yield peaks(ordered[:most])
-    left = len(ordered) - most
-    more = f"{count(left)} with a lower peak are not listed. " if left > 0 else ""
-    yield Paragraph((f"{more}{critical_trace(report)[1]}",))
 
 
 def _fix_first(report: TraceReport) -> str:

@@ -10,6 +10,7 @@ from traceq.reports.document import Header, Name, Spans
 from traceq.reports.model import TraceFacts, TraceReport
 from traceq.reports.sections.capture import program
 from traceq.reports.sections.made_with import line
+from traceq.reports.sections.snapshot import history_words
 from traceq.reports.sections.triage import unit_of_capture
 from traceq.reports.sections.verdict import judges_a_part
 
@@ -76,7 +77,7 @@ def _part(report: TraceReport) -> str:
 def _unit(report: TraceReport) -> Spans:
     steps = report.steps
     if not format_of(report.trace.format).has_times and not steps.counted - steps.is_window:
-        return (f"history of {duration(report.trace.dur)}" if report.trace.dur else "no history",)
+        return (history_words(report.topics.memory),)
     if words := unit_of_capture(report):
         return (words,)
     reason = report.triage.reason if report.triage else ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from traceq.common.units import count, duration, maybe, share, size
+from traceq.common.units import count, durations_alike, maybe, share, size, sizes_alike
 from traceq.reports.charts.memory import course
 from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
@@ -71,26 +71,30 @@ def _headline(peak: MemoryPeak, *, several: bool) -> str:
 
 
 def _table(rows: Sequence[MemoryPeak]) -> Table:
+    peak, reserved, capacity = (
+        sizes_alike(getattr(each, f"{name}_bytes") for each in rows) for name in ("peak", "reserved", "capacity")
+    )
+    growth = sizes_alike(abs(round(each.growth_per_step_bytes or 0)) for each in rows)
     return table(
         rows,
         {
             "memory": lambda each: each.memory,
             "GPU": lambda each: maybe(str, each.device),
-            "peak": lambda each: size(each.peak_bytes),
+            "peak": lambda each: peak(each.peak_bytes),
             "in step": lambda each: str(each.peak_step),
-            "reserved": lambda each: maybe(size, each.reserved_bytes),
-            "capacity": lambda each: maybe(size, each.capacity_bytes),
-            "growth per step": lambda each: (
-                "-" if each.growth_per_step_bytes is None else _signed(each.growth_per_step_bytes)
-            ),
+            "reserved": lambda each: reserved(each.reserved_bytes),
+            "capacity": lambda each: capacity(each.capacity_bytes),
+            "growth per step": lambda each: _signed(each.growth_per_step_bytes, growth),
             "growing steps": lambda each: f"{count(each.growing_steps)} of {count(each.steps)}" if each.steps else "-",
         },
     )
 
 
-def _signed(amount: float) -> str:
+def _signed(amount: float | None, words: Callable[[int | None], str]) -> str:
+    if amount is None:
+        return "-"
     whole = round(amount)
-    return f"-{size(-whole)}" if whole < 0 else size(whole)
+    return f"-{words(-whole)}" if whole < 0 else words(whole)
 
 
 def _against_capacity(peak: MemoryPeak) -> BarRow:
@@ -115,14 +119,15 @@ def _course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
 
 
 def _calls(rows: Sequence[AllocatorCall]) -> Table:
+    dur, longest = durations_alike(each.dur_ns for each in rows), durations_alike(each.longest_ns for each in rows)
     return table(
         rows,
         {
             "call": lambda each: Name(each.name),
             "what it does": lambda each: each.operation,
             "calls": lambda each: count(each.calls),
-            "time": lambda each: duration(each.dur_ns),
-            "longest": lambda each: duration(each.longest_ns),
+            "time": lambda each: dur(each.dur_ns),
+            "longest": lambda each: longest(each.longest_ns),
         },
         text=(0, 1),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from traceq.common.units import count, duration, maybe, share, size, some
+from traceq.common.units import count, duration, durations_alike, maybe, mebibytes, share, size, sizes_alike, some
+from traceq.diagnosis.finding import Observation
 from traceq.formats.capabilities import format_of
 from traceq.reports.charts.memory import course
 from traceq.reports.document import (
@@ -17,7 +18,6 @@ from traceq.reports.document import (
     Outcome,
     Paragraph,
     Query,
-    Reference,
     Spans,
     Table,
     Verdict,
@@ -31,6 +31,7 @@ from traceq.reports.topics import Fragmentation, Memory, MemoryHolder, SnapshotP
 _WORTH_NAMING = 0.1
 _MOST_HOLDERS = 6
 _CANNOT_TELL = "cannot tell"
+_NO_STACK = "(no stack)"
 
 
 def is_snapshot(report: TraceReport) -> bool:
@@ -43,27 +44,28 @@ def highest_peak(report: TraceReport) -> int:
     return max((each.peak_bytes for each in report.topics.memory.snapshot), default=0)
 
 
-def peaks(reports: Sequence[TraceReport]) -> Table:
-    """A line for each device of each snapshot: how much was in use and reserved, and by whom."""
-    pairs = [(report, peak) for report in reports for peak in report.topics.memory.snapshot]
-    return table(
-        pairs,
-        {
-            "trace": lambda each: Reference(f"t{each[0].trace.trace_id}"),
-            "file": lambda each: Name(each[0].trace.file),
-            "GPU": lambda each: str(each[1].device),
-            "peak": lambda each: size(each[1].peak_bytes),
-            "most reserved": lambda each: maybe(size, each[1].most_reserved_bytes),
-            "in use at the end": lambda each: size(each[1].bytes_at_end),
-        },
-        text=(0, 1, 2),
-    )
+def out_of_memory(report: TraceReport) -> Observation | None:
+    """What is said of the first device of the snapshot on which memory ran out."""
+    return next((each for each in report.observations if each.rule == "out-of-memory"), None)
+
+
+def history_words(memory: Memory) -> str:
+    """How long the history is, by the allocator's own clock; without times how many events it has."""
+    longest = max((each.history_ns or 0 for each in memory.snapshot), default=0)
+    if longest:
+        return f"history of {duration(longest)}"
+    events = sum(each.events for each in memory.snapshot)
+    return f"history of {some(events, 'event')}" if events else "no history"
 
 
 def peak_line(memory: Memory) -> Spans:
     """When most memory is in use, on the device where that is most, and who holds it."""
     peak = memory.snapshot[0]
-    when = "" if peak.after_ns is None else f" after {duration(peak.after_ns)}"
+    when = ""
+    if peak.after_ns is not None:
+        when = f" after {duration(peak.after_ns)}"
+    elif peak.number is not None:
+        when = f" after event {count(peak.number + 1)} of {count(peak.events)}"
     return (f"Peak: {size(peak.peak_bytes)} in use on GPU {peak.device}{when}; ", *_held(peak, memory))
 
 
@@ -83,16 +85,39 @@ def _part(part: int, peak: int) -> str:
 
 
 def verdict_of_snapshot(report: TraceReport) -> Verdict:
-    """The peak and who holds it; below it by category, and what was reserved."""
+    """That memory ran out, else the peak and who holds it; below it by category, and what was reserved."""
     memory = report.topics.memory
     if not memory.snapshot:
         return Verdict(("The snapshot holds neither memory in use nor a history.",), "cannot tell")
     if report.failed:
         lines: tuple[Spans, ...] = ((f"{report.failed[0].rule}: {report.failed[0].error}",),)
+    elif failed := out_of_memory(report):
+        return Verdict((failed.title,), "problem", lines=(*_why(memory), with_code(failed.deed)))
     else:
         lines = (_by_category(memory), _reserved(memory.snapshot[0]))
     outcome: Outcome = "problem" if report.observations else "healthy"
     return Verdict(peak_line(memory), outcome, lines=tuple(line for line in lines if line))
+
+
+def _why(memory: Memory) -> Iterator[Spans]:
+    """By how much memory was short and what lay idle; and who held most."""
+    failure = memory.failures[0]
+    short = "The device had enough" if failure.short_bytes == 0 else f"Short by {maybe(mebibytes, failure.short_bytes)}"
+    most = "" if failure.is_exact else "at most "
+    idle = ""
+    if failure.idle_bytes is not None:
+        idle = f"; {most}{mebibytes(failure.idle_bytes)} idle in segments"
+    if failure.largest_free_bytes:
+        idle += f", the largest free block {most}{mebibytes(failure.largest_free_bytes)}"
+    yield (f"{short}{idle}",)
+    held = [each for each in memory.failure_holders if each.device == failure.device]
+    if held:
+        part = f"{mebibytes(held[0].bytes)} of {mebibytes(failure.used_bytes)}"
+        yield (
+            "Most is held by ",
+            Name(held[0].owner) if held[0].owner else "allocations of no known stack",
+            f": {part}",
+        )
 
 
 def _by_category(memory: Memory) -> Spans:
@@ -117,7 +142,10 @@ def _reserved(peak: SnapshotPeak) -> Spans:
 def brief_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Block]:
     """What stands on the first screen below the verdict; `pair` are two snapshots to compare, as words of a command."""
     memory = report.topics.memory
-    if memory.holders:
+    told = out_of_memory(report)
+    if told is not None and memory.failure_holders:
+        yield _failure_holders(memory, memory.failures[0].device, _MOST_HOLDERS)
+    elif memory.holders:
         yield _holders(memory, _MOST_HOLDERS)
     for each in report.observations:
         yield Paragraph((each.title, ". ", *with_code(each.text)))
@@ -129,7 +157,7 @@ def brief_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Bloc
         (
             ("all sections", f"traceq report {source} --full"),
             *((("against another snapshot", f"traceq compare {pair}"),) if pair else ()),
-            ("all who hold it", f"traceq sql {source} 'from memory_holder'"),
+            ("all who hold it", f"traceq sql {source} 'from {'memory_failure_holder' if told else 'memory_holder'}'"),
         ),
     )
 
@@ -140,20 +168,11 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
     if not memory.snapshot:
         return
     yield Heading(3, ("Who holds the memory",))
+    if memory.failures:
+        yield from _failures(report)
     yield Paragraph((*peak_line(memory), "."))
     yield from (Paragraph((f"{words}.",)) for words in _doubts(memory.snapshot))
-    yield table(
-        memory.snapshot,
-        {
-            "GPU": lambda each: str(each.device),
-            "peak": lambda each: size(each.peak_bytes),
-            "after": lambda each: maybe(duration, each.after_ns),
-            "reserved then": lambda each: maybe(size, each.reserved_bytes),
-            "most reserved": lambda each: maybe(size, each.most_reserved_bytes),
-            "in use at the end": lambda each: size(each.bytes_at_end),
-            "reserved at the end": lambda each: maybe(size, each.reserved_at_end),
-        },
-    )
+    yield _peaks(memory.snapshot)
     yield Query(report.queries["memory_snapshot"])
     if memory.course:
         device = memory.snapshot[0].device
@@ -161,6 +180,7 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
         yield Curve(highest, f"in use on GPU {device} over the history, 0 to {size(int(max(highest)))}")
         yield Query(report.queries["memory_course"])
     yield Paragraph(("At the peak, by what it is:",))
+    of_category = sizes_alike(each.bytes for each in memory.categories)
     peaks = {each.device: each.peak_bytes for each in memory.snapshot}
     yield table(
         memory.categories,
@@ -168,7 +188,7 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
             "GPU": lambda each: str(each.device),
             "category": lambda each: each.category or _CANNOT_TELL,
             "allocations": lambda each: count(each.allocations),
-            "in use": lambda each: size(each.bytes),
+            "in use": lambda each: of_category(each.bytes),
             "share": lambda each: _part(each.bytes, peaks[each.device]),
         },
         text=(0, 1),
@@ -181,6 +201,57 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
         yield Paragraph(("What the allocator held when the snapshot was taken:",))
         yield _fragmentation(memory.fragmentation)
         yield Query(report.queries["memory_fragmentation"])
+
+
+def _failures(report: TraceReport) -> Iterator[Block]:
+    """What was asked for and what there was, by device; and who held it on the first."""
+    memory = report.topics.memory
+    asked, free, short, reserved, used, idle, largest = (
+        sizes_alike(getattr(each, f"{name}_bytes") for each in memory.failures)
+        for name in ("asked", "free", "short", "reserved", "used", "idle", "largest_free")
+    )
+    after = durations_alike(each.after_ns for each in memory.failures)
+    yield Paragraph(("Where memory ran out, the last time on each GPU:",))
+    yield table(
+        memory.failures,
+        {
+            "GPU": lambda each: str(each.device),
+            "asked for by": lambda each: Name(each.owner) if each.owner else _NO_STACK,
+            "after": lambda each: after(each.after_ns),
+            "asked for": lambda each: asked(each.asked_bytes),
+            "free": lambda each: free(each.free_bytes),
+            "short by": lambda each: short(each.short_bytes),
+            "reserved": lambda each: reserved(each.reserved_bytes),
+            "in use": lambda each: used(each.used_bytes),
+            "idle": lambda each: idle(each.idle_bytes),
+            "largest free": lambda each: largest(each.largest_free_bytes),
+        },
+        text=(0, 1),
+    )
+    yield Query(report.queries["memory_failures"])
+    if memory.failure_holders:
+        yield _failure_holders(memory, memory.failures[0].device, len(memory.failure_holders))
+        yield Query(report.queries["memory_failure_holders"])
+
+
+def _peaks(peaks: Sequence[SnapshotPeak]) -> Table:
+    peak, then, most, end, reserved = (
+        sizes_alike(getattr(each, name) for each in peaks)
+        for name in ("peak_bytes", "reserved_bytes", "most_reserved_bytes", "bytes_at_end", "reserved_at_end")
+    )
+    after = durations_alike(each.after_ns for each in peaks)
+    return table(
+        peaks,
+        {
+            "GPU": lambda each: str(each.device),
+            "peak": lambda each: peak(each.peak_bytes),
+            "after": lambda each: after(each.after_ns),
+            "reserved then": lambda each: then(each.reserved_bytes),
+            "most reserved": lambda each: most(each.most_reserved_bytes),
+            "in use at the end": lambda each: end(each.bytes_at_end),
+            "reserved at the end": lambda each: reserved(each.reserved_at_end),
+        },
+    )
 
 
 def _doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
@@ -202,36 +273,53 @@ def _doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
 
 
 def _holders(memory: Memory, most: int) -> Table:
-    peaks = {each.device: each.peak_bytes for each in memory.snapshot}
-    first = memory.snapshot[0].device
-    shown: Sequence[MemoryHolder] = [each for each in memory.holders if each.device == first][:most]
-    return table(
-        shown,
-        {
-            "held at the peak by": lambda each: Name(each.owner) if each.owner else "(no stack)",
-            "what": lambda each: each.category or _CANNOT_TELL,
-            "asked for in": lambda each: each.phase or "-",
-            "allocations": lambda each: count(each.allocations),
-            "in use": lambda each: size(each.bytes),
-            "share": lambda each: _part(each.bytes, peaks[each.device]),
-        },
-        text=(0, 1, 2),
-    )
+    """Who holds most at the peak of the device where that is highest."""
+    first = memory.snapshot[0]
+    shown = [each for each in memory.holders if each.device == first.device][:most]
+    return _held_by(shown, "held at the peak by", first.peak_bytes)
+
+
+def _failure_holders(memory: Memory, device: int, most: int) -> Table:
+    """Who holds most when memory runs out on the device."""
+    used = next(each.used_bytes for each in memory.failures if each.device == device)
+    shown = [each for each in memory.failure_holders if each.device == device][:most]
+    return _held_by(shown, "held when memory ran out by", used)
+
+
+def _held_by(shown: Sequence[MemoryHolder], title: str, whole: int) -> Table:
+    held = sizes_alike(each.bytes for each in shown)
+    columns: dict[str, Callable[[MemoryHolder], str]] = {
+        title: lambda each: Name(each.owner) if each.owner else _NO_STACK,
+        "what": lambda each: each.category or _CANNOT_TELL,
+    }
+    if any(each.phase for each in shown):
+        columns["asked for in"] = lambda each: each.phase or "-"
+    texts = tuple(range(len(columns)))
+    columns |= {
+        "allocations": lambda each: count(each.allocations),
+        "in use": lambda each: held(each.bytes),
+        "share": lambda each: _part(each.bytes, whole),
+    }
+    return table(shown, columns, text=texts)
 
 
 def _fragmentation(rows: Sequence[Fragmentation]) -> Table:
+    reserved, active, rounding, free, split, largest = (
+        sizes_alike(getattr(each, f"{name}_bytes") for each in rows)
+        for name in ("reserved", "active", "rounding", "free_segments", "split_inactive", "largest_free")
+    )
     return table(
         rows,
         {
             "GPU": lambda each: str(each.device),
             "pool": lambda each: each.pool or "-",
             "segments": lambda each: f"{count(each.segments)} {each.kind or ''}".strip(),
-            "reserved": lambda each: size(each.reserved_bytes),
-            "in use": lambda each: size(each.active_bytes),
-            "rounding": lambda each: size(each.rounding_bytes),
-            "free segments": lambda each: size(each.free_segments_bytes),
-            "free in used ones": lambda each: size(each.split_inactive_bytes),
-            "largest free": lambda each: size(each.largest_free_bytes),
+            "reserved": lambda each: reserved(each.reserved_bytes),
+            "in use": lambda each: active(each.active_bytes),
+            "rounding": lambda each: rounding(each.rounding_bytes),
+            "free segments": lambda each: free(each.free_segments_bytes),
+            "free in used ones": lambda each: split(each.split_inactive_bytes),
+            "largest free": lambda each: largest(each.largest_free_bytes),
         },
         text=(0, 1, 2),
     )

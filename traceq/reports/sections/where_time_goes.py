@@ -10,6 +10,7 @@ from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import BarRow, Bars, Block, Ledger, LedgerRow, Name, Reference
 from traceq.reports.model import DeviceLedger, TraceReport
+from traceq.reports.sections.snapshot import is_snapshot
 
 # Categories that get a bar; what is left is one more.
 _BARS = 6
@@ -22,7 +23,8 @@ _OTHER = "other"
 def where_time_goes(report: TraceReport) -> Iterator[Block]:
     """The ledger of the GPU that findings are about, of the training thread where no GPU works; other GPUs as a bar each."""
     if not report.ledger:
-        if report.host_ledger:
+        # of a memory snapshot marks of the program are all there is: nothing tells what took their time
+        if report.host_ledger and not is_snapshot(report):
             yield _host(report)
         return
     first, *others = sorted(report.ledger, key=lambda device: device.device != _judged_device(report))

@@ -15,8 +15,6 @@
 --   {{ size(facts.unused_bytes) }} ({{ percent(facts.unused_share) }}) fit nothing that was asked for.
 --     {%- if facts.pools > 1 %} It has {{ facts.pools }} pools, which do not lend each other memory.
 --     {%- endif %}
---     {%- if facts.failures %} {{ facts.failures }} allocations failed.
---     {%- endif %}
 --   {%- endif %}
 -- fix: {% if facts.is_expandable %}Expandable segments are on already: let batches have few shapes, the largest first, and
 --   give streams and pools as little as they need.
@@ -25,8 +23,10 @@
 --   {%- endif %}
 -- for: pytorch
 -- needs: allocations
--- unknown: {% if not rows %}segments and events of the snapshot contradict each other, or it has no events: what was
---   reserved when cannot be told
+-- absent: {% if facts.failures %}memory ran out: out-of-memory tells what lay idle then
+--   {%- endif %}
+-- unknown: {% if not rows %}segments and events of the snapshot contradict each other, it has no events, or these have no
+--   times: what was reserved when cannot be told
 --   {%- endif %}
 -- threshold: share = 0.2: that of memory-fragmentation
 -- threshold: least_bytes = 104857600: five segments of 20 MiB, which PyTorch's allocator asks for

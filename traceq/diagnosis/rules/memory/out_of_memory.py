@@ -1,0 +1,216 @@
+"""The GPU ran out of memory.
+
+What it finds
+    Allocations that failed, in the history of a memory snapshot: what was asked for, what the device had left, what lay
+    idle in the allocator's segments, who held most, and what would have sufficed.
+
+Why it matters
+    Nothing else in the snapshot matters before this is mended: the program ends, or computes its batch again.
+
+How it is measured
+    The last `oom` event of each device (memory_failure). The allocator asks the device for a segment: 2 MiB for requests of
+    up to 1 MiB, 20 MiB for less than 10 MiB, else a multiple of 2 MiB; what of that was not free is what it is short by.
+    Where as much lies idle in segments that the request could use, and no free block is as long as the request, memory is
+    fragmented; where it lies in segments of other streams or pools, that is the reason; where the device had enough, a
+    limit of the process is, or another process that released memory since. Else memory is full. Held is what was allocated
+    and not released at that moment, by the innermost line of the program itself (memory_failure_holder).
+
+What to try
+    Expandable segments where memory is fragmented. Else less memory before that line: a smaller batch, checkpointing, the
+    loss in chunks, sharded states of the optimizer.
+
+References
+    https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
+    https://docs.pytorch.org/docs/stable/notes/cuda.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from traceq.common.units import mebibytes, share, some
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.wording import cut
+from traceq.diagnosis.subject import Subject
+
+_MOST = 0.5
+_EXPANDABLE = (
+    "Set `PYTORCH_ALLOC_CONF=expandable_segments:True` before Python starts (before 2.9 `PYTORCH_CUDA_ALLOC_CONF`)."
+)
+_CHUNKS = (
+    "compute the loss in chunks (a fused linear cross entropy, or `torch.utils.checkpoint` around parts of the batch) and"
+    " leave the logits in 16 bits"
+)
+
+
+def judge(subject: Subject) -> Iterator[Remark]:
+    """A remark for each device on which memory ran out."""
+    subject.only_for("pytorch")
+    subject.needs("allocations")
+    rows = subject.ask("out_of_memory")
+    if not rows:
+        raise NothingThere("no allocation failed in the history")
+    for row in rows:
+        yield Remark(
+            text=" ".join(filter(None, (_short(row), _idle(row), _held(row)))),
+            query="out_of_memory",
+            fix=_fix(row),
+            title=_title(row),
+            key=str(row["device"]) if len(rows) > 1 else "",
+        )
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    asked = mebibytes(row["asked_bytes"])
+    what = f"{cut(row['asked_by'])} asked for {asked}" if row["asked_by"] else f"{asked} were asked for"
+    free = "" if row["free_bytes"] is None else f", {mebibytes(row['free_bytes'])} were free"
+    return f"Out of memory on GPU {row['device']}: {what}{free}"
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    """By how much it failed, and how often."""
+    often = (
+        f" It failed {some(row['failures'], 'time')} in the history; this is the last." if row["failures"] > 1 else ""
+    )
+    if row["short_bytes"] is None:
+        return f"What the device had left is not in the file.{often}"
+    if row["short_bytes"] == 0:
+        return f"The device had enough: something else than its size is the limit.{often}"
+    by = f"Short by {mebibytes(row['short_bytes'])}"
+    if row["asked_bytes"] <= row["free_bytes"]:
+        by += f", as the allocator asks for segments, here of {mebibytes(row['needed_bytes'])}"
+    return f"{by}.{often}"
+
+
+def _idle(row: Mapping[str, Any]) -> str:
+    """What lay idle in segments, and whether that is the reason."""
+    if row["reserved_bytes"] is None:
+        return "What the allocator held then cannot be told: segments and events of the file contradict each other."
+    most = "" if row["is_exact"] else "at most "
+    text = (
+        f"The allocator held {mebibytes(row['reserved_bytes'])} then, of which {most}{mebibytes(row['idle_bytes'])} lay idle in"
+        " segments"
+    )
+    if row["largest_free_bytes"]:
+        text += f", the largest free block {most}{mebibytes(row['largest_free_bytes'])}"
+    told = {
+        "fragmented": "enough, in pieces that are too small: memory is fragmented",
+        "elsewhere": (
+            f"{mebibytes(row['idle_elsewhere_bytes'])} of it in segments of other streams or pools, which the request may"
+            " not use"
+        ),
+        "awaiting": (
+            f"{mebibytes(row['awaiting_bytes'])} were released, and waited for another stream that might still use them"
+        ),
+        "full": "too little: memory is full" if row["idle_bytes"] else "memory is full",
+    }.get(row["cause"], "")
+    return f"{text}{': ' if told else ''}{told}.{_rest(row)}"
+
+
+def _rest(row: Mapping[str, Any]) -> str:
+    """What others held, as far as that can be told."""
+    if row["free_bytes"] is None:
+        return ""
+    if row["others_bytes"]:
+        return f" Others held {mebibytes(row['others_bytes'])} of the GPU: processes, the CUDA context, NCCL."
+    if row["others_bytes"] is None and row["cause"] in ("full", "limit"):
+        seen = mebibytes(row["reserved_bytes"] + row["free_bytes"])
+        return f" What the GPU has beyond {seen} others held: how large it is the snapshot does not tell."
+    return ""
+
+
+def _held(row: Mapping[str, Any]) -> str:
+    """Who held most, and the largest tensor where it is another's."""
+    used, ownerless = row["used_bytes"], row["ownerless_bytes"]
+    if not used:
+        return ""
+    in_use = f"Of {mebibytes(used)} in use"
+    if not row["holder"]:
+        return f"{in_use} no stack is known."
+    holder = f"{cut(row['holder'])} held most"
+    held = f"{mebibytes(row['holder_bytes'])} ({share(row['holder_bytes'] / used)})"
+    if ownerless > row["holder_bytes"]:
+        known = f"{in_use} no stack is known of {mebibytes(ownerless)} ({share(ownerless / used)})"
+        return f"{known}; of the rest {holder}, {held}."
+    text = f"{in_use} {holder}, {held}."
+    if row["largest_tensor_by"] and row["largest_tensor_bytes"] < row["holder_bytes"]:
+        largest = mebibytes(row["largest_tensor_bytes"])
+        text += f" The largest tensor, {largest}, was asked for by {cut(row['largest_tensor_by'])}."
+    return text
+
+
+def _fix(row: Mapping[str, Any]) -> str:
+    """What would have sufficed."""
+    idle, elsewhere, awaiting, lacked, largest = (
+        mebibytes(row[f"{name}_bytes"] or 0) for name in ("idle", "idle_elsewhere", "awaiting", "short", "largest_free")
+    )
+    match row["cause"]:
+        case "full":
+            text = _less(row)
+        case "fragmented" if row["is_expandable"]:
+            text = (
+                "Let batches have few shapes, the largest first, and allocate what stays before what does not: expandable"
+                f" segments are on already. {_less(row)}"
+            )
+        case "fragmented":
+            most = "" if row["is_exact"] else "up to "
+            text = f"{_EXPANDABLE} The {most}{idle} that lay idle would have covered the {lacked} that lacked. {_less(row)}"
+        case "elsewhere":
+            text = (
+                "Let streams and CUDA graphs share a pool (`torch.cuda.graph_pool_handle()`), or release what they cache"
+                f" before: {elsewhere} idle there would have covered the {lacked} that lacked."
+            )
+        case "awaiting":
+            text = (
+                "Let the streams wait for each other before the tensors are released, in place of `record_stream()`:"
+                f" {awaiting} would have come back, more than the {lacked} that lacked."
+            )
+        case "limit":
+            text = (
+                "Look for a limit of this process: `torch.cuda.set_per_process_memory_fraction()`. Without one another"
+                " process released its memory meanwhile: `nvidia-smi` shows who else is on the GPU."
+            )
+        case "others":
+            text = f"Give the process a GPU of its own: `nvidia-smi` shows who else is on it. {_less(row)}"
+        case _ if row["is_exact"] and row["largest_free_bytes"]:
+            text = (
+                f"Look for what keeps the free block of {largest} from the request: `max_split_size_mb` of"
+                " `PYTORCH_ALLOC_CONF`, or a pool of its own."
+            )
+        case _:
+            text = (
+                "Take a snapshot at the moment of the failure: `torch._C._cuda_attach_out_of_memory_observer()` with a"
+                " function that calls `torch.cuda.memory._dump_snapshot()`."
+            )
+    return text
+
+
+def _less(row: Mapping[str, Any]) -> str:
+    """How to have so much less in use as was lacking."""
+    lacked, used = row["short_bytes"] or 0, max(row["used_bytes"], 1)
+    text = f"At least {mebibytes(lacked)} less in use would have sufficed: " if lacked else ""
+    scaled = row["scaled_bytes"] + (row["asked_bytes"] if row["is_scaled"] else 0)
+    ways = []
+    if row["is_loss"] or row["loss_bytes"] >= max(lacked, 1):
+        ways.append(_CHUNKS)
+    elif row["is_cast"] or (row["is_largest_cast"] and row["largest_tensor_bytes"] / 2 >= lacked):
+        ways.append("do without the copy into another type (`.to()`, `.float()`), which lives beside what is copied")
+    if 0 < lacked < scaled:
+        ways.append(
+            f"a batch smaller by at least {share(lacked / scaled)} (activations, input and what was asked for are"
+            f" {mebibytes(scaled)})"
+        )
+    if row["activation_bytes"] >= max(lacked, 1):
+        ways.append("checkpointing of layers (`torch.utils.checkpoint`)")
+    if row["optimizer_bytes"] >= max(lacked, 1) and not ways:
+        ways.append("states of the optimizer in 8 bits, or sharded over ranks (`fully_shard(model)`)")
+    if not ways and row["ownerless_bytes"] > _MOST * used:
+        ways.append(
+            "to see by whom, call `torch.cuda.memory._record_memory_history()` before the model is made and take another snapshot"
+        )
+    if not ways:
+        ways.append("a smaller batch, or the model's states sharded over ranks (`fully_shard(model)`)")
+    told = "; or ".join(ways)
+    return f"{text}{told}." if text else f"{told[:1].upper()}{told[1:]}."

@@ -1,0 +1,197 @@
+"""The words about several memory snapshots: of the ranks of a job which ran out of memory, which first, and who differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from traceq.common.ranks import numbers
+from traceq.common.units import count, duration, mebibytes, size, sizes_alike, some
+from traceq.reports.document import Block, Name, Paragraph, Reference, Spans, Table, Verdict, table
+from traceq.reports.model import TraceReport
+from traceq.reports.sections.snapshot import highest_peak
+from traceq.reports.topics import MemoryFailure, SnapshotPeak
+
+# Of a peak: ranks that differ by less are alike, as a line that holds less of it is not named.
+_WORTH_NAMING = 0.1
+# Clocks of machines that are synchronized differ by less.
+_CLOCKS_DIFFER_NS = 1_000_000_000
+_FEWEST_TO_COMPARE = 2
+
+_Failed = tuple[TraceReport, MemoryFailure]
+_Row = tuple[TraceReport, SnapshotPeak, MemoryFailure | None]
+
+
+def is_job(reports: Sequence[TraceReport]) -> bool:
+    """Whether the snapshots are of different ranks, as the names of their files tell."""
+    ranks = [each.trace.rank for each in reports]
+    return len(reports) > 1 and None not in ranks and len(set(ranks)) == len(ranks)
+
+
+def first_out_of_memory(reports: Sequence[TraceReport]) -> tuple[TraceReport, str] | None:
+    """Return the snapshot in which memory ran out first, by the clocks of all, and in which it did; None for none."""
+    failed = _failed(reports)
+    if not failed:
+        return None
+    told = [_where(failed, reports), *([_first(failed, reports)] if len(failed) > 1 else [])]
+    return failed[0][0], f"{'. '.join(told)}."
+
+
+def snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
+    """That memory ran out, and where first; a line for each of at most `most` snapshots; which rank differs."""
+    failed = _failed(reports)
+    one_job = is_job(reports)
+    if failed:
+        yield _verdict(failed, reports)
+    order = _by_rank if one_job else _by_peak
+    ordered = sorted(reports, key=order)
+    shown = ordered[:most]
+    kind = "the snapshot of each" if one_job else "the peak of each"
+    yield Paragraph((f"{some(len(ordered), 'rank' if one_job else 'memory snapshot')}, {kind}:",))
+    yield _peaks(shown, is_job=one_job)
+    left = len(ordered) - len(shown)
+    told = [f"{count(left)} more are not listed."] if left else []
+    told += [each for each in (_imbalance(reports) if one_job else "", _less_to_share(failed)) if each]
+    if told:
+        yield Paragraph((" ".join(told),))
+
+
+def _by_rank(report: TraceReport) -> int:
+    return report.trace.rank or 0
+
+
+def _by_peak(report: TraceReport) -> tuple[int, int]:
+    return -highest_peak(report), report.trace.trace_id
+
+
+def _failed(reports: Sequence[TraceReport]) -> list[_Failed]:
+    """The snapshots in which memory ran out, with the device where it did first; the first of all first, where times tell."""
+    found = [(each, each.topics.memory.failures[0]) for each in reports if each.topics.memory.failures]
+    return sorted(found, key=lambda each: (each[1].ts is None, each[1].ts or 0, each[0].trace.trace_id))
+
+
+def _called(report: TraceReport) -> str:
+    facts = report.trace
+    return f"trace {facts.trace_id}" if facts.rank is None else f"rank {facts.rank}"
+
+
+def _verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> Verdict:
+    report, failure = failed[0]
+    lines: list[Spans] = [(_first(failed, reports),)] if len(failed) > 1 else []
+    who: Spans = (Name(failure.owner), " asked") if failure.owner else ("asked",)
+    free = "" if failure.free_bytes is None else f", {mebibytes(failure.free_bytes)} were free"
+    lines.append((f"{_called(report).capitalize()}: ", *who, f" for {mebibytes(failure.asked_bytes)}{free}"))
+    return Verdict((_where(failed, reports),), "problem", lines=tuple(lines))
+
+
+def _where(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
+    """In how many of the snapshots memory ran out, and in which ranks."""
+    if not is_job(reports):
+        return f"Out of memory in {len(failed)} of {some(len(reports), 'snapshot')}"
+    which = f" ({numbers([each.trace.rank or 0 for each, _ in failed])})" if len(failed) < len(reports) else ""
+    return f"Out of memory in {len(failed)} of {some(len(reports), 'rank')}{which}"
+
+
+def _first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
+    """Which was first, where the clocks tell."""
+    (first, at), (second, then) = failed[:2]
+    if at.ts is None or then.ts is None:
+        return "Which was first cannot tell: events have no times"
+    gap = then.ts - at.ts
+    if gap > 0 and (_on_one_machine(reports) or gap > _CLOCKS_DIFFER_NS):
+        return f"{_called(first).capitalize()} was first, {duration(gap)} before {_called(second)}"
+    return f"Which was first cannot tell: {_called(first)} and {_called(second)} are within {duration(gap)}"
+
+
+def _on_one_machine(reports: Sequence[TraceReport]) -> bool:
+    """Whether no GPU is in two of the snapshots: ranks of several machines have the same numbers."""
+    devices = [peak.device for each in reports for peak in each.topics.memory.snapshot if peak.peak_bytes]
+    return len(set(devices)) == len(devices)
+
+
+def _peaks(reports: Sequence[TraceReport], *, is_job: bool) -> Table:
+    """A line for each device of each snapshot: how much was in use and reserved, and what was lacking where memory ran out."""
+    pairs = [
+        (report, peak, next((f for f in report.topics.memory.failures if f.device == peak.device), None))
+        for report in reports
+        for peak in report.topics.memory.snapshot
+    ]
+    most, reserved, end = (
+        sizes_alike(getattr(peak, name) for _, peak, _ in pairs)
+        for name in ("peak_bytes", "most_reserved_bytes", "bytes_at_end")
+    )
+    rank_or_file: dict[str, Callable[[_Row], str]] = {"file": lambda each: Name(each[0].trace.file)}
+    columns: dict[str, Callable[[_Row], str]] = {
+        "trace": lambda each: Reference(f"t{each[0].trace.trace_id}"),
+        **({"rank": lambda each: str(each[0].trace.rank)} if is_job else rank_or_file),
+        "GPU": lambda each: str(each[1].device),
+        "peak": lambda each: most(each[1].peak_bytes),
+        "most reserved": lambda each: reserved(each[1].most_reserved_bytes),
+    }
+    failures = [failure for *_, failure in pairs if failure is not None]
+    if failures:
+        for title, name in (("asked for", "asked_bytes"), ("free", "free_bytes"), ("idle", "idle_bytes")):
+            columns[title] = _of_failure(name, failures)
+    else:
+        columns["in use at the end"] = lambda each: end(each[1].bytes_at_end)
+    return table(pairs, columns, text=(0, 1, 2))
+
+
+def _of_failure(name: str, failures: Sequence[MemoryFailure]) -> Callable[[_Row], str]:
+    """Return the column of a field of what failed; a dash where nothing did."""
+    words = sizes_alike(getattr(each, name) for each in failures)
+    return lambda each: "-" if each[2] is None else words(getattr(each[2], name))
+
+
+def _imbalance(reports: Sequence[TraceReport]) -> str:
+    """The rank whose peak is furthest from the usual one, and of what it has more or less; empty where all are alike."""
+    peaks = [highest_peak(each) for each in reports]
+    usual = median(peaks)
+    if len(reports) < _FEWEST_TO_COMPARE or not usual:
+        return ""
+    beyond, other = max(
+        ((peak - usual, each) for peak, each in zip(peaks, reports, strict=True)),
+        key=lambda each: (abs(each[0]), -_by_rank(each[1])),
+    )
+    if abs(beyond) < _WORTH_NAMING * usual:
+        return f"All ranks peak within {size(round(abs(beyond)))} of {size(round(usual))}."
+    more = "more" if beyond > 0 else "less"
+    text = (
+        f"{_called(other).capitalize()} differs most: its peak is {size(highest_peak(other))}, {size(round(abs(beyond)))} {more}"
+        " than that of the median rank"
+    )
+    every = [_categories(each) for each in reports]
+    own = _categories(other)
+    differs = {
+        name: (own.get(name, 0) - median(each.get(name, 0) for each in every)) * (1 if beyond > 0 else -1)
+        for name in sorted({name for each in every for name in each})
+    }
+    name = max(differs, key=lambda each: differs[each], default="")
+    if name and differs[name] >= abs(beyond) / 2:
+        text += f", most of it {name}"
+    return f"{text}."
+
+
+def _categories(report: TraceReport) -> dict[str, int]:
+    """What is in use at the highest peak, by category."""
+    memory = report.topics.memory
+    device = memory.snapshot[0].device if memory.snapshot else None
+    return {each.category or "of no known kind": each.bytes for each in memory.categories if each.device == device}
+
+
+def _less_to_share(failed: Sequence[_Failed]) -> str:
+    """Who had less of its GPU than another: what was reserved and free when memory ran out; empty where all had as much."""
+    seen = [
+        (failure.reserved_bytes + failure.free_bytes, report)
+        for report, failure in failed
+        if failure.reserved_bytes is not None and failure.free_bytes is not None
+    ]
+    if len(seen) < _FEWEST_TO_COMPARE:
+        return ""
+    (least, poor), (most, rich) = (choose(seen, key=lambda each: each[0]) for choose in (min, max))
+    if most - least < _WORTH_NAMING * most:
+        return ""
+    return (
+        f"When memory ran out {_called(poor)} had {mebibytes(least)} (reserved and free), {_called(rich)}"
+        f" {mebibytes(most)}: on GPUs of one size others held {mebibytes(most - least)} more on that of {_called(poor)}."
+    )
