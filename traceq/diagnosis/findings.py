@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.allocate import Allocated, Proposal
+from traceq.diagnosis.cap import capped
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.culprits import common
 from traceq.diagnosis.finding import Confidence, Evidence, Finding, Observation, Part, Where
@@ -25,8 +26,12 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
     """The finding that advice makes; its savings are those of the part of the claim that it owns."""
     rule, advice = allocated.proposal
     claim, owned_ns, goes = advice.claim, advice.claim.claimed_ns * allocated.share, allocated.goes
-    high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * goes.high
-    saving = min(allocated.saving_ns, high)
+    saving = capped(
+        float(claim.row["saving_low_ns"]) * goes.low,
+        allocated.saving_ns,
+        min(float(claim.row["saving_high_ns"]), subject.step_ns) * goes.high,
+        subject.step_ns,
+    )
     evidence = claim.worst(subject.worst(claim))
     only_bounds = bool(claim.row["only_bounds"])
     confidence, reason = _confidence(subject, rule, advice, allocated.owned, only_bounds=only_bounds)
@@ -37,13 +42,13 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         where=_where(subject, claim),
         claimed_ns=claim.claimed_ns,
         owned_ns=owned_ns,
-        saving_ns=saving,
-        saving_low_ns=min(float(claim.row["saving_low_ns"]) * goes.low, saving),
-        saving_high_ns=high,
+        saving_ns=saving.likely,
+        saving_low_ns=saving.low,
+        saving_high_ns=saving.high,
         only_bounds=only_bounds,
-        assumed_share=claim.assumed_share(saving, owned_ns),
+        assumed_share=claim.assumed_share(saving.likely, owned_ns),
         rule_share=claim.rule_share,
-        expected_step_ns=subject.step_ns - saving,
+        expected_step_ns=subject.step_ns - saving.likely,
         confidence=confidence,
         confidence_reason=reason,
         summary=claim.evidence(),
@@ -109,7 +114,9 @@ def _part(subject: Subject, proposal: Proposal) -> Part:
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
-        saving_ns=min(advice.claim.saving_ns, float(advice.claim.row["saving_high_ns"])),
+        saving_ns=capped(
+            0.0, advice.claim.saving_ns, float(advice.claim.row["saving_high_ns"]), subject.step_ns
+        ).likely,
         confidence=_confidence(subject, rule, advice, {}, only_bounds=False)[0],
         fix=advice.fix,
         evidence=advice.claim.evidence(),

@@ -14,6 +14,7 @@ from traceq.database.query import ask, literal
 from traceq.database.sql import run, statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Line
 from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
+from traceq.diagnosis.cap import capped
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.query import Query, Workspace, printed, read
 from traceq.diagnosis.subject import Subject
@@ -202,13 +203,13 @@ def _winnable_share(cause: _Cause, owned: Mapping[str, float]) -> float:
 
 def _line_of(subject: Subject, category: str, dur_ns: float, cause: _Cause, owned: Mapping[str, float]) -> Line:
     part = owned[category] / sum(owned.values())
-    low, likely, high = (min(each * part, dur_ns) for each in (cause.low, cause.likely, cause.high))
+    low, likely, high = capped(cause.low * part, cause.likely * part, cause.high * part, dur_ns)
     return replace(
         _new_line(subject, category, None, dur_ns, "avoidable"),
         finding_id=cause.finding_id,
-        saving_low_ns=min(low, likely),
+        saving_low_ns=low,
         saving_ns=likely,
-        saving_high_ns=max(high, likely),
+        saving_high_ns=high,
         reason=cause.title,
         remedy=cause.deed,
     )
