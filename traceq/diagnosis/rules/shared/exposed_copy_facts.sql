@@ -2,6 +2,7 @@
 -- uses: counted
 -- threshold: turn_ns = 10000: a launch and its start take 5 to 10 us: what follows within that did not wait for
 --   anything else
+-- threshold: hiding = 0.1: of the time of the copies: where compute after them could hide less, fewer bytes are what helps
 -- threshold: pointless = 0.1: compute of less than a tenth of the time of the copies could run ten times slower on the
 --   host and still win
 -- threshold: pointless_goes = 0.9: as much as the copies take more than the compute
