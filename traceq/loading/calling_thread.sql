@@ -1,21 +1,28 @@
--- XProf records the calls of a driver apart from the ranges and frames of the thread that makes them, on a line of its own that it calls
--- "Host Threads". They belong to the thread that has another slice of its own open at nearly every call: a thread that waits is in the
--- same one all the time.
+-- XProf records the calls of a driver apart from the frames and ranges of the thread that makes them, on a line of its own that it calls
+-- "Host Threads". They belong to the thread of Python that has another slice of its own open at nearly every call: a thread that waits
+-- is in the same one all the time.
 create temp table _calling_thread as
 with
+line as (
+    select c.thread_id
+    from staging.cpu_slice as c
+    inner join staging.thread as t using (thread_id)
+    where t.thread_name = 'Host Threads'
+    group by c.thread_id
+    having bool_and(c.kind = 'runtime')
+),
+
 call as (
     select c.slice_id, c.thread_id, c.ts, c.ts + c.dur as ts_end
     from staging.cpu_slice as c
-    inner join staging.thread as t using (thread_id)
-    where t.thread_name = 'Host Threads' and c.kind = 'runtime'
+    inner join line using (thread_id)
 ),
 
--- where there are none this is empty, and nothing is joined
 framed as (
     select c.slice_id, c.thread_id, c.ts, c.ts + c.dur as ts_end
     from staging.cpu_slice as c
     where
-        exists (from call)
+        c.thread_id in (select thread_id from staging.cpu_slice where kind = 'python')
         and c.thread_id not in (select thread_id from call)
         and c.kind in ('annotation', 'op', 'python')
         and not coalesce(c.is_async, false)
@@ -46,3 +53,5 @@ update staging.cpu_slice as c
 set thread_id = m.framed_id
 from _calling_thread as m
 where c.thread_id = m.thread_id;
+
+drop table _calling_thread;

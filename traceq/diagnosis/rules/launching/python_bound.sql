@@ -19,7 +19,7 @@
 --   call in it: that is {{ 'Python' if program.language in ('', 'python') else 'code of the host' }} as a rule, or
 --   work that was not traced. {%- endif %}
 -- wrong-if: The thread waits there for something that was not traced, such as a lock or another process.
--- same-fix: {% if (has('operators') or program.kind == 'jax') and claimed_ns * steps < short_ns * instances %}fewer-launches{% endif %}
+-- same-fix: {% if has('operators') and claimed_ns * steps < short_ns * instances %}fewer-launches{% endif %}
 -- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
 --   parameter-offload
 -- needs: gpu, steps

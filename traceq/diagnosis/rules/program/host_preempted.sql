@@ -15,7 +15,8 @@
 --   and calls of the operating system are recorded, a thread without a core in no such call stands still, too. Claimed is what a GPU lost in it (stall_cost): idle
 --   time, and the time of collectives beyond their transfer. Confidence is high where at least three of these calls do
 --   nothing by their name, or starts or ends keep the beat of a scheduler (1, 4, 10 or 100 ms, over ten periods and more;
---   Rayleigh's test, 1 % in all). Low: the other ranks come as late as they did. Likely: they are in the same place. High: nobody stands still.
+--   Rayleigh's test, 1 % in all). Low: the other ranks come as late as they did. Likely: they are in the same place.
+--   High: nobody stands still.
 -- try: As many cores as threads that work (launching thread, autograd's thread, loader workers, OMP_NUM_THREADS, of every
 --   process on the node); no CPU quota on the container; processes bound to the cores and the memory of their GPU's
 --   NUMA node.

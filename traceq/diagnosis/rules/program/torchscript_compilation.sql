@@ -46,7 +46,7 @@ scripted as (
 run as (
     select slice_id, thread_id, name, ts, row_number() over (partition by name order by ts, slice_id) as number
     from cpu_slice
-    where trace_id = $trace_id and kind = 'op' and name in (from scripted)
+    where trace_id = $trace_id and kind = 'op' and (name = 'fallback_function' or name in (from scripted))
 ),
 
 first_run as (

@@ -13,7 +13,7 @@
 -- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%} {% if
 --   'free' in calls | map(attribute='operation') %}{% if program.is_pytorch and has('python_frames') and not
 --   facts.empties_cache %}Use a smaller batch, or free tensors sooner: no frame calls empty_cache(), so that it is PyTorch itself
---   that gives memory back, as it does when the GPU is full. {% else %}{{ remedy('keep_memory') }} {% endif %}{% endif %}{{
+--   (or a library) that gives memory back, as it does when the GPU is full. {% else %}{{ remedy('keep_memory') }} {% endif %}{% endif %}{{
 --   remedy('allocate_before') }} {%- if not program.has('expandable_segments') %} {{ remedy('expandable') }} {%-
 --   endif %} The driver allocates within steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{
 --   allocations(calls) }}.
