@@ -117,9 +117,13 @@ class Subject:
         """The parameters that the header of a query gives: shares, thresholds and words."""
         return self.workspace.settings(query)
 
+    def thresholds(self, place: str) -> dict[str, float]:
+        """Return the thresholds in the header of `place`.sql in traceq/diagnosis/rules/, by name."""
+        return {name: float(value) for name, value in rule_query(place).limits(self.workspace.scaled).items()}
+
     def threshold(self, place: str, name: str) -> float:
-        """The threshold `name` in the header of `place`.sql in traceq/diagnosis/rules/."""
-        return float(rule_query(place).limits(self.workspace.scaled)[name])
+        """Return the threshold `name` in the header of `place`.sql in traceq/diagnosis/rules/."""
+        return self.thresholds(place)[name]
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
         """The rows of `name`.sql in traceq/diagnosis/rules/, which gets trace_id, device and `settings`."""

@@ -133,6 +133,8 @@ def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duc
                 keep_within_bounds(connection)
             stage_made_with(connection, task.source.path)
             keep_whole(connection, _COPIED[1:])
+            if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
+                sql.run(connection, "loading/calling_thread.sql")
             _copy(connection, task)
             yield connection, rows
         connection.execute("checkpoint")

@@ -23,6 +23,15 @@ def clean_item(trace):
     loop(trace, ("aten::item",))
 
 
+def clean_launched_long_before(trace):
+    """Right after the wait the next kernel is launched, and begins milliseconds later: it waits for something else."""
+    for number in range(4):
+        start = 10_000_000 * number
+        trace.annotation(f"ProfilerStep#{number}", start, 10_000_000)
+        trace.kernel("gemm", start + 5_000_000, 4_950_000, launched=(start + 10_000, 5_000))
+        trace.call("cudaDeviceSynchronize", start + 20_000, 9_935_000)
+
+
 def clean_slow_host(trace):
     """Tiny kernels: without the call the host would be hardly faster."""
     for number in range(400):

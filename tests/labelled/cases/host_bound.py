@@ -52,3 +52,15 @@ def cannot_tell(trace):
     """No calls."""
     for start in _steps(trace):
         trace.kernel("gemm", start + 20_000, 300_000)
+
+
+def found_jax_one_by_one(trace):
+    """JAX hands over operators one by one: from one to the next its Python takes ten times as long as the launch."""
+    for step in range(4):
+        start = 1_000_000 * step
+        trace.annotation(f"traceq.step#{step}", start, 1_000_000)
+        for number in range(8):
+            at = start + 10_000 + 120_000 * number
+            trace.cpu("python", "array_methods.py(599): deferring_binary_op", at, 110_000)
+            trace.annotation("PjitFunction(multiply)", at + 90_000, 18_000)
+            trace.kernel("loop_multiply_fusion", at + 105_000, 6_000, launched=(at + 98_000, 5_000))

@@ -141,6 +141,37 @@ def clean_between_calls_only(trace):
             at += 80_000 + (4_000_000 if number and layer % 10 == 3 else 0)
 
 
+def clean_autograd_between_passes(trace):
+    """Autograd's thread has nothing to do from one backward pass to the next, which is milliseconds away now and then."""
+    for number, start in enumerate(_steps(trace)):
+        at = start + 50_000
+        for layer in range(LAYERS):
+            forward = 4_000_000 if number and layer % 10 == 3 else 30_000
+            trace.op("aten::linear", at, 20_000)
+            trace.kernel("gemm", at + 16_000, 5_000, launched=(at + 8_000, 6_000))
+            if forward > 30_000:
+                trace.annotation("loss", at + 25_000, forward - 25_000)
+            backward = at + forward + 10_000
+            trace.op("autograd::engine::evaluate_function: AddmmBackward0", backward, 20_000, thread=1)
+            trace.kernel("gemm", backward + 16_000, 5_000, launched=(backward + 8_000, 6_000), thread=1)
+            trace.op("autograd::engine::evaluate_function: MmBackward0", backward + 24_000, 20_000, thread=1)
+            trace.kernel("gemm", backward + 40_000, 5_000, launched=(backward + 32_000, 6_000), thread=1)
+            at += forward + 70_000
+
+
+def found_in_autograd(trace):
+    """Autograd's thread stands still between two of its nodes, while nobody else begins anything."""
+    for number, start in enumerate(_steps(trace)):
+        trace.op("aten::linear", start + 50_000, 40_000)
+        trace.kernel("gemm", start + 70_000, 5_000, launched=(start + 60_000, 6_000))
+        at = start + 100_000
+        for layer in range(LAYERS):
+            held = 4_000_000 if number and layer % 10 == 3 else 0
+            trace.op("autograd::engine::evaluate_function: AddmmBackward0", at, 20_000, thread=1)
+            trace.kernel("gemm", at + 16_000, 5_000, launched=(at + 8_000, 6_000), thread=1)
+            at += 24_000 + held
+
+
 def clean_busy(trace):
     """The thread stands still while the GPU has enough to do."""
     for start in _steps(trace):

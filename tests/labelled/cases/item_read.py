@@ -34,6 +34,20 @@ def found_without_operators(trace):
     loop(trace)
 
 
+def clean_launched_long_before(trace):
+    """After .item() the host launches at once, but the GPU comes to it milliseconds later: another process has it."""
+    for number in range(8):
+        start = 10_000_000 * number
+        if number % 2 == 0:
+            trace.annotation(f"ProfilerStep#{number // 2}", start, 20_000_000)
+        trace.op("aten::mm", start + 5_000, 20_000)
+        trace.kernel("gemm", start + 2_300_000, 7_680_000, launched=(start + 10_000, 5_000))
+        trace.op("aten::item", start + 30_000, 9_957_000)
+        copy = (start + 40_000, 6_000)
+        trace.memcpy("d2h", start + 9_980_500, 1_500, launched=copy, bytes=4, src_memory="device", dst_memory="pinned")
+        trace.call("cudaStreamSynchronize", start + 50_000, 9_935_000)
+
+
 def clean(trace):
     """Far more is copied: not a value that is read."""
     loop(trace, copied=1 << 20)

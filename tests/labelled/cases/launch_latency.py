@@ -32,6 +32,13 @@ def clean(trace):
     _kernels(trace, 100)
 
 
+def cannot_tell_few(trace):
+    """Three kernels in the only step: nothing that could become fewer and longer."""
+    trace.annotation("ProfilerStep#1", 0, 1_000_000)
+    for place in range(3):
+        trace.kernel("gemm", 60_000 + 100_000 * place, 50_000, launched=(100_000 * place + 10_000, 20_000))
+
+
 def cannot_tell(trace):
     """The launching calls were not traced."""
     for start in _steps(trace):

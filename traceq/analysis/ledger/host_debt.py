@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import duckdb
 
 # Calls that let a device run dry, and gaps that the host comes late to, in the order of time. Of calls: how long they had held
-# the host by then. Of gaps: how long they last without the call that is still waiting, and how far ahead of the device the host
-# can be there: CUDA holds the launches of about 1,024 kernels that have not started.
+# the host by then. Of gaps: how long they last without the call that is still waiting, and without what the next work waits for
+# once it has been launched, where that is longer than any launch takes (100 us); and how far ahead of the device the host can be
+# there: CUDA holds the launches of about 1,024 kernels that have not started.
 _EVENTS = """
 with
 work as (
@@ -40,7 +41,9 @@ select d.device, d.pid, d.ts, 0 as place, d.drained_by as id, d.held as dur, nul
 from _dry as d
 inner join cpu_slice as c on c.slice_id = d.drained_by
 union all
-select g.device, t.pid, g.ts, 1, g.gap_id, g.ts_end - g.ts - coalesce(w.dur, 0), g.ts - n.thousandth_before, false
+select g.device, t.pid, g.ts, 1, g.gap_id,
+    if(g.ts_end - g.launched < 100000, g.ts_end, g.launched) - g.ts - coalesce(w.dur, 0),
+    g.ts - n.thousandth_before, false
 from _gap as g
 inner join thread as t using (thread_id)
 left join work as n on n.slice_id = g.next_slice_id

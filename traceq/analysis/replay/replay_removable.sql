@@ -33,6 +33,8 @@ part as (
     from idle_piece
     inner join replayed using (step)
     where device = (from critical) and late_after is not null and cause <> 'idle_sync'
+        -- launched work that waits for longer than any launch takes waits for something else
+        and not (cause = 'idle_launch_latency' and dur >= 100000)
     union all
     select 'host_preempted', c.dur
     from stall_cost as c

@@ -67,6 +67,38 @@ where
     -- the profiler's own work and the loading of code are told beside a call
     and 'overhead' not in (coalesce(bc.kind, ''), coalesce(ac.kind, ''));
 
+-- A thread with nothing open, or in Python only, has no work where another thread that launches, of its process, begins some
+-- meanwhile: autograd's between two backward passes, the training thread during one, a loader's between two batches.
+create temp table _idle_stretch as
+with
+launching as (
+    select t.thread_id, t.pid
+    from thread as t
+    where t.thread_id in (select c.thread_id from gpu_slice as g inner join cpu_slice as c on c.slice_id = g.launch_id union from _training_thread)
+),
+
+beside as (
+    select s.place, s.ts, s.ts_end, o.thread_id
+    from _stretch as s
+    inner join launching as h on h.thread_id = s.thread_id
+    inner join launching as o on o.pid is not distinct from h.pid and o.thread_id <> h.thread_id
+    where s.kind in ('annotation', 'python', '') and not s.is_off_core
+),
+
+begun as (
+    select thread_id, ts
+    from cpu_slice
+    where kind in ('op', 'runtime', 'annotation', 'python') and thread_id in (select thread_id from beside)
+)
+
+select distinct b.place
+from beside as b
+asof inner join begun as w on w.thread_id = b.thread_id and b.ts < w.ts
+where w.ts < b.ts_end;
+
+delete from _stretch
+where place in (from _idle_stretch) and kind in ('annotation', 'python', '') and not is_off_core;
+
 -- A call that waits while the GPU has next to nothing to do works itself: off its core, in no call of the operating system, it stands
 -- still.
 insert into _stretch by name

@@ -16,7 +16,7 @@ part as (
         c.dur - coalesce(t.dur, 0) as dur
     from idle_gap_cause as c
     left join taken as t using (gap_id, cause)
-    where c.gap_id in (select gap_id from found_debt)
+    where c.gap_id in (select gap_id from found_debt) and not (c.cause = 'idle_launch_latency' and c.dur >= 100000)
 ),
 
 owed as (

@@ -1,6 +1,7 @@
 -- Stalls, gaps that the host comes late to and calls that wait for a device, in the order of time, for debts() of ledger/host_debt.py.
 -- What a stall holds is the time in which the GPU had work: the rest it has cost already. A call that waits ends what is owed, by room
--- for nothing (ahead = 0): without the stall the host would have waited there for longer.
+-- for nothing (ahead = 0): without the stall the host would have waited there for longer. Work that has been launched and waits for
+-- longer than any launch takes (100 us) waits for something else.
 with
 stalled as (
     select gap_id, sum(dur)::bigint as dur
@@ -48,7 +49,7 @@ inner join thread as t using (thread_id)
 inner join lane as l on l.pid is not distinct from t.pid
 where c.kind = 'runtime' and h.synchronizing_id = h.slice_id
 union all
-select g.device, g.pid, g.ts, 1, g.gap_id, g.ts_end - g.ts - coalesce(s.dur, 0), g.ts - w.thousandth_before, false
+select g.device, g.pid, g.ts, 1, g.gap_id, if(g.ts_end - g.launched < 100000, g.ts_end, g.launched) - g.ts - coalesce(s.dur, 0), g.ts - w.thousandth_before, false
 from late as g
 left join work as w on w.slice_id = g.next_slice_id
 left join stalled as s on s.gap_id = g.gap_id

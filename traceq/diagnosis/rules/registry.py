@@ -32,6 +32,7 @@ _PLACES: tuple[str, ...] = (
     # compiling and loading code
     "program/recompilation",
     "program/kernel_autotuning",
+    "program/torchscript_compilation",
     "program/first_use",
     "program/lazy_module_loading",
     "program/idle_compile",
@@ -66,6 +67,7 @@ _PLACES: tuple[str, ...] = (
     "copies/exposed_copy_d2h",
     "copies/exposed_copy_other",
     # waiting for the GPU, and for memory
+    "waiting/time_slices",
     "waiting/item_read",
     "waiting/data_dependent_shape",
     "waiting/device_synchronize",

@@ -15,7 +15,7 @@ piece as (
     select p.*, w.call_id, p.dur * w.share
     from idle as p
     inner join drained_gap as w using (gap_id)
-    where p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency')
+    where p.cause in ('idle_launch', 'idle_python') or (p.cause = 'idle_launch_latency' and p.dur < $queued_ns)
 )
 
 select p.step, p.ts, p.dur, h.name, h.slice_id, p.claimed, p.cause, p.gap_id

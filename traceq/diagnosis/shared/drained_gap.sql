@@ -1,6 +1,8 @@
 -- What part of gaps of the critical device calls that waited are to blame for (wait_debt): beside the time in which the call still waits.
+-- Once the next work has been launched the wait is over: what that then waits for longer than a launch takes is not theirs.
 -- Not calls that waited, for at least half of their time, for a collective to which another rank came late: without them the host would
 -- wait for that rank at the next collective.
+-- threshold: queued_ns = 100000: twenty times a launch (5 us): the work waited for something else than being launched
 with
 wait as (
     select c.slice_id, c.ts, c.ts_end
@@ -21,7 +23,7 @@ late as (
 waiting as (
     select gap_id, sum(dur) as dur
     from idle_gap_cause
-    where trace_id = $trace_id and cause = 'idle_sync'
+    where trace_id = $trace_id and (cause = 'idle_sync' or (cause in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work') and dur >= $queued_ns))
     group by gap_id
 )
 

@@ -15,7 +15,8 @@ piece as (
     where
         p.next_slice_id is not null
         and (
-            p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_os')
+            p.cause in ('idle_launch', 'idle_python', 'idle_os')
+            or (p.cause = 'idle_launch_latency' and p.dur < $queued_ns)
             -- what is long has a cause of its own, though nobody recorded it
             or (p.cause in ('idle_unattributed', 'idle_cpu') and p.dur <= 20000)
         )

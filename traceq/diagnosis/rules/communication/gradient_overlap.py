@@ -40,14 +40,6 @@ from traceq.diagnosis.rules.shared.collectives import asked_for, late_device, ov
 from traceq.diagnosis.rules.shared.remedies import remedy
 from traceq.diagnosis.subject import Subject
 
-_LEAST_HIDDEN, _MOST_HIDDEN, _UNKNOWN_HIDDEN = 0.3, 0.7, 0.5
-
-# DDP's default bucket_cap_mb, in bytes.
-_DEFAULT_BUCKET = 25 * 2**20
-
-# A model that is reduced in so few has buckets that wait for much of the backward pass.
-_FEW_BUCKETS = 4
-
 _SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
 
 
@@ -81,15 +73,18 @@ def judge(subject: Subject) -> Iterator[Advice]:
 def _could_be_hidden(subject: Subject, claim: Claim) -> float:
     """The share of the claim that backward compute without communication beside it could have hidden."""
     free = float(subject.ask("gradient_overlap_free")[0]["free"] or 0)
+    limits = subject.thresholds("gradient_overlap_free")
     if not free:
-        return _UNKNOWN_HIDDEN
-    return min(max(free / (claim.claimed_ns * subject.steps), _LEAST_HIDDEN), _MOST_HIDDEN)
+        return limits["unknown_hidden"]
+    return min(max(free / (claim.claimed_ns * subject.steps), limits["least_hidden"]), limits["most_hidden"])
 
 
 def _fix(subject: Subject, facts: dict[str, Any]) -> str:
-    if facts["bytes"] and facts["bytes"] > 2 * _DEFAULT_BUCKET and facts["per_step"] <= _FEW_BUCKETS:
+    limits = subject.thresholds("gradient_overlap_free")
+    usual = limits["usual_bucket"]
+    if facts["bytes"] and facts["bytes"] > 2 * usual and facts["per_step"] <= limits["few_buckets"]:
         sizes, bucket = f"Smaller buckets than {size(facts['bytes'])}, which start late", 25
-    elif facts["bytes"] and facts["bytes"] < _DEFAULT_BUCKET / 2:
+    elif facts["bytes"] and facts["bytes"] < usual / 2:
         sizes, bucket = "Larger buckets, which use the link better", 100
     else:
         sizes, bucket = "Other buckets", 50

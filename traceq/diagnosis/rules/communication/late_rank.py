@@ -41,15 +41,6 @@ from traceq.diagnosis.rules.shared.collectives import asked_for
 from traceq.diagnosis.rules.shared.wording import percent, time
 from traceq.diagnosis.subject import Subject
 
-# Of all waiting: who causes less is not the late rank.
-_MOST = 0.5
-
-# Of a step of those that wait: less is not worth a remark.
-_WORTH_SAYING = 0.01
-
-# Of the waiting: a cause that is smaller does not explain it.
-_EXPLAINS = 0.25
-
 _WHAT = {
     "compute": "its kernels take longer",
     "idle_data": "its GPU waits for input",
@@ -81,7 +72,7 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
                 f"that this rank waits in collectives, {percent(share)} is for rank {rank}"
                 f"{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)}"
             ),
-            confidence="high" if share >= _MOST else "medium",
+            confidence="high" if share >= subject.threshold("late_rank", "most") else "medium",
             reason=(
                 "The same collectives are recorded on both ranks: they last long here and are short where the rank "
                 "came last."
@@ -130,7 +121,7 @@ def _seen(subject: Subject) -> str:
 def _because(subject: Subject, late_trace: int, waiting: float) -> str:
     """What the late rank has more of, as the end of a sentence."""
     causes = subject.ask("late_rank_cause", late_trace=late_trace)
-    if not causes or causes[0]["more_ns"] < _EXPLAINS * waiting:
+    if not causes or causes[0]["more_ns"] < subject.threshold("late_rank", "explains") * waiting:
         return ", without a single dominant cause"
     most = causes[0]
     what = _WHAT.get(most["category"], "most of the difference lies there")
@@ -145,10 +136,11 @@ def _own_lateness(subject: Subject, pairs: list[dict[str, Any]]) -> Iterator[Rem
     for pair in pairs:
         caused[pair["late_rank"]] += pair["waiting_ns"]
     own = [pair for pair in pairs if pair["late_rank"] == subject.rank]
-    if not own or caused[own[0]["late_rank"]] < _MOST * sum(caused.values()):
+    limits = subject.thresholds("late_rank")
+    if not own or caused[own[0]["late_rank"]] < limits["most"] * sum(caused.values()):
         return
     most = max(own, key=lambda pair: (pair["waiting_ns"], -pair["waiting_rank"]))
-    if most["waiting_ns"] < _WORTH_SAYING * most["step_ns"]:
+    if most["waiting_ns"] < limits["worth"] * most["step_ns"]:
         return
     yield Remark(
         title="Other ranks wait for this one",

@@ -2,6 +2,9 @@
 -- are compared, so that clocks need not agree; traces count as of one job when run and size of the world agree and every rank is there once.
 -- uses: busy, matched_collective
 -- categories: communication
+-- threshold: most = 0.5: of all waiting: who causes less is not the late rank
+-- threshold: worth = 0.01: what is worth listing at all (WORTH_LISTING)
+-- threshold: explains = 0.25: of the waiting: a cause that is smaller does not explain it
 select
     b.step,
     b.ts,

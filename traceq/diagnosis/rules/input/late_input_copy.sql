@@ -78,7 +78,9 @@ piece as (
     select p.*, w.call_id, p.dur * w.share
     from idle as p
     inner join drained_gap as w using (gap_id)
-    where p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and p.next_slice_id is not null
+    where
+        p.next_slice_id is not null
+        and (p.cause in ('idle_launch', 'idle_python') or (p.cause = 'idle_launch_latency' and p.dur < $queued_ns))
 ),
 
 call as materialized (

@@ -5,7 +5,8 @@
 -- matters: A faster GPU, or faster kernels, win nothing: the step takes as long as the host needs to launch it.
 -- measured: The pieces of cause idle_launch in the counted steps (idle_piece), all that no other rule owns, and of cause
 --   idle_unattributed those below 500 us that end with a launch: between two calls the host does something that was not
---   recorded; and those of cause idle_python in the wrapper that Inductor writes around the kernels of a graph. An operator's time is that outside of launching calls. High 1: what the steps lose to it. Likely 0.75, low 0.2:
+--   recorded; and those of cause idle_python in the wrapper that Inductor writes around the kernels of a graph, and in JAX
+--   programs below 500 us before a launch. An operator's time is that outside of launching calls. High 1: what the steps lose to it. Likely 0.75, low 0.2:
 --   compiling takes the overhead of operators away, CUDA graphs that of launching, but not all of a program can be
 --   compiled or captured.
 -- try: torch.compile(mode="reduce-overhead"), CUDA graphs; a larger batch, so that each kernel lasts longer for the
@@ -66,6 +67,13 @@ where
         p.cause = 'idle_launch'
         -- the wrapper that Inductor writes around the kernels of a graph
         or (p.cause = 'idle_python' and regexp_matches(c.name, 'torchinductor_[^/]+/.*\): (call|partition_\d+)$|(^|/)[a-z0-9]{2}/c[a-z0-9]{20,}\.py\(\d+\): (call|partition_\d+)$'))
+        -- between two launches of JAX Python only hands operators over, one by one
+        or (
+            p.cause = 'idle_python'
+            and p.dur < $between_ns
+            and p.launch_slice_id is not null
+            and exists (from program where trace_id = $trace_id and property = 'framework' and value = 'JAX')
+        )
         or (p.cause = 'idle_unattributed' and p.dur < $between_ns and p.launch_slice_id is not null and p.drained_by is null)
     )
     and (p.cpu_slice_id is null or p.cpu_slice_id not in (from first_launch))

@@ -27,6 +27,10 @@
 -- threshold: shortest = 2000: between two kernels of a full queue lie 1 to 2 us
 -- threshold: long_ns = 100000: twenty times a launch (5 us): the work waited for something else than being launched
 -- threshold: most = 0.5: the larger part is of this kind
+-- unknown: {% if subject.steps == 1 and subject.present.launches < few_launches %}
+--   {{- plural(subject.present.launches, 'launch') }} in one step: too few to become fewer
+--   {%- endif %}
+-- threshold: few_launches = 10: a loop launches hundreds of kernels a step; a handful cannot become fewer and longer
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch_latency

@@ -7,14 +7,16 @@
 -- measured: host_stall: stretches between two boundaries of slices of a launching thread, of 1 ms and more, in the
 --   operator or call itself, in which such a stretch takes 50 us at most and a twentieth of it at most (median of the
 --   slices of its name, at least 10), or between the same two neighbours (at least 5). Not counted are first calls
---   of a name, launches of kernels that are new or wait for room in the queue, calls that wait, allocate, copy or load
+--   of a name, stretches outside of calls in which another launching thread of the process begins something (this one has
+--   no work), launches of kernels that are new or wait for room in the queue, calls that wait, allocate, copy or load
 --   by their nature, what Python calls that is not written in it, and whatever happens in ranges of input, saves and
 --   compilation. What is between operators, or in functions of Python, counts only if calls stand still at least half
 --   as often for their time: a collection of garbage or the program's own Python does not stop calls. Where scheduler
 --   and calls of the operating system are recorded, a thread without a core in no such call stands still, too. Claimed is what a GPU lost in it (stall_cost): idle
 --   time, and the time of collectives beyond their transfer. Confidence is high where at least three of these calls do
---   nothing by their name, or starts or ends keep the beat of a scheduler (1, 4, 10 or 100 ms; Rayleigh's test, 1 %
---   in all). Low: the other ranks come as late as they did. Likely: they are in the same place. High: nobody stands still.
+--   nothing by their name, or starts or ends keep the beat of a scheduler (1, 4, 10 or 100 ms, over ten periods and more;
+--   Rayleigh's test, 1 % in all). Low: the other ranks come as late as they did. Likely: they are in the same place.
+--   High: nobody stands still.
 -- try: As many cores as threads that work (launching thread, autograd's thread, loader workers, OMP_NUM_THREADS, of every
 --   process on the node); no CPU quota on the container; processes bound to the cores and the memory of their GPU's
 --   NUMA node.

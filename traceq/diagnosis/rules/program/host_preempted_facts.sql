@@ -1,5 +1,6 @@
 -- How often and for how long the thread stood still, the longest in each call, and the beat that starts or ends of these stretches keep:
 -- of the angles of n of them in a period, n R squared is beyond ln(8 / 0.01) once in a hundred times by chance, of eight tests.
+-- threshold: least_periods = 10: of a beat: what is close together lies in one part of a long period, whatever made it
 with
 stall as (
     select distinct h.stall_id, h.ts, h.ts_end, h.dur, h.usual, h.does_nothing, r.name
@@ -8,7 +9,7 @@ stall as (
 ),
 
 angle as (
-    select period_ns, edge, 2 * pi() * (moment % period_ns) / period_ns as angle
+    select period_ns, edge, moment, 2 * pi() * (moment % period_ns) / period_ns as angle
     from (
         select unnest([ts, ts_end]) as moment, unnest(['begin', 'end']) as edge
         from stall
@@ -20,7 +21,9 @@ beat as (
     select period_ns, edge
     from angle
     group by period_ns, edge
-    having (sum(cos(angle)) ** 2 + sum(sin(angle)) ** 2) / count(*) > ln(8 / 0.01)
+    having
+        max(moment) - min(moment) >= $least_periods * period_ns
+        and (sum(cos(angle)) ** 2 + sum(sin(angle)) ** 2) / count(*) > ln(8 / 0.01)
     order by period_ns desc, edge
     limit 1
 ),

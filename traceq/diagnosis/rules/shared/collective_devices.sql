@@ -1,5 +1,6 @@
 -- Collectives of the counted steps by GPU: the one that arrives last waits least in them.
 -- uses: counted
+-- threshold: far_shorter = 0.75: of the time that the GPU in question is in collectives: the last to arrive is in them for less
 select
     c.device,
     count(*) as collectives,

@@ -11,9 +11,6 @@ from traceq.diagnosis.needs import NothingThere
 from traceq.diagnosis.rules.shared.wording import percent
 from traceq.diagnosis.subject import Subject
 
-# Of the time that the GPU in question is in collectives; the last to arrive is in them for so much at most.
-_FAR_SHORTER = 0.75
-
 
 def asked_for(subject: Subject) -> None:
     """Raise unless a rule about communication on the GPU can be judged, and there is any."""
@@ -56,7 +53,7 @@ def late_device(subject: Subject) -> str:
     own, last = found.get(subject.device), next(iter(found.values()), None)
     if own is None or last is None or last["collectives"] != own["collectives"]:
         return ""
-    if last["step_ns"] > _FAR_SHORTER * own["step_ns"]:
+    if last["step_ns"] > subject.threshold("collective_devices", "far_shorter") * own["step_ns"]:
         return ""
     return (
         f" GPU {last['device']} of this trace is in as many for {units.duration(last['step_ns'])} per step, and GPU "

@@ -8,9 +8,6 @@ from typing import Any
 from traceq.diagnosis.rules.shared.wording import percent, time
 from traceq.diagnosis.subject import Subject
 
-# Of the time of the copies: where compute after them could hide less, fewer bytes are what helps.
-_HIDING = 0.1
-
 
 def described(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, remedy: str) -> str:
     """What to do, how copies were asked for, and what could run beside them; `facts` as in exposed_copy_facts.sql."""
@@ -21,7 +18,7 @@ def described(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, rem
             "direction was running, and began when that was done: the GPU, or its driver, has one engine for both directions "
             "(the device's asyncEngineCount). "
         )
-    if facts["hidden_share"] >= _HIDING:
+    if facts["hidden_share"] >= subject.threshold("exposed_copy_facts", "hiding"):
         return f"{remedy} {asked}The compute that follows them could hide {percent(facts['hidden_share'])} of the time."
     compute = time(facts["compute"] / subject.steps)
     asked += f"There is little to hide {time(claimed_ns)} behind: compute takes {compute}."

@@ -2,6 +2,7 @@
 -- uses: counted
 -- threshold: turn_ns = 10000: a launch and its start take 5 to 10 us: what follows within that did not wait for
 --   anything else
+-- threshold: hiding = 0.1: of the time of the copies: where compute after them could hide less, fewer bytes are what helps
 -- threshold: pointless = 0.1: a host computes some ten times slower than a GPU, so that work of a tenth of the time of its copies
 --   takes as long there as the copies
 -- threshold: pointless_goes = 0.9: some of what is copied is needed on the GPU all the same

@@ -43,20 +43,8 @@ from traceq.diagnosis.rules.shared.remedies import remedy
 from traceq.diagnosis.rules.shared.wording import percent, time
 from traceq.diagnosis.subject import Subject
 
-WORTH = 0.1
-MUCH_ARITHMETIC = 0.2
-MUCH_FUSIBLE = 0.3
-WAITS_FIRST = 0.3
-COMPUTE_BOUND = 0.8
-SATURATED = 0.9
-FILLED = 0.8
-SPARSE = 0.5
-MEMORY_FREE = 0.6
-MEMORY_TAKEN = 0.85
-LEAST_KNOBS = 2
-ENOUGH_ALONE = 0.3
-MOST_TIMES = 8
 MOST_KNOBS = 5
+"""More are no advice."""
 
 
 class Words(NamedTuple):
@@ -91,18 +79,19 @@ def judge(subject: Subject) -> Iterator[Remark]:
         raise CannotTell("there are no steps; traceq.annotate marks them")
     if subject.ask("serving_told"):
         raise NothingThere("the steps are those of a server, which has other knobs")
-    (measured,) = subject.ask("goal_advice")
+    (shares,) = subject.ask("goal_advice")
+    measured = {**shares, **subject.thresholds("goal_advice")}
     facts = {
         **_with_tensor_parallel(subject, measured),
         "program": subject.program,
         # of a job whose gradients are known byte for byte nothing else is split
-        "replicates": measured["other_communication_share"] >= WORTH
+        "replicates": measured["other_communication_share"] >= measured["worth"]
         and subject.ask("parallelism_facts")[0]["op"] == "all_reduce",
     }
     is_latency = subject.goal == "latency"
     knobs = [knob for turn in _KNOBS if (knob := turn(facts, is_latency)) is not None][:MOST_KNOBS]
     turned = [knob for knob in knobs if knob.code and knob.is_trade]
-    if not turned or (len(knobs) < LEAST_KNOBS and turned[0].share < ENOUGH_ALONE):
+    if not turned or (len(knobs) < facts["least_knobs"] and turned[0].share < facts["enough_alone"]):
         raise NothingThere(f"the trace speaks for nothing that is a matter of {subject.goal}; see the findings")
     fixes = [f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code]
     if "training" in subject.program.workloads and any(knob.grows_batch for knob in knobs):
@@ -119,11 +108,11 @@ def judge(subject: Subject) -> Iterator[Remark]:
 
 def _with_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
     """What no phase tells, the rule tensor-parallel-collective does by the sizes and places of collectives: both say the same."""
-    if facts["tensor_share"] >= WORTH or facts["other_communication_share"] < WORTH:
+    if facts["tensor_share"] >= facts["worth"] or facts["other_communication_share"] < facts["worth"]:
         return facts
     claim = subject.claim("collective_role", role="tensor", kind="any")
     share = min(claim.claimed_ns / subject.step_ns, facts["other_communication_share"]) if claim else 0.0
-    if share < WORTH:
+    if share < facts["worth"]:
         return facts
     return {
         **facts,
@@ -136,18 +125,20 @@ def _with_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
 def _from(
     column: str,
     words: Callable[[Facts, bool], Words | None],
-    least: float = WORTH,
+    least: str = "worth",
     *,
     is_trade: bool = True,
     grows: bool = False,
 ) -> Turn:
-    """A knob that is named from this share of the step on; `words` are its text and code, None where it does not apply.
+    """Return what makes a knob of the share `column`, from the threshold `least` on.
+
+    `words` are its text and code, or None where it does not apply.
 
     `grows`: for throughput it makes the batch of an optimizer step larger.
     """
 
     def turn(facts: Facts, is_latency: bool) -> Knob | None:
-        said = words(facts, is_latency) if facts[column] >= least else None
+        said = words(facts, is_latency) if facts[column] >= facts[least] else None
         return None if said is None else Knob(*said, facts[column], is_trade, grows and not is_latency)
 
     return turn
@@ -161,11 +152,11 @@ def _memory(facts: Facts) -> str:
 
 
 def _is_free(facts: Facts) -> bool:
-    return facts["memory_share"] is not None and facts["memory_share"] < MEMORY_FREE
+    return facts["memory_share"] is not None and facts["memory_share"] < facts["memory_free"]
 
 
 def _is_taken(facts: Facts) -> bool:
-    return facts["memory_share"] is not None and facts["memory_share"] >= MEMORY_TAKEN
+    return facts["memory_share"] is not None and facts["memory_share"] >= facts["memory_taken"]
 
 
 def _waits(facts: Facts, is_latency: bool) -> Words | None:
@@ -179,24 +170,24 @@ def _waits(facts: Facts, is_latency: bool) -> Words | None:
 
 def _batch(facts: Facts, is_latency: bool) -> Knob | None:
     coverage, launching = facts["coverage_share"], facts["launch_bound_share"]
-    is_sparse = coverage is not None and coverage < SPARSE
-    is_filled = coverage is not None and coverage >= FILLED
+    is_sparse = coverage is not None and coverage < facts["sparse"]
+    is_filled = coverage is not None and coverage >= facts["filled"]
     if is_latency:
         return _smaller_batch(facts, is_filled=is_filled, is_sparse=is_sparse)
-    if facts["compute_share"] >= SATURATED and is_filled:
+    if facts["compute_share"] >= facts["saturated"] and is_filled:
         return Knob(
             f"Batch size: leave it; compute is {percent(facts['compute_share'])} of the step and fills "
             f"{percent(coverage)} of the multiprocessors, so a larger batch takes proportionally longer.",
             "",
             facts["compute_share"],
         )
-    if facts["waits_share"] >= WAITS_FIRST or not (is_sparse or launching >= WORTH):
+    if facts["waits_share"] >= facts["waits_first"] or not (is_sparse or launching >= facts["worth"]):
         return None
     why = (
         f"kernels give work to {percent(coverage)} of the multiprocessors"
         if is_sparse
         else f"the GPU waits {percent(launching)} of the step for launches, which a batch about "
-        f"{1 + launching / max(facts['compute_share'], launching / MOST_TIMES):.2g} times as large would fill"
+        f"{1 + launching / max(facts['compute_share'], launching / facts['most_times']):.2g} times as large would fill"
     )
     if _is_taken(facts):
         return Knob(
@@ -216,7 +207,7 @@ def _batch(facts: Facts, is_latency: bool) -> Knob | None:
 
 def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | None:
     # where launching is the limit already, a smaller batch is no faster
-    if facts["compute_share"] < SPARSE or facts["launch_bound_share"] >= WORTH:
+    if facts["compute_share"] < facts["sparse"] or facts["launch_bound_share"] >= facts["worth"]:
         return None
     if is_filled:
         return Knob(
@@ -237,7 +228,7 @@ def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | 
 
 
 def _launches(facts: Facts, is_latency: bool) -> Knob | None:
-    if facts["launch_bound_share"] < WORTH:
+    if facts["launch_bound_share"] < facts["worth"]:
         return None
     effect = "no smaller batch shortens that" if is_latency else "every step pays that once, whatever its batch"
     return Knob(
@@ -249,7 +240,7 @@ def _launches(facts: Facts, is_latency: bool) -> Knob | None:
 
 
 def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
-    if facts["fp32_share"] >= MUCH_ARITHMETIC:
+    if facts["fp32_share"] >= facts["much_arithmetic"]:
         return Knob(
             "Precision down: matrix multiplications and convolutions on fp32 data take "
             f"{percent(facts['fp32_share'])} of the step.",
@@ -257,7 +248,7 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
             facts["fp32_share"],
             is_trade=False,
         )
-    if facts["tf32_share"] >= MUCH_ARITHMETIC:
+    if facts["tf32_share"] >= facts["much_arithmetic"]:
         return Knob(
             f"Precision down: TF32 arithmetic takes {percent(facts['tf32_share'])} of the step; bfloat16 has twice "
             "its peak and half the bytes.",
@@ -266,7 +257,7 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
             is_trade=False,
         )
     # of a trained model the rule quantization says what 8 bits win
-    if facts["has_fp8"] and facts["half_precision_share"] >= MUCH_FUSIBLE and facts["program"].trains:
+    if facts["has_fp8"] and facts["half_precision_share"] >= facts["much_half"] and facts["program"].trains:
         return Knob(
             f"Precision down: 16-bit arithmetic at the compute limit takes {percent(facts['half_precision_share'])} of "
             "the step, and this GPU has twice the peak in FP8; accuracy has to be checked.",
@@ -292,7 +283,7 @@ def _checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
     return Knob(
         f"Activation checkpointing off, or around fewer blocks: activations are computed again while {_memory(facts)}.",
         "Take torch.utils.checkpoint.checkpoint(...) away from one block after the other.",
-        WORTH,
+        facts["worth"],
     )
 
 
@@ -350,7 +341,7 @@ def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
 
 def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["other_communication_share"]
-    if facts["tensor_share"] >= WORTH or facts["replicates"]:
+    if facts["tensor_share"] >= facts["worth"] or facts["replicates"]:
         return None
     size = f" in groups of {facts['other_group']}" if facts["other_group"] else ""
     start = (
@@ -396,7 +387,7 @@ def _all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
 
 
 def _split(facts: Facts, is_latency: bool) -> Knob | None:
-    if not is_latency or facts["compute_share"] < COMPUTE_BOUND or facts["tensor_share"] >= WORTH:
+    if not is_latency or facts["compute_share"] < facts["compute_bound"] or facts["tensor_share"] >= facts["worth"]:
         return None
     return Knob(
         f"Tensor parallelism up: compute is {percent(facts['compute_share'])} of the step and communication "
@@ -409,7 +400,7 @@ def _split(facts: Facts, is_latency: bool) -> Knob | None:
 
 # In the order in which they are named.
 _KNOBS: tuple[Turn, ...] = (
-    _from("waits_share", _waits, WAITS_FIRST, is_trade=False),
+    _from("waits_share", _waits, "waits_first", is_trade=False),
     _batch,
     _launches,
     _from("tensor_share", _tensor_parallel),
@@ -419,7 +410,7 @@ _KNOBS: tuple[Turn, ...] = (
     _from("pipeline_share", _pipeline),
     _from("all_to_all_share", _all_to_all, is_trade=False),
     _precision,
-    _from("fusible_share", _fusion, MUCH_FUSIBLE, is_trade=False),
+    _from("fusible_share", _fusion, "much_fusible", is_trade=False),
     _checkpointing,
     _split,
 )

@@ -1,6 +1,20 @@
 -- What of the step the knobs of a training program act on: shares of the counted steps on the critical device.
 -- uses: counted, launch_bound, memory_use
 -- remarks: yes
+-- threshold: worth = 0.1: of the step: less is not worth a change of the program
+-- threshold: much_arithmetic = 0.2: of the step on wide types: half of it is won at best, the tenth that is worth a change
+-- threshold: much_half = 0.3: of the step at the limit of 16 bits: FP8 wins half of it at best, and accuracy has to be checked
+-- threshold: much_fusible = 0.3: of the step: fusing wins a third of it or so, the tenth that is worth a change
+-- threshold: waits_first = 0.3: of the step in waits: what then moves the rest moves little
+-- threshold: compute_bound = 0.8: of the step in compute: splitting layers shortens it by a good part, and adds communication
+-- threshold: saturated = 0.9: of the step in compute: what is left, a tenth, is all that a larger batch can fill
+-- threshold: filled = 0.8: of the multiprocessors have a block, by time: the last wave of a grid leaves some of them empty as a rule
+-- threshold: sparse = 0.5: of the multiprocessors: with less a batch twice as large takes no longer
+-- threshold: memory_free = 0.6: of the GPU's memory: what a batch half as large again still fits into
+-- threshold: memory_taken = 0.85: of the GPU's memory: from there on a larger batch, or a longer sequence, soon fails
+-- threshold: least_knobs = 2: with one there is nothing to choose
+-- threshold: enough_alone = 0.3: of the step: one knob about so much is worth a remark by itself
+-- threshold: most_times = 8: where next to nothing is computed the ratio has no end; more than three doublings are another training
 with
 ledger as (
     select

@@ -36,14 +36,7 @@ from traceq.diagnosis.advice import Remark
 from traceq.diagnosis.rules.shared.wording import cut, percent, time
 from traceq.diagnosis.subject import Subject
 
-ENOUGH_STEPS = 10
-TAIL_RATIO = 1.5
-OUTLIER_RATIO = 1.25
-WORTH_A_REMARK = 0.01
-PART_SHARE = 0.2
-REGULAR = 3
 MOST_NAMED = 3
-MOST_OF_IT = 0.5
 ALL_ROWS = 1_000_000
 SHOWN_ROWS = 10
 
@@ -51,14 +44,9 @@ SHOWN_ROWS = 10
 def judge(subject: Subject) -> Iterator[Remark]:
     """Outlier steps and what they have more of."""
     subject.needs("steps", "several_steps")
-    settings = {
-        "enough_steps": ENOUGH_STEPS,
-        "tail_ratio": TAIL_RATIO,
-        "outlier_ratio": OUTLIER_RATIO,
-        "part_share": PART_SHARE,
-    }
-    rows = subject.ask("tail_latency", **settings, most_rows=ALL_ROWS)
-    if not rows or rows[0]["all_excess_share"] < WORTH_A_REMARK:
+    limits = subject.thresholds("tail_latency")
+    rows = subject.ask("tail_latency", most_rows=ALL_ROWS)
+    if not rows or rows[0]["all_excess_share"] < limits["worth"]:
         return
     steps = {row["step"]: row for row in rows}
     slowest = rows[0]
@@ -66,11 +54,11 @@ def judge(subject: Subject) -> Iterator[Remark]:
         text=(
             f"{_which(sorted(steps), slowest['steps'])} {time(slowest['dur'])}, the others {time(slowest['usual_ns'])} "
             f"on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is {percent(slowest['all_excess_share'])} "
-            f"of all time. {_more(rows)}{_distance(sorted(steps))}{_last(subject, slowest)}"
+            f"of all time. {_more(rows)}{_distance(sorted(steps), limits['regular'])}{_last(subject, slowest)}"
         ),
         query="tail_latency",
-        fix=_fix(rows),
-        settings={**settings, "most_rows": SHOWN_ROWS},
+        fix=_fix(rows, limits["most"]),
+        settings={"most_rows": SHOWN_ROWS},
     )
 
 
@@ -109,16 +97,16 @@ def _last(subject: Subject, row: Mapping[str, Any]) -> str:
     return " The last step, which lasts to the end of its GPU work, is not compared."
 
 
-def _distance(steps: Sequence[int]) -> str:
+def _distance(steps: Sequence[int], several: float) -> str:
     distances = {later - earlier for earlier, later in pairwise(steps)}
-    if len(steps) < REGULAR or len(distances) != 1 or distances == {1}:
+    if len(steps) < several or len(distances) != 1 or distances == {1}:
         return ""
     return f" They come every {distances.pop()} steps: look for what the program does that often."
 
 
-def _fix(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Names the slice that one piece of idle time, or of the host's without a GPU, is about, if that is most of the change."""
-    named = next((row for row in rows if row["inside"] and row["inside_ns"] >= MOST_OF_IT * row["change_ns"]), None)
+def _fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
+    """Name the slice that one piece of idle time, or of the host's without a GPU, is about, if that is `most` of the change."""
+    named = next((row for row in rows if row["inside"] and row["inside_ns"] >= most * row["change_ns"]), None)
     if named is None:
         return f"Compare step {rows[0]['step']} with its neighbours in the timeline, from ts {rows[0]['ts']} on."
     if str(named["category"]).startswith("host_"):

@@ -1,6 +1,13 @@
 -- Steps that take far longer than the others, and what they have more of than these: on the critical device, without one on the host.
 -- uses: idle
 -- remarks: yes
+-- threshold: enough_steps = 10: with fewer a step of a tail stands alone
+-- threshold: tail_ratio = 1.5: guides for serving call p99 / p50 beyond that a long tail
+-- threshold: outlier_ratio = 1.25: five median deviations are little where steps hardly differ; a quarter longer is seen in a timeline
+-- threshold: part_share = 0.2: of what a step is longer by: a smaller part does not explain it
+-- threshold: worth = 0.01: what is worth listing at all (WORTH_LISTING)
+-- threshold: regular = 3: two distances that agree; one may be chance
+-- threshold: most = 0.5: the larger part of the change
 with
 -- The last step lasts until the work it launched is done, which the others leave to the next.
 considered as (

@@ -11,7 +11,9 @@
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf
 --   https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.empty_cache.html
 -- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%} {% if
---   'free' in calls | map(attribute='operation') %}{{ remedy('keep_memory') }} {% endif %}{{
+--   'free' in calls | map(attribute='operation') %}{% if program.is_pytorch and has('python_frames') and not
+--   facts.empties_cache %}Use a smaller batch, or free tensors sooner: no frame calls empty_cache(), so that it is PyTorch itself
+--   (or a library) that gives memory back, as it does when the GPU is full. {% else %}{{ remedy('keep_memory') }} {% endif %}{% endif %}{{
 --   remedy('allocate_before') }} {%- if not program.has('expandable_segments') %} {{ remedy('expandable') }} {%-
 --   endif %} The driver allocates within steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{
 --   allocations(calls) }}.

@@ -6,6 +6,7 @@
 --   until the host has caught up. Synchronizing is not needed for correct results: work on a stream runs in order.
 -- measured: Idle time (idle_piece) in such calls, and after them in the gaps to which the host comes late before it
 --   has caught up (idle_gap.late_after), but no longer than it waited: so far ahead would the host be without it.
+--   Once the next work has been launched the wait is over: what that waits for 100 us and more is not counted.
 --   What remains of a long gap is the host's own slowness, and other rules': around tiny kernels that is most of
 --   it. Waits for work that is long done, for instance of the step before, cost nothing. Shares: low 0.5 (other
 --   waits take its place, as far as the replay does not know them), likely 1, high 1.

@@ -7,7 +7,8 @@
 --   aten::is_nonzero, and in or right after (20 us, or same operator) copies to the host of up to 4 KiB, of up to
 --   64 bytes where no operator shows that it is a tensor of PyTorch. And idle time after such a call in the gaps to
 --   which the host comes late before it has caught up (idle_gap.late_after), but no longer than it waited: so far
---   ahead would the host be without it. Reads within operators that need a size are data-dependent-shape. Shares:
+--   ahead would the host be without it, and not what launched work waits for 100 us and more. Reads within operators
+--   that need a size are data-dependent-shape. Shares:
 --   low 0.5 (other waits take its place, as far as the replay does not know them), likely 1, high 1.
 -- try: Keep values on the GPU; read them every N steps; torch.where instead of if; one read of several stacked values.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
