@@ -16,6 +16,19 @@ PROGRAMS = {
         "framework PyTorch, language python, mode eager",
     ),
     "kernels of PyTorch alone": ([NATIVE], "framework PyTorch, mode eager"),
+    "a PyTorch that cannot compile": (
+        ["process /opt/conda/bin/python3.6", NATIVE],
+        "framework PyTorch, framework PyTorch 1, mode eager",
+    ),
+    "an old kernel": (
+        ["kernel void at::native::modern::elementwise_kernel<at::native::AddFunctor>(int)"],
+        "framework PyTorch, framework PyTorch 1, mode eager",
+    ),
+    "an old Python without PyTorch": (["python /usr/lib/python3.6/json/decoder.py(1): decode"], "language python"),
+    "target regions of LLVM": (
+        ["kernel __omp_offloading_10301_2f0_main_l12"],
+        "framework LLVM, framework OpenMP, workload batch",
+    ),
     "a forward pass": (
         ["process python3.10", NATIVE, GEMM],
         "framework PyTorch, language python, mode eager, workload inference",

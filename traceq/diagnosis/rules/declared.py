@@ -68,7 +68,7 @@ _ABOUT = {
 def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
     """Raise CannotTell or NothingThere where the trace lacks what the header needs, or what it is about."""
     whom = query.listed("for")
-    subject.only_for(*(each for each in whom if each != "training"))
+    subject.only_for(*(each for each in whom if each not in ("training", "model")))
     for about in query.listed("about"):
         subject.needs("gpu", "steps")
         for column, reason in _ABOUT[about]:
@@ -76,9 +76,8 @@ def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
                 _refuse_kernels(subject, about)
                 raise NothingThere(reason)
     _check_needs(subject, query.listed("needs", default))
-    # what shows training may be what the trace lacks
-    if "training" in whom:
-        subject.only_for("training")
+    # what shows a model, or its training, may be what the trace lacks
+    subject.only_for(*(each for each in whom if each in ("training", "model")))
 
 
 def _refuse_kernels(subject: Subject, about: str) -> None:

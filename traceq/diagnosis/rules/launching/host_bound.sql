@@ -15,9 +15,9 @@
 --   https://developer.nvidia.com/blog/cuda-graphs/
 -- fix: {% set phase = rows | selectattr('what', 'equalto', 'phase') | selectattr('idle_share', 'gt', most_in_phase) |
 --   first | default(none) -%} {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%} {{
---   remedy('fused_optimizer' if phase and phase.name == 'optimizer' and not program.has('fused_optimizer') else
+--   remedy('fused_optimizer' if program.trains and phase and phase.name == 'optimizer' and not program.has('fused_optimizer') else
 --   'launch_less') }} The host is late mostly in {{ shares(operators) }}; {{ percent(rows | selectattr('what',
---   'equalto', 'call') | sum(attribute='idle_share')) }} of the time in {{ 'HIP' if program.is_amd else 'CUDA' }}
+--   'equalto', 'call') | sum(attribute='idle_share')) }} of the time in {{ program.words.runtime }}
 --   calls themselves, the rest in what is around them{% if phase %}; {{ percent(phase.idle_share) }} in phase {{
 --   phase.name }}{% endif %}.
 -- confidence: {% if subject.is_window %}medium{% else %}high{% endif %}
