@@ -25,10 +25,6 @@ PROGRAMS = {
         "framework PyTorch, framework PyTorch 1, mode eager",
     ),
     "an old Python without PyTorch": (["python /usr/lib/python3.6/json/decoder.py(1): decode"], "language python"),
-    "target regions of LLVM": (
-        ["kernel __omp_offloading_10301_2f0_main_l12"],
-        "framework LLVM, framework OpenMP, workload batch",
-    ),
     "a forward pass": (
         ["process python3.10", NATIVE, GEMM],
         "framework PyTorch, language python, mode eager, workload inference",
@@ -123,7 +119,7 @@ PROGRAMS = {
     ),
     "OpenMP offload": (
         ["kernel __omp_offloading_10303_28bb2a1_main_l27", "kernel nvkernel_main_F1L32_2"],
-        "framework OpenMP, workload batch",
+        "framework LLVM, framework OpenMP, workload batch",
     ),
     "OpenACC": (["kernel main_45_gpu", "kernel main_61_gpu__red"], "framework OpenACC, workload batch"),
     "Kokkos": (

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from labelled.programs import GIVEN, PROGRAMS, SWITCHED_ON, words_of_others
-from labelled.said import UNKNOWN, said_by_module, said_by_template
+from labelled.programs import GIVEN, PROGRAMS, words_of_others
+from labelled.said import said_by_module, said_by_template
 from listed import assert_none
 
 import traceq
 from traceq.database.sql import shelved
-from traceq.diagnosis.manual import manual
-from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.registry import built_in
-from traceq.diagnosis.rules.shared.remedies import remedies, remedy
+from traceq.diagnosis.rules.shared.late_host import REMEDIES
+from traceq.diagnosis.rules.shared.remedies import remedy
 from traceq.formats.capabilities import FORMATS
 
 PACKAGE = Path(traceq.__file__).parent
@@ -38,8 +35,12 @@ OF_SERVERS = {"serving_host_gap", "decode_bandwidth", "prefill_stalls_decode"}
 def told_by_remedy(program, given):
     """What a remedy says; of one whose name the trace decides all that it can be."""
     names = [value for values in given for value in values if isinstance(value, str)]
-    assert names, "which remedy is not known"
-    return " ".join(remedy(program, name, **GIVEN) for name in names)
+    return " ".join(remedy(program, name, **GIVEN) for name in names or REMEDIES)
+
+
+def told_by_culprit(program, given):
+    """What is said by what held the host up, and where nothing else did."""
+    return told_by_remedy(program, [*given, REMEDIES])
 
 
 def is_recorded_by(program, name):
@@ -52,7 +53,7 @@ def is_recorded_by(program, name):
 
 
 # What ways say is in a test of its own.
-TELLERS = {"remedy": told_by_remedy, "way": lambda program, given: ""}
+TELLERS = {"remedy": told_by_remedy, "remedied": told_by_culprit, "way": lambda *_: ""}
 
 
 def is_asked_of(name, program, whom, needs):

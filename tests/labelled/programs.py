@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from traceq.diagnosis.program import Program
 
@@ -113,7 +112,8 @@ FORBIDDEN = {name: _forbidden(program) for name, program in PROGRAMS.items()}
 _FORBIDDEN = {program: FORBIDDEN[name] for name, program in PROGRAMS.items()}
 _OF_PYTORCH = re.compile(r"PyTorch|ProfilerActivity|record_shapes|with_stack|emit_nvtx|prof\.step|profiler\.step")
 _OF_NVIDIA = re.compile(
-    r"\bnsys\b|NVLink|NVTX|DCGM|DALI|\bcuda(Launch|Device)\w*|(?<!Activity\.)(?<!CPU and )\bCUDA\b|\bNCCL\b|CUDA_(VISIBLE|MODULE|CACHE)|nvidia\.com"
+    r"\bnsys\b|NVLink|NVTX|DCGM|DALI"
+    r"|\bcuda(Launch|Device)\w*|(?<!Activity\.)(?<!CPU and )\bCUDA\b|\bNCCL\b|CUDA_(VISIBLE|MODULE|CACHE)|nvidia\.com"
 )
 _NSYS = re.compile(r"\bnsys\b(?! \(NVIDIA)|NCCL's NVTX")
 _JAX = re.compile(r"\bjax\b|XProf")
@@ -121,7 +121,8 @@ _OF_PYTHON = re.compile(r"\b[Pp]ython\b|py-spy|importtime|concurrent\.futures|\w
 _OF_COMPILER = re.compile(r"torch\.compile|torch\.compiler|TORCH_LOGS|_dynamo|reduce-overhead|fully_shard|torchao")
 _OF_LLVM = re.compile(r"LIBOMPTARGET|llvm_omp")
 _OF_MODELS = re.compile(
-    r"\b(micro-)?batch(es)?\b|half precision|samples per second|\bmodels?\b|\bepochs?\b|\blayers?\b|\binference\b|DataLoader|\btokens?\b"
+    r"\b(micro-)?batch(es)?\b|half precision|samples per second"
+    r"|\bmodels?\b|\bepochs?\b|\blayers?\b|\binference\b|DataLoader|\btokens?\b"
     r"|\battention\b|optimizer|gradient|\btrain"
 )
 _OF_BATCHES = re.compile(_OF_MODELS.pattern.replace(r"\b(micro-)?batch(es)?\b|", "").replace(r"|\bepochs?\b", ""))
@@ -130,32 +131,23 @@ _OF_SERVERS = re.compile(r"\brequests\b|\bservers?\b|KV cache|[Pp]refill\b|\bpro
 
 def words_of_others(
     program: Program, *, is_refusal: bool = False, has_batches: bool = False, is_way: bool = False
-) -> Iterator[re.Pattern[str]]:
-    """Yield the words that must not be said to the program.
+) -> list[re.Pattern[str]]:
+    """Return the words that must not be said to the program.
 
     `is_refusal`: the text says why a rule does not speak, and may name what is not there. `has_batches`: the trace names the
     fetching of batches. `is_way`: what a profiler has to record, which is that of a framework or that of a maker of GPUs.
     """
-    if is_way:
-        if program.is_amd:
-            yield _NSYS
-        if program.kind not in ("jax", "xla", "tensorflow"):
-            yield _JAX
-    else:
-        yield _FORBIDDEN[program]
-        if program.is_amd:
-            yield _OF_NVIDIA
-    if not program.may_be_pytorch:
-        yield _OF_PYTORCH
-    if not program.launches_from_python and program.language != "python":
-        yield _OF_PYTHON
-    if not program.can_compile:
-        yield _OF_COMPILER
-    if program.kind == "openmp" and not program.uses("LLVM"):
-        yield _OF_LLVM
-    if program.workloads and not program.trains:
-        yield TRAINING
-    if not program.runs_model:
-        yield _OF_BATCHES if has_batches else _OF_MODELS
-    if not program.is_server and not is_refusal:
-        yield _OF_SERVERS
+    conditional = (
+        (not is_way, _FORBIDDEN[program]),
+        (not is_way and program.is_amd, _OF_NVIDIA),
+        (is_way and program.is_amd, _NSYS),
+        (is_way and program.kind not in ("jax", "xla", "tensorflow"), _JAX),
+        (not program.may_be_pytorch, _OF_PYTORCH),
+        (not program.launches_from_python and program.language != "python", _OF_PYTHON),
+        (not program.can_compile, _OF_COMPILER),
+        (program.kind == "openmp" and not program.uses("LLVM"), _OF_LLVM),
+        (bool(program.workloads) and not program.trains, TRAINING),
+        (not program.runs_model, _OF_BATCHES if has_batches else _OF_MODELS),
+        (not program.is_server and not is_refusal, _OF_SERVERS),
+    )
+    return [words for holds, words in conditional if holds]

@@ -12,7 +12,7 @@ Its texts are templates of Jinja, in which stand
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
     time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, unit,
     step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
-    allocations, places, culprits, busiest, per_fetch, workers_needed
+    allocations, places, culprits, held_by, remedied, busiest, per_fetch, workers_needed
                             which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression (of DuckDB) matches; also match(...)
 
@@ -277,6 +277,8 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
         "copies": _of(copies.described, subject, claim),
         "collectives": _of(collectives.of_claim, subject, claim),
         "culprits": _of(late_host.described, subject, claim),
+        "held_by": _of(late_host.held_by, subject, claim),
+        "remedied": _of(late_host.remedied, subject, claim),
         **(_facts(_asked(subject, query, claim)) if "facts" in query.header else {}),
     }
 

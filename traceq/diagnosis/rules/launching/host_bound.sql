@@ -14,8 +14,9 @@
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://developer.nvidia.com/blog/cuda-graphs/
 -- fix: {% set phase = rows | selectattr('what', 'equalto', 'phase') | selectattr('idle_share', 'gt', most_in_phase) |
---   first | default(none) -%} {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%} {{
---   remedy('fused_optimizer' if program.trains and phase and phase.name == 'optimizer' and not program.has('fused_optimizer') else
+--   first | default(none) -%} {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%} {% set long = rows |
+--   selectattr('what', 'equalto', 'long') | sum(attribute='idle_share') > most_in_system -%} {{ remedy('operator_on_gpu') if long and
+--   not held_by() else remedied('fused_optimizer' if program.trains and phase and phase.name == 'optimizer' and not program.has('fused_optimizer') else
 --   'launch_less') }} The host is late mostly in {{ shares(operators) }}; {{ percent(rows | selectattr('what',
 --   'equalto', 'call') | sum(attribute='idle_share')) }} of the time in {{ program.words.runtime }}
 --   calls themselves, the rest in what is around them{% if phase %}; {{ percent(phase.idle_share) }} in phase {{
@@ -24,7 +25,7 @@
 -- reason: The calls and operators that the GPU waits for are in the trace{% if subject.is_window %}, but no steps are
 --   marked, so that what happens once counts as well{% endif %}.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
--- same-fix: fewer-launches
+-- same-fix: {% if not held_by() %}fewer-launches{% endif %}
 -- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
 --   parameter-offload
 -- needs: gpu, steps, calls
@@ -46,7 +47,9 @@
 -- rest: yes
 -- uses: idle, first_launch
 -- categories: idle_launch, idle_python, idle_unattributed
--- heading: Launch less often: the GPU waits for the CPU (CPU-bound)
+-- heading: {% if held_by() or rows | selectattr('what', 'equalto', 'long') | sum(attribute='idle_share') > most_in_system
+--   %}Keep the CPU from holding up launches: the GPU waits for it (CPU-bound){% else %}Launch less often: the GPU waits
+--   for the CPU (CPU-bound){% endif %}
 select
     p.step,
     p.ts,

@@ -21,6 +21,9 @@
 -- same-fix: fewer-launches
 -- needs: gpu, steps, launches
 -- facts: launch_latency_facts
+-- doubted: {% if subject.present.launches < few_launches * steps %}{{ plural(subject.present.launches, 'launch', 'launches') }} in {{
+--   plural(steps, 'step') }}: too few for launching to be what takes a step its time{% endif %}
+-- threshold: few_launches = 10: a loop launches hundreds of kernels a step; of a handful each may be the first of its kind
 -- low: 0.1
 -- likely: 0.8
 -- high: 1.0

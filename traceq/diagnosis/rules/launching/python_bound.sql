@@ -11,7 +11,7 @@
 --   compile the region around it: torch.compile runs no Python between the operators of a graph.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
--- fix: {{ remedy('less_host_work') }} Mostly in {{ culprits() }}. {% if has('python_frames') %}The frames say where
+-- fix: {{ remedied('less_host_work' if claimed_ns * steps < short_ns * instances else 'off_thread') }} Mostly in {{ culprits() }}. {% if has('python_frames') %}The frames say where
 --   to look. {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') if
 --   program.launches_from_python else 'Ranges around its parts (' ~ program.words.ranges ~ ') would say which.' }} {%- endif %}
 -- confidence: medium

@@ -33,8 +33,8 @@ def described(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, rem
     asked += f"There is little to hide {time(claimed_ns)} behind: compute takes {compute}."
     if facts["is_pointless"]:
         return (
-            f"{_POINTLESS[facts['category']]} For so little work the data is not worth moving. What has to be moved takes half as "
-            f"long in 16 bits as in 32. {asked}"
+            f"{_POINTLESS[facts['category']]} For so little work the data is not worth moving. What has to be moved takes half "
+            f"as long in 16 bits as in 32. {asked}"
         )
     return f"Copy fewer bytes. {remedy} {asked}"
 

@@ -280,8 +280,9 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
 
 
 def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
+    optimizer = ", optimizer" if facts["program"].trains else ""
     return Words(
-        f"Fusion: elementwise, normalization, reduction, softmax{', optimizer' if facts['program'].trains else ''} and copy kernels take "
+        f"Fusion: elementwise, normalization, reduction, softmax{optimizer} and copy kernels take "
         f"{percent(facts['fusible_share'])} of the step.",
         remedy(facts["program"], "fuse")
         + ("" if facts["program"].has("flash_attention") else f" {remedy(facts['program'], 'fused_attention')}"),
@@ -368,7 +369,8 @@ def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
     if is_latency:
         return Words(
             f"Parallelism: {start}. Several a layer are tensor parallelism.",
-            f"Keep the group within {facts['program'].words['link']}, overlap its collectives; if it still costs more than it saves, halve it.",
+            f"Keep the group within {facts['program'].words['link']}, overlap its collectives; if it still costs more than it "
+            "saves, halve it.",
         )
     return Words(
         f"Parallelism: {start}. Several a layer are tensor parallelism: smaller groups."
