@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from labelled.programs import GIVEN, PROGRAMS, words_of_others
@@ -16,7 +17,9 @@ from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.registry import built_in
 from traceq.diagnosis.rules.shared.late_host import REMEDIES
 from traceq.diagnosis.rules.shared.remedies import remedy
-from traceq.formats.capabilities import FORMATS
+from traceq.formats.capabilities import FORMATS, METRICS
+from traceq.reports.sections.missing import brought_by
+from traceq.reports.sections.triage import _record_gpu
 
 PACKAGE = Path(traceq.__file__).parent
 RULES = PACKAGE / "diagnosis/rules"
@@ -71,11 +74,16 @@ def is_asked_of(name, program, whom, needs):
 
 def misfits(where, whom, text, **about):
     """Words of a text that are not for this program."""
-    told = re.sub(r"\s+", " ", text)
-    for words in words_of_others(PROGRAMS[whom], **about):
-        if found := words.search(told):
-            around = told[max(0, found.start() - 50) : found.end() + 40].strip()
+    for words in words_of_others(PROGRAMS[whom], **about) if text else ():
+        if found := searched(words, text):
+            around = re.sub(r"\s+", " ", text[max(0, found.start() - 50) : found.end() + 40].strip())
             yield f"{where} says {found[0]!r} to {whom}: {around}"
+
+
+@cache
+def searched(words, text):
+    """The first of these words in a text: many programs are told the same."""
+    return words.search(text)
 
 
 def of_headers() -> Iterator[str]:
@@ -121,6 +129,23 @@ def of_ways() -> Iterator[str]:
 
 def test_what_would_record_what_lacks_is_for_the_program():
     assert_none(of_ways())
+
+
+def of_reports() -> Iterator[str]:
+    for called, program in PROGRAMS.items():
+        for form in FORMATS:
+            if program.kind and form.is_recorded and is_recorded_by(program, form.name):
+                told = {
+                    metric: "".join(map(str, brought_by(metric, form.name, program)))
+                    for metric in METRICS.keys() - {"python"}
+                }
+                told["the GPU"] = _record_gpu(form.name, program)
+                for what, text in told.items():
+                    yield from misfits(f"{form.name}, to record {what}", called, text, is_way=True)
+
+
+def test_what_reports_tell_to_record_is_for_the_program():
+    assert_none(of_reports())
 
 
 def of_references() -> Iterator[str]:

@@ -225,10 +225,18 @@ class Program:
 def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
     """The program of a trace."""
     rows = ask(connection, "select property, value from program where trace_id = $trace_id", trace_id=trace_id)
-    found = {name: frozenset(row["value"] for row in rows if row["property"] == name) for name in _PROPERTIES}
-    if "PyTorch" in found["framework"] and _is_old(connection, trace_id):
-        found["framework"] |= {"PyTorch 1"}
-    return Program(**{column: found[name] for name, column in _PROPERTIES.items()})
+    shown = [(row["property"], row["value"]) for row in rows]
+    if ("framework", "PyTorch") in shown and _is_old(connection, trace_id):
+        shown.append(("framework", "PyTorch 1"))
+    return program_from(shown)
+
+
+def program_from(shown: Iterable[tuple[str, str]]) -> Program:
+    """The program of which the table program has these properties with these values."""
+    found: dict[str, set[str]] = {column: set() for column in _PROPERTIES.values()}
+    for name, value in shown:
+        found[_PROPERTIES[name]].add(value)
+    return Program(**{column: frozenset(values) for column, values in found.items()})
 
 
 def _is_old(connection: duckdb.DuckDBPyConnection, trace_id: int) -> bool:

@@ -148,6 +148,7 @@ CHROME = Format(
     call="profile({})",
     spelled=_spelled,
     commands=_commands,
+    only_pytorch=True,
     beside=("nsys",),
     costly_settings=("with_stack", "profile_memory", "with_modules"),
 )

@@ -187,5 +187,6 @@ NSYS = Format(
     call="nsys profile {}",
     spelled=_spelled,
     commands=_commands,
+    only_nvidia=True,
     beside=("chrome",),
 )
