@@ -25,7 +25,7 @@
 -- reason: The calls and operators that the GPU waits for are in the trace{% if subject.is_window %}, but no steps are
 --   marked, so that what happens once counts as well{% endif %}.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
--- same-fix: {% if not held_by() %}fewer-launches{% endif %}
+-- same-fix: {% if held_by() in ('', 'launch_less') %}fewer-launches{% endif %}
 -- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
 --   parameter-offload
 -- needs: gpu, steps, calls
@@ -47,7 +47,7 @@
 -- rest: yes
 -- uses: idle, first_launch
 -- categories: idle_launch, idle_python, idle_unattributed
--- heading: {% if held_by() or rows | selectattr('what', 'equalto', 'long') | sum(attribute='idle_share') > most_in_system
+-- heading: {% if held_by() not in ('', 'launch_less') or rows | selectattr('what', 'equalto', 'long') | sum(attribute='idle_share') > most_in_system
 --   %}Keep the CPU from holding up launches: the GPU waits for it (CPU-bound){% else %}Launch less often: the GPU waits
 --   for the CPU (CPU-bound){% endif %}
 select
