@@ -120,6 +120,9 @@ CULPRITS = {
     ("video_processing.py(3): decode", "aten::resize_"): "input_off_thread",
     ("ExecutorState::Process",): "launch_less",
     ("PjRtStreamExecutorLoadedExecutable::Execute",): "launch_less",
+    # what a process runs that another started
+    ("multiprocessing/popen_spawn_posix.py(62): _launch", "engine.py(9): step"): "",
+    ("<frozen importlib._bootstrap>(1): _find_and_load", "train.py(3): main"): "",
     # a compiled function that runs, the program's own, and an operator say nothing
     ("torch/_dynamo/eval_frame.py(40): _fn", "torchinductor_root/ab/cabc.py(12): call"): "",
     ("train.py(3): main", "train.py(30): evaluate"): "",

@@ -25,7 +25,7 @@
 -- reason: The calls and operators that the GPU waits for are in the trace{% if subject.is_window %}, but no steps are
 --   marked, so that what happens once counts as well{% endif %}.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
--- same-fix: {% if held_by() in ('', 'launch_less') %}fewer-launches{% endif %}
+-- same-fix: fewer-launches
 -- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
 --   parameter-offload
 -- needs: gpu, steps, calls

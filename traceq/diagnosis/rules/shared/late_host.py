@@ -53,6 +53,8 @@ _SHOWN_BY = {
         "launch_less": (r"ExecutorState|PjRt|PJRT|ThunkExecut|EagerExecute|TFE_|SessionRun",),
     }.items()
 }
+# What they call is theirs, too. Of the others it need not be: a process that another started runs its work within that call.
+_WITH_WHAT_IS_INSIDE = frozenset(("script_before", "compile_before", "files_off_thread", "input_off_thread"))
 # What a rule can say of the host: the remedies above, and that of a rule where nothing else holds most of the time.
 REMEDIES = tuple(_SHOWN_BY)
 
@@ -72,7 +74,8 @@ def held_by(subject: Subject, claim: Claim) -> str:
         node, around = stack.pop()
         shown = next((name for name, pattern in _SHOWN_BY.items() if pattern.search(node.name)), around)
         times[shown] += round(node.own)
-        stack.extend((child, shown) for child in node.children.values())
+        around = shown if shown in _WITH_WHAT_IS_INSIDE and not node.name.startswith("nn.Module") else ""
+        stack.extend((child, around) for child in node.children.values())
     found, most = max(times.items(), key=lambda each: each[1], default=("", 0))
     return found if most > _HELD * root.total else ""
 
