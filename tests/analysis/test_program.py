@@ -16,6 +16,15 @@ PROGRAMS = {
         "framework PyTorch, language python, mode eager",
     ),
     "kernels of PyTorch alone": ([NATIVE], "framework PyTorch, mode eager"),
+    "a PyTorch that cannot compile": (
+        ["process /opt/conda/bin/python3.6", NATIVE],
+        "framework PyTorch, framework PyTorch 1, mode eager",
+    ),
+    "an old kernel": (
+        ["kernel void at::native::modern::elementwise_kernel<at::native::AddFunctor>(int)"],
+        "framework PyTorch, framework PyTorch 1, mode eager",
+    ),
+    "an old Python without PyTorch": (["python /usr/lib/python3.6/json/decoder.py(1): decode"], "language python"),
     "a forward pass": (
         ["process python3.10", NATIVE, GEMM],
         "framework PyTorch, language python, mode eager, workload inference",
@@ -110,7 +119,7 @@ PROGRAMS = {
     ),
     "OpenMP offload": (
         ["kernel __omp_offloading_10303_28bb2a1_main_l27", "kernel nvkernel_main_F1L32_2"],
-        "framework OpenMP, workload batch",
+        "framework LLVM, framework OpenMP, workload batch",
     ),
     "OpenACC": (["kernel main_45_gpu", "kernel main_61_gpu__red"], "framework OpenACC, workload batch"),
     "Kokkos": (

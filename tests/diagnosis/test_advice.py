@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
-from labelled.programs import FORBIDDEN, PROGRAMS, SWITCHED_ON, TRAINING
+from labelled.programs import FORBIDDEN, GIVEN, PROGRAMS, SWITCHED_ON, TRAINING
 from listed import assert_none
 
 from traceq.database.sql import shelved
@@ -21,7 +21,6 @@ from traceq.diagnosis.rules.shared.collectives import described
 from traceq.diagnosis.rules.shared.remedies import remedies, remedy
 
 DOCS = Path(__file__).parents[2] / "docs"
-GIVEN = {"workers": 4, "watts": "700", "limit": "400", "sizes": "Larger buckets", "bucket": 50, "kernel": "gemm"}
 QUERIES = {name: rule_query(name) for name in shelved("diagnosis/rules")}
 # Of rules that are for training, or that found the backward pass.
 OF_TRAINING = {
@@ -32,16 +31,13 @@ OF_TRAINING = {
     "join_gradients",
     "fused_optimizer",
 }
-# What stands in an `if program...` is for that program only: such a part is checked where it is rendered.
-FOR_SOME = re.compile(r"\{%-? *(?:if|elif)[^%]*\bprogram\b.*?\{%-? *(?:endif|else)", re.DOTALL)
-SAID = ("fix", "reason", "wrong-if", "heading", "title", "remark")
 
 
 def misfits(whom, name):
     """Words of a remedy that are not for this program."""
     text = remedy(PROGRAMS[whom], name, **GIVEN)
     wrong = [FORBIDDEN[whom]]
-    if "training" not in PROGRAMS[whom].workloads and name not in OF_TRAINING:
+    if (not PROGRAMS[whom].trains or not PROGRAMS[whom].kind) and name not in OF_TRAINING:
         wrong.append(TRAINING)
     for words in wrong:
         if found := words.search(text):
@@ -69,7 +65,7 @@ def test_what_is_switched_on_is_not_asked_for(feature, word):
 def is_known(variant):
     kinds = {program.kind for program in PROGRAMS.values()} - {""}
     parallel = {"ddp", "fsdp", "megatron", "deepspeed", "server", "amd", "any"}
-    states = ("", "graphs", "pool", "compiled", "training", "inference", "channels_last")
+    states = ("", "before_compile", "of_llvm", "graphs", "pool", "compiled", "training", "inference", "channels_last")
     kind, _, state = variant.partition("_with_") if "_with_" in variant else variant.partition("_")
     return variant in kinds or (state in states and (variant in parallel or kind in kinds))
 
@@ -83,23 +79,6 @@ def test_every_remedy_is_used():
     package = Path(registry.__file__).parent
     texts = "".join(path.read_text("utf-8") for path in package.rglob("*") if path.suffix in (".sql", ".py"))
     assert [name for name in remedies() if not re.search(rf"['\"]{name}['\"]", texts)] == []
-
-
-def words_for_some(name):
-    """Words of a header that are for users of one framework, or for those who train, only."""
-    whom = QUERIES[name].listed("for")
-    wrong = (
-        [] if "pytorch" in whom else [FORBIDDEN["unknown"]] if "training" in whom else [FORBIDDEN["unknown"], TRAINING]
-    )
-    for key in SAID:
-        text = FOR_SOME.sub("", QUERIES[name].header.get(key, ""))
-        text = re.sub(r"\{\{[^}]*\}\}|\{%.*?%\}", "", text)
-        yield from (f"{name}: {key} says {found[0]!r}" for words in wrong if (found := words.search(text)))
-
-
-def test_headers_speak_to_everybody():
-    """Words of a framework stand in remedies, or in a rule that is for it, or behind a question about the program."""
-    assert_none(wrong for name in QUERIES for wrong in words_for_some(name))
 
 
 def test_findings_name_the_deed():

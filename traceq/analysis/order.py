@@ -124,8 +124,8 @@ TOPICS = (
         5,
     ),
     Topic("kernels", ("module_slice", "module_timeline", "module")),
-    Topic(None, ("step_stats", "way", "missing_input", "replay"), "replay and critical path", 25),
-    Topic(None, ("program", "triage")),
+    Topic(None, ("step_stats", "program", "way", "missing_input", "replay"), "replay and critical path", 25),
+    Topic(None, ("triage",)),
 )
 
 # Oddities that show when all tables are there.
@@ -145,12 +145,26 @@ def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
     values |= {"has_step_range": found.has_step_range, "has_window": found.has_window}
 
 
+# Whether PyTorch launches the work, as far as the trace shows, and whether on GPUs of AMD.
+_WHOSE = """
+select
+    count(*) filter (property = 'framework') = 0
+    or count(*) filter (value in ('PyTorch', 'vLLM', 'SGLang', 'TensorRT-LLM')) > 0,
+    count(*) filter (property = 'vendor' and value = 'amd') > 0
+from program
+where trace_id = $1
+"""
+
+
 def _fill_way(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
     """The temporary table _way: what records an input, by its name in Format.ways."""
     (name,) = connection.execute("select format from trace where trace_id = $1", [values["trace_id"]]).fetchone() or (
         "",
     )
-    ways = {each: words for each, words in format_of(name).ways.items() if words}
+    form = format_of(name)
+    of_pytorch, of_amd = connection.execute(_WHOSE, [values["trace_id"]]).fetchone() or (True, False)
+    found = {each: form.way(each, of_pytorch=of_pytorch, of_amd=of_amd) for each in form.ways}
+    ways = {each: words for each, words in found.items() if words}
     connection.execute(
         "create or replace temp table _way as select unnest($1::varchar[]) as name, unnest($2::varchar[]) as words",
         [list(ways), list(ways.values())],

@@ -20,6 +20,9 @@ _KINDS = {
     "PyTorch": "pytorch",
     "JAX": "jax",
     "TensorFlow": "tensorflow",
+    "XLA": "xla",
+    "TensorRT": "tensorrt",
+    "ONNX Runtime": "onnx",
     "cuDF": "rapids",
     "RMM": "rapids",
     "CuPy": "cupy",
@@ -29,6 +32,7 @@ _KINDS = {
     "OpenACC": "openacc",
     "Kokkos": "cuda",
     "RAJA": "cuda",
+    "SYCL": "sycl",
     "CUDA C++": "cuda",
     "HIP C++": "cuda",
 }
@@ -39,22 +43,38 @@ _NAMES = {
     "tensorrt_llm": "TensorRT-LLM",
     "jax": "JAX",
     "tensorflow": "TensorFlow",
+    "xla": "XLA",
+    "tensorrt": "TensorRT",
+    "onnx": "ONNX Runtime",
     "rapids": "RAPIDS",
     "cupy": "CuPy",
     "numba": "Numba",
     "julia": "Julia",
     "openmp": "OpenMP",
     "openacc": "OpenACC",
+    "sycl": "SYCL",
     "cuda": "a program in C++ or Fortran",
 }
 SERVERS = ("vllm", "sglang", "tensorrt_llm")
+_ON_PYTORCH = ("pytorch", *SERVERS)
 _IN_PYTHON = (*SERVERS, "pytorch", "jax", "tensorflow", "rapids", "cupy", "numba")
+# What is compiled ahead, unless names show that another language calls it.
+_COMPILED = ("openmp", "openacc", "sycl", "cuda")
+# Their own threads launch, without Python.
+_EXECUTORS = ("tensorflow", "xla", "tensorrt", "onnx")
 # Who shards or replicates a model of PyTorch, the outermost first.
 _PARALLEL = {"Megatron": "megatron", "DeepSpeed": "deepspeed", "FSDP": "fsdp", "DDP": "ddp"}
 
 
 _OF_NVIDIA = {
     "api": "cuda",
+    "runtime": "CUDA",
+    "visible": "CUDA_VISIBLE_DEVICES",
+    "lazy": "CUDA_MODULE_LOADING=LAZY",
+    "cache": "CUDA_CACHE_PATH",
+    "ranges": "NVTX",
+    "link": "NVLink",
+    "find_calls": "`nsys profile --cudabacktrace=sync`",
     "host_alloc": "cudaMallocHost",
     "graph": "CUDA graph",
     "nccl": "NCCL",
@@ -63,6 +83,13 @@ _OF_NVIDIA = {
 }
 _OF_AMD = {
     "api": "hip",
+    "runtime": "HIP",
+    "visible": "HIP_VISIBLE_DEVICES",
+    "lazy": "HIP_ENABLE_DEFERRED_LOADING=1",
+    "cache": "AMD_COMGR_CACHE_DIR",
+    "ranges": "roctx",
+    "link": "xGMI",
+    "find_calls": "`rocprof-sys-sample`",
     "host_alloc": "hipHostMalloc",
     "graph": "HIP graph",
     "nccl": "RCCL",
@@ -97,7 +124,18 @@ class Program:
         """python, julia, c++, or empty where the trace does not say; of several the one that calls the others."""
         if self.kind in _IN_PYTHON:
             return "python"
-        return next((each for each in ("python", "julia", "c++") if each in self.languages), "")
+        found = next((each for each in ("python", "julia", "c++") if each in self.languages), "")
+        return found or ("c++" if self.kind in _COMPILED else "julia" if self.kind == "julia" else "")
+
+    @property
+    def launches_from_python(self) -> bool:
+        """Whether Python may run between its launches: nothing shows another language, or an executor with threads of its own."""
+        return self.language in ("", "python") and self.kind not in _EXECUTORS
+
+    @property
+    def may_be_pytorch(self) -> bool:
+        """Whether PyTorch launches its work, as far as the trace shows."""
+        return self.kind in ("", *_ON_PYTORCH)
 
     @property
     def is_pytorch(self) -> bool:
@@ -108,6 +146,11 @@ class Program:
     def trains(self) -> bool:
         """Whether it trains a model, or may do so as nothing says what it is for."""
         return "training" in self.workloads or not self.workloads
+
+    @property
+    def runs_model(self) -> bool:
+        """Whether it trains or runs a model, or may do so as nothing says what it is for."""
+        return "batch" not in self.workloads or len(self.workloads) > 1
 
     @property
     def is_server(self) -> bool:
@@ -125,6 +168,11 @@ class Program:
         return "compiled" in self.modes
 
     @property
+    def can_compile(self) -> bool:
+        """Whether nothing shows that its PyTorch is older than torch.compile."""
+        return "PyTorch 1" not in self.frameworks
+
+    @property
     def has_graphs(self) -> bool:
         """Whether it replays graphs of launches."""
         return "cuda_graph" in self.modes
@@ -132,7 +180,7 @@ class Program:
     def about_it(self, references: Iterable[str]) -> tuple[str, ...]:
         """The addresses of `references` that are about its framework and its GPUs: all where the trace says neither."""
         others = [r"nvidia\.com/"] if self.is_amd else []
-        others += [r"pytorch\.org/"] if self.kind == "jax" else []
+        others += [] if self.may_be_pytorch else [r"pytorch\.org/", r"github\.com/(pytorch|facebookresearch)/"]
         return tuple(each for each in references if not any(re.search(other, each) for other in others))
 
     def has(self, *features: str) -> bool:
@@ -148,6 +196,8 @@ class Program:
         """Whom advice may be for that fits it, from the most specific to everybody ("any")."""
         found = [kind for name, kind in _PARALLEL.items() if name in self.frameworks] if self.is_pytorch else []
         states = {
+            "before_compile": not self.can_compile,
+            "of_llvm": self.uses("LLVM"),
             "with_graphs": self.has_graphs,
             "compiled": self.is_compiled,
             "with_pool": self.has("memory_pool"),
@@ -175,8 +225,24 @@ class Program:
 def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
     """The program of a trace."""
     rows = ask(connection, "select property, value from program where trace_id = $trace_id", trace_id=trace_id)
-    found = {name: frozenset(row["value"] for row in rows if row["property"] == name) for name in _PROPERTIES}
-    return Program(**{column: found[name] for name, column in _PROPERTIES.items()})
+    shown = [(row["property"], row["value"]) for row in rows]
+    if ("framework", "PyTorch") in shown and _is_old(connection, trace_id):
+        shown.append(("framework", "PyTorch 1"))
+    return program_from(shown)
+
+
+def program_from(shown: Iterable[tuple[str, str]]) -> Program:
+    """The program of which the table program has these properties with these values."""
+    found: dict[str, set[str]] = {column: set() for column in _PROPERTIES.values()}
+    for name, value in shown:
+        found[_PROPERTIES[name]].add(value)
+    return Program(**{column: frozenset(values) for column, values in found.items()})
+
+
+def _is_old(connection: duckdb.DuckDBPyConnection, trace_id: int) -> bool:
+    """Whether the snapshot beside the trace says that PyTorch is older than 2."""
+    query = "select value from made_with where trace_id = $trace_id and topic = 'software' and name = 'torch'"
+    return any(str(row["value"]).startswith(("0.", "1.")) for row in ask(connection, query, trace_id=trace_id))
 
 
 _PROPERTIES = {

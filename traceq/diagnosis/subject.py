@@ -92,23 +92,32 @@ class Subject:
                 raise self.lacks(NEEDS[name].lacking, name)
 
     def only_for(self, *kinds: str) -> None:
-        """Raise NothingThere for a program that is known to be of none of these kinds; "training" stands for all that train."""
-        others = set(kinds) - {"training"}
+        """Raise NothingThere for a program that is known to be of none of these kinds.
+
+        "training" stands for all that train, "model" for all that train or run a model.
+        """
+        others = set(kinds) - {"training", "model"}
         if others and self.program.kind not in ("", *others):
             raise NothingThere(f"the program is {self.program.name}")
         if "training" in kinds and not self.program.trains:
             raise NothingThere("the program trains no model")
+        if "model" in kinds and not self.program.runs_model:
+            raise NothingThere("the program runs no model")
 
     def way(self, name: str, otherwise: str = "") -> str:
-        """The words of Format.ways for what the trace's profiler has to record; `otherwise` where it is not known."""
-        return format_of(self.format).ways.get(name, otherwise)
+        """The words of Format.way for what the trace's profiler has to record; `otherwise` where it is not known."""
+        words = self._way(name)
+        return otherwise if words is None else words
+
+    def _way(self, name: str) -> str | None:
+        return format_of(self.format).way(name, of_pytorch=self.program.may_be_pytorch, of_amd=self.program.is_amd)
 
     def lacks(self, lacking: str, way: str, brings: str = "brings it") -> CannotTell:
         """The error for an input that is lacking, with what brings it."""
         if way in _OF_DEVICES and self.present.get("unmeasured"):
             return CannotTell(f"{lacking}; traceq measures no work of the device in it")
         form = format_of(self.format)
-        words = form.ways.get(way)
+        words = self._way(way)
         if words is None:
             return CannotTell(f"{lacking}; its profiler would have to record it")
         return CannotTell(f"{lacking}; {words} {brings}" if words else f"{lacking}; {form.profiler} does not record it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traceq.formats.format import Capture, Format, Options
-from traceq.formats.nsys import COMMON_WAYS
+from traceq.formats.nsys import COMMON_WAYS, ELSEWHERE
 
 _HOST = {"activities": ("CPU",)}
 _BOTH = {"activities": ("CPU", "CUDA")}
@@ -79,6 +79,26 @@ _WAYS = {
     "stream_events": _SYNC_EVENTS,
 }
 
+# Another profiler wrote the trace.
+_OF_ITS_OWN = frozenset(_WAYS) - frozenset(COMMON_WAYS)
+_ELSEWHERE: dict[str, str | None] = {
+    **{name: words for name, words in ELSEWHERE.items() if name in COMMON_WAYS},
+    **dict.fromkeys(_OF_ITS_OWN),
+    "step_ranges": "a range around each step",
+    "loader_mark": "a range around the fetching of input",
+}
+_SYS_SAMPLE = "rocprof-sys-sample"
+_ON_AMD: dict[str, str | None] = {
+    **dict.fromkeys(("os_calls", "scheduling", "worker_activity"), _SYS_SAMPLE),
+    **dict.fromkeys(("fetch_work", "reads"), "profile(with_stack=True)"),
+    "cpu_samples": "perf record, beside it,",
+    "locks": f"`{_SYS_SAMPLE}` shows when threads wait.",
+    "page_faults": "",
+    "graph_nodes": "rocprofv3 --kernel-trace",
+    "process_groups": "PyTorch 2.2 and later",
+    "described_collectives": "PyTorch 2.2 and later describes them",
+}
+
 _SNIPPET = """\
 from torch.profiler import ProfilerActivity, profile, schedule
 
@@ -123,9 +143,12 @@ CHROME = Format(
     suffixes=(".json", ".trace", ".pt", ".zip"),
     captures=_CAPTURES,
     ways=_WAYS,
+    elsewhere=_ELSEWHERE,
+    on_amd=_ON_AMD,
     call="profile({})",
     spelled=_spelled,
     commands=_commands,
+    only_pytorch=True,
     beside=("nsys",),
     costly_settings=("with_stack", "profile_memory", "with_modules"),
 )

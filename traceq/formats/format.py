@@ -37,16 +37,36 @@ class Format:
 
     The names are those of diagnosis.needs.NEEDS, and some that one rule uses.
     """
+    elsewhere: Mapping[str, str | None] = field(default_factory=dict)
+    """The same for programs that are not PyTorch's, where `ways` speak of PyTorch; None where it is not known."""
+    on_amd: Mapping[str, str | None] = field(default_factory=dict)
+    """The same for GPUs of AMD, where `ways` speak of NVIDIA's tools."""
     call: str = "{}"
     """How the profiler is called, with {} for its options."""
     spelled: Callable[[Options], str] = str
     """The options as they stand in the call."""
     commands: Callable[[Options], str] = str
     """What a user pastes to capture a trace with these options, from the first line to the file that traceq reads."""
+    only_pytorch: bool = False
+    """Whether its profiler is PyTorch's: it records no other program."""
+    only_nvidia: bool = False
+    """Whether its profiler records no GPUs of AMD."""
     beside: tuple[str, ...] = ()
     """Formats whose profilers can record the same program, where its own cannot."""
     costly_settings: tuple[str, ...] = ()
     """Settings that lengthen every call on the host, and that the profiler writes into the trace only where they are on."""
+
+    def can_record(self, *, of_pytorch: bool, of_amd: bool) -> bool:
+        """Return whether its profiler can record a program."""
+        return (of_pytorch or not self.only_pytorch) and not (of_amd and self.only_nvidia)
+
+    def way(self, name: str, *, of_pytorch: bool = True, of_amd: bool = False) -> str | None:
+        """Return the words for what records an input, by the program; empty where nothing can, None where that is not known."""
+        others = [each for each, holds in ((self.elsewhere, not of_pytorch), (self.on_amd, of_amd)) if holds]
+        found = [each[name] for each in others if name in each]
+        if len(found) > 1:
+            return None
+        return found[0] if found else self.ways.get(name)
 
 
 def merged(captures: Iterable[Capture]) -> Options:

@@ -110,10 +110,10 @@ _WAYS = {
     "host_side": "nsys profile --trace=cuda,nvtx,osrt",
     "idle_causes": "nsys profile --trace=cuda,nvtx,osrt --sample=process-tree --cpuctxsw=process-tree",
     "later_start": (
-        "Start later: nsys profile --delay=60, or traceq record --backend nsys --skip 50 --steps 10 -- python train.py."
+        "Start later: nsys profile --delay=60, or traceq record --backend nsys --skip 50 --steps 10 -- PROGRAM."
     ),
     "message_bytes": "NCCL's NVTX payload can hold them: `nsys export --include-blobs=true`",
-    "more_steps": "traceq record --backend nsys --steps 10 -- python train.py",
+    "more_steps": "traceq record --backend nsys --steps 10 -- PROGRAM",
     "no_stacks": "nsys profile --cudabacktrace=none",
     "operator_names": (
         "nsys profile --trace=cuda,nvtx, with traceq.annotate or torch.autograd.profiler.emit_nvtx() in the program"
@@ -126,6 +126,34 @@ _WAYS = {
         " (in C or C++: nvtxRangePushA(\"step\") and nvtxRangePop(), then traceq ingest --step-range '^step$')"
     ),
     "stream_events": "nsys profile --cuda-event-trace=true",
+}
+
+
+_RANGES = "NVTX ranges around the parts of the program"
+_NOT_KNOWN = (
+    *("allocations", "allocator", "allocator_totals", "matched_collectives", "described_collectives", "python_frames"),
+    *("shapes", "types", "flops", "peaks"),
+)
+# Of programs that are not PyTorch's, where the words above speak of it.
+ELSEWHERE: dict[str, str | None] = {
+    **dict.fromkeys(_NOT_KNOWN),
+    "collections": "NVTX ranges around collections of garbage",
+    "fetch_work": f"{_OSRT},",
+    "reads": f"{_OSRT},",
+    "process_groups": "NCCL 2.26 and later,",
+    "step_ranges": "an NVTX range around each step",
+    "steps": "NVTX ranges, or --step-range",
+    "several_steps": "NVTX ranges around more steps",
+    "operators": _RANGES,
+    "operator_ranges": _RANGES,
+    "operator_names": "nsys profile --trace=cuda,nvtx, with NVTX ranges in the program",
+    "annotations": "nsys profile --trace=nvtx, with NVTX ranges in the program",
+    "phases": "NVTX ranges around its phases",
+    "fetches": "an NVTX range around the fetching of input",
+    "loader_mark": "an NVTX range around the fetching of input",
+    "early_work": "nsys profile --capture-range=cudaProfilerApi, with cudaProfilerStart() in the program",
+    "later_start": "Start later: nsys profile --delay=60.",
+    "more_steps": "nsys profile --duration=60, or no --duration at all",
 }
 
 
@@ -155,8 +183,10 @@ NSYS = Format(
     suffixes=(".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep", "_pqtdir", "_arwdir"),
     captures=_CAPTURES,
     ways=_WAYS,
+    elsewhere=ELSEWHERE,
     call="nsys profile {}",
     spelled=_spelled,
     commands=_commands,
+    only_nvidia=True,
     beside=("chrome",),
 )

@@ -101,6 +101,28 @@ _WAYS = {
 }
 
 
+_RANGES = "ranges of roctx around the parts of the program"
+_NOT_KNOWN = (
+    *("allocations", "allocator", "allocator_totals", "matched_collectives", "described_collectives", "python_frames"),
+    *("process_groups", "message_sizes", "message_bytes", "copy_memory", "memory_samples", "shapes", "types", "flops"),
+    *("peaks", "python_lines"),
+)
+_ELSEWHERE: dict[str, str | None] = {
+    **dict.fromkeys(_NOT_KNOWN),
+    "collections": "ranges of roctx around collections of garbage",
+    "fetch_work": "rocprof-sys-sample",
+    "reads": "rocprof-sys-sample",
+    "step_ranges": "a range of roctx around each step",
+    **dict.fromkeys(("fetches", "loader_mark"), "a range of roctx around the fetching of input"),
+    "operators": _RANGES,
+    "operator_ranges": _RANGES,
+    "operator_names": _RANGES,
+    **dict.fromkeys(
+        ("steps", "annotations", "phases"), "rocprofv3 --marker-trace, with ranges of roctx in the program"
+    ),
+}
+
+
 def _spelled(options: Options) -> str:
     return " ".join(options)
 
@@ -116,6 +138,7 @@ ROCM = Format(
     suffixes=(".json", ".db", ".rpd"),
     captures=_CAPTURES,
     ways=_WAYS,
+    elsewhere=_ELSEWHERE,
     call="rocprofv3 {}",
     spelled=_spelled,
     commands=_commands,

@@ -38,7 +38,7 @@ _CAPTURES: dict[str, Capture | str] = {
 _WAYS = {
     **COMMON_WAYS,
     **dict.fromkeys(("cpu_samples", "fetch_work", "os_calls", "reads", "scheduling", "worker_activity"), _HOST),
-    **dict.fromkeys(("collections", "graph_nodes", "page_faults"), _NOTHING),
+    **dict.fromkeys(("allocations", "collections", "graph_nodes", "page_faults"), _NOTHING),
     "allocator": _XPROF,
     "allocator_totals": _XPROF,
     "described_collectives": f"{_XPROF} describes them",

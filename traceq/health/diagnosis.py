@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
+from traceq.diagnosis.program import Program, program_of
 from traceq.formats.capabilities import METRICS, Metric
 from traceq.health import coverage, identities
 from traceq.health.coverage import Inputs, Lost
@@ -89,7 +90,7 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceH
         **row,
         inputs=held,
         identities=checked,
-        metrics=_metrics(held, row["format"]),
+        metrics=_metrics(held, row["format"], program_of(connection, row["trace_id"])),
         logs=tuple(
             BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
         ),
@@ -109,17 +110,21 @@ def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple
 
 def quality(connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str) -> tuple[MetricHealth, ...]:
     """How far each metric goes in one trace; without the identities, which take long to check."""
-    return _metrics(coverage.read(connection, trace_id), format_)
+    return _metrics(coverage.read(connection, trace_id), format_, program_of(connection, trace_id))
 
 
-def _metrics(held: Inputs, format_: str) -> tuple[MetricHealth, ...]:
-    return tuple(_health(metric, held, format_) for metric in METRICS.values())
+def _metrics(held: Inputs, format_: str, program: Program) -> tuple[MetricHealth, ...]:
+    return tuple(_health(metric, held, format_, program) for metric in METRICS.values())
 
 
-def _health(metric: Metric, held: Inputs, format_: str) -> MetricHealth:
+def _health(metric: Metric, held: Inputs, format_: str, program: Program) -> MetricHealth:
     verdict = _less_what_is_lost(JUDGES[metric.name](held), held.lost)
     is_of_gpu = metric.name not in _OF_HOST and any(each.code.endswith("_not_measured") for each in held.lost)
-    more = suggestions(metric, format_) if verdict.needs and not is_of_gpu else ()
+    more = (
+        suggestions(metric, format_, of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)
+        if verdict.needs and not is_of_gpu
+        else ()
+    )
     return MetricHealth(metric.name, metric.answers, verdict.state, verdict.reason, verdict.needs, more)
 
 

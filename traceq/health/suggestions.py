@@ -17,15 +17,24 @@ class Suggestion:
     note: str
 
 
-def suggestions(metric: Metric, trace_format: str) -> tuple[Suggestion, ...]:
-    """That of the trace's own profiler; those beside it where it cannot give the metric; none where it is not known."""
+def suggestions(
+    metric: Metric, trace_format: str, *, of_pytorch: bool = True, of_amd: bool = False
+) -> tuple[Suggestion, ...]:
+    """That of the trace's own profiler; those beside it where it cannot give the metric; none where it is not known.
+
+    `of_pytorch`: whether the program may be PyTorch's; `of_amd`: whether its GPUs are AMD's.
+    """
     own = format_of(trace_format)
     capture = own.captures.get(metric.name)
-    if capture is None:
+    if capture is None or not own.can_record(of_pytorch=of_pytorch, of_amd=of_amd):
         return ()
     if isinstance(capture, Capture):
         return (_suggestion(own, capture),)
-    return tuple(_suggestion(form, each) for form, each in metric.captures(own))
+    return tuple(
+        _suggestion(form, each if of_pytorch or isinstance(each, Capture) else "it does not record it")
+        for form, each in metric.captures(own)
+        if form.can_record(of_pytorch=of_pytorch, of_amd=of_amd)
+    )
 
 
 def _suggestion(form: Format, capture: Capture | str) -> Suggestion:

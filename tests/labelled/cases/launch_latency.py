@@ -23,7 +23,8 @@ def found_short(trace):
 def clean_long(trace):
     """Launched long before, a kernel starts late: it waits for something that was not traced (idle-unattributed)."""
     for start in _steps(trace):
-        trace.kernel("gemm", start + 10_000, 300_000, launched=(start + 1_000, 5_000))
+        for place in range(12):
+            trace.kernel("gemm", start + 10_000 + 25_000 * place, 25_000, launched=(start + 1_000 + 600 * place, 500))
         trace.kernel("gemm", start + 700_000, 300_000, launched=(start + 10_000, 5_000))
 
 
@@ -43,3 +44,9 @@ def cannot_tell(trace):
     """The launching calls were not traced."""
     for start in _steps(trace):
         trace.kernel("gemm", start + 20_000, 300_000)
+
+
+def cannot_tell_of_a_launch_a_step(trace):
+    """One kernel a step: fewer cannot be launched."""
+    for start in _steps(trace):
+        trace.kernel("stencil", start + 20_000, 900_000, launched=(start + 1_000, 500))

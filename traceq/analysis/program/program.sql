@@ -70,6 +70,10 @@ from (values
     ('framework', 'PyTorch', 'thread', 'pt_autograd_[0-9]*', 'its backward threads'),
     ('framework', 'PyTorch', 'thread', 'pt_main_thread*', 'its main thread'),
     ('framework', 'PyTorch', 'thread', 'pt_data_*', 'its loaders'),
+    ('framework', 'PyTorch 1', 'python', '*/python3.[0-7]/*', 'PyTorch 2 needs Python 3.8'),
+    ('framework', 'PyTorch 1', 'process', '*python3.[0-7]', 'PyTorch 2 needs Python 3.8'),
+    ('framework', 'PyTorch 1', 'kernel', '*THC*Tensor*', 'its kernels until 1.10'),
+    ('framework', 'PyTorch 1', 'kernel', '*at::native::modern::*', 'its kernels until 1.7'),
     ('framework', 'DDP', 'annotation', 'DistributedDataParallel.*', 'its forward pass'),
     ('framework', 'DDP', 'op', 'torch.distributed.ddp.reducer::*', 'its buckets of gradients'),
     ('framework', 'DDP', 'python', '*/torch/nn/parallel/distributed.py', 'its file'),
@@ -127,9 +131,10 @@ from (values
     ('framework', 'RMM', 'python', '*/rmm/*', 'its files'),
     ('framework', 'CUDA.jl', 'kernel', 'julia_*', 'what it compiles'),
     ('framework', 'CUDA.jl', 'kernel', '*CuDeviceArray*', 'what it compiles'),
-    ('framework', 'OpenMP', 'kernel', '__omp_offloading_*', 'LLVM, GCC-compatible names: target regions'),
+    ('framework', 'OpenMP', 'kernel', '__omp_offloading_*', 'LLVM, and compilers made from it: target regions'),
     ('framework', 'OpenMP', 'kernel', 'nvkernel_*_F[0-9]*L[0-9]*', 'the NVIDIA HPC compilers: target regions'),
     ('framework', 'OpenMP', 'kernel', '*_omp_fn$[0-9]*', 'GCC: target regions'),
+    ('framework', 'LLVM', 'kernel', '__omp_offloading_*', 'LLVM: target regions'),
     ('framework', 'OpenACC', 'kernel', '*_[0-9]*_gpu', 'the NVIDIA HPC compilers: FUNCTION_LINE_gpu'),
     ('framework', 'OpenACC', 'kernel', '*_[0-9]*_gpu__red', 'the same, its reduction'),
     ('framework', 'Kokkos', 'kernel', '*Kokkos::*', 'its launchers'),
@@ -367,6 +372,9 @@ where
     and value in ('CUDA C++', 'HIP C++', 'CuPy', 'Numba', 'cuDF', 'CUDA.jl', 'OpenMP', 'OpenACC', 'Kokkos', 'RAJA', 'SYCL')
     and source <> 'python'
     and not exists (from _program_shown where property in ('workload', 'model'));
+
+delete from _program_shown
+where value = 'PyTorch 1' and not exists (from _program_shown where value = 'PyTorch');
 
 insert into program
 select

@@ -12,7 +12,7 @@ Its texts are templates of Jinja, in which stand
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
     time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, unit,
     step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
-    allocations, places, culprits, busiest, per_fetch, workers_needed
+    allocations, places, culprits, held_by, remedied, busiest, per_fetch, workers_needed
                             which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression (of DuckDB) matches; also match(...)
 
@@ -68,7 +68,7 @@ _ABOUT = {
 def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
     """Raise CannotTell or NothingThere where the trace lacks what the header needs, or what it is about."""
     whom = query.listed("for")
-    subject.only_for(*(each for each in whom if each != "training"))
+    subject.only_for(*(each for each in whom if each not in ("training", "model")))
     for about in query.listed("about"):
         subject.needs("gpu", "steps")
         for column, reason in _ABOUT[about]:
@@ -76,9 +76,8 @@ def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
                 _refuse_kernels(subject, about)
                 raise NothingThere(reason)
     _check_needs(subject, query.listed("needs", default))
-    # what shows training may be what the trace lacks
-    if "training" in whom:
-        subject.only_for("training")
+    # what shows a model, or its training, may be what the trace lacks
+    subject.only_for(*(each for each in whom if each in ("training", "model")))
 
 
 def _refuse_kernels(subject: Subject, about: str) -> None:
@@ -278,6 +277,8 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
         "copies": _of(copies.described, subject, claim),
         "collectives": _of(collectives.of_claim, subject, claim),
         "culprits": _of(late_host.described, subject, claim),
+        "held_by": _of(late_host.held_by, subject, claim),
+        "remedied": _of(late_host.remedied, subject, claim),
         **(_facts(_asked(subject, query, claim)) if "facts" in query.header else {}),
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import count, duration, maybe, rate, share, size
 from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.missing import brought_by, planned, way
+from traceq.reports.sections.missing import capture_with, planned, way
 from traceq.reports.sections.pictures import pictured, pictures
 from traceq.reports.topics import Blocking, Collective, CommunicationTotal, HostCollective
 
@@ -37,7 +37,7 @@ def communication(report: TraceReport) -> Iterator[Block]:
         yield from _on_gpus(totals, report)
         if facts.collectives:
             yield _collectives(facts.collectives)
-            yield from _unknown(facts.collectives, report.trace.format)
+            yield from _unknown(facts.collectives, report)
             yield Query(report.queries["collectives"])
     if facts.on_host:
         yield Paragraph(("On the host (calls of all threads added, no time of a GPU):",))
@@ -68,7 +68,7 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
         f" {behind if worst.overlapped_ns else 'none of it'} behind compute,"
         f" {duration(worst.exposed_ns)} exposed{per_step}. "
     )
-    yield Paragraph((text, *_blocking(of_worst, report.trace.format)))
+    yield Paragraph((text, *_blocking(of_worst, report)))
     yield from pictured([_bar(each, blocking.get(each.device)) for each in totals if each in listed])
     if len(totals) > len(listed):
         yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication not shown.",))
@@ -80,7 +80,7 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
         yield Query(report.queries["blocking"])
 
 
-def _blocking(blocking: Blocking | None, trace_format: str) -> Spans:
+def _blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
     """How long issued compute waited only for communication, or why that is unknown."""
     waited = "Compute that was issued waited"
     if blocking is not None and blocking.blocking_ns is not None:
@@ -89,7 +89,11 @@ def _blocking(blocking: Blocking | None, trace_format: str) -> Spans:
         if blocking.blocking_ns:
             known = f"known of {count(blocking.known)} of {count(blocking.slices)} collectives only"
             return (f"{waited} at least {duration(blocking.blocking_ns)} for nothing else ({known}).",)
-    return ("The trace does not show whether compute waited for it; ", *brought_by("sync", trace_format), ".")
+    return (
+        "The trace does not show whether compute waited for it; ",
+        *capture_with(report, "sync"),
+        ".",
+    )
 
 
 def _bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
@@ -112,9 +116,9 @@ def _collectives(rows: Sequence[Collective]) -> Table:
     return table(rows, known, text=(0, 1) if "group" in known else (0,))
 
 
-def _unknown(rows: Sequence[Collective], trace_format: str) -> Iterator[Block]:
+def _unknown(rows: Sequence[Collective], report: TraceReport) -> Iterator[Block]:
     if all(each.bytes is None for each in rows):
-        sizes = way("message_bytes", trace_format, "; ")
+        sizes = way(report, "message_bytes", "; ")
         yield Paragraph(
             ("Message sizes are not in the trace", *sizes, *(planned("communication") if sizes else ()), ".")
         )

@@ -277,7 +277,7 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
             (
                 f"Graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
                 "communication, copies and idle time within them are not visible.",
-                *way("graph_nodes", report.trace.format, " Capture with ", "."),
+                *way(report, "graph_nodes", " Capture with ", "."),
             )
         )
     yield Query(report.queries["ledger"])

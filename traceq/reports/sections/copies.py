@@ -44,7 +44,7 @@ def copies(report: TraceReport) -> Iterator[Block]:
         yield _groups(facts.groups)
         yield from _returning(facts.groups)
         yield Query(report.queries["copy_groups"])
-    remarks = tuple(_unified_memory(facts, report.trace.format))
+    remarks = tuple(_unified_memory(facts, report))
     if remarks:
         yield Items(remarks)
         yield Query(report.queries["unified_memory"])
@@ -115,7 +115,7 @@ def _returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
         )
 
 
-def _unified_memory(facts: Copies, trace_format: str) -> Iterator[Spans]:
+def _unified_memory(facts: Copies, report: TraceReport) -> Iterator[Spans]:
     for each in facts.unified_memory[:_LISTED]:
         if each.device is not None and each.migrations_h2d + each.migrations_d2h:
             yield (_migrations(each),)
@@ -127,7 +127,7 @@ def _unified_memory(facts: Copies, trace_format: str) -> Iterator[Spans]:
         faults = f"{_faults(gpu, 'GPUs')}, {_faults(cpu, 'the CPU')}"
         yield (f"Page faults: {faults}.",)
     else:
-        yield ("Page faults: not recorded", *way("page_faults", trace_format, "; capture with "), ".")
+        yield ("Page faults: not recorded", *way(report, "page_faults", "; capture with "), ".")
 
 
 def _migrations(each: UnifiedMemory) -> str:

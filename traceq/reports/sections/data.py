@@ -76,7 +76,7 @@ def _headline(stall: DataStall, report: TraceReport) -> Spans:
 
 def _mark(report: TraceReport) -> Spans:
     """How to name fetches, where the profiler is one that records the marks of traceq.annotate."""
-    marked = way("loader_mark", report.trace.format, "; mark the loader: ")
+    marked = way(report, "loader_mark", "; mark the loader: ")
     return (*marked, *planned("data")) if marked else ()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share, some
 from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.missing import brought_by
+from traceq.reports.sections.missing import capture_with
 from traceq.reports.sections.pictures import pictures
 from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
 
@@ -101,7 +101,11 @@ def _names(rows: Sequence[KernelName]) -> Table:
 def _mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     if not facts.operators:
         yield Paragraph(
-            ("FLOPs and MFU: the trace holds no shapes of operators; ", *brought_by("mfu", report.trace.format), ".")
+            (
+                "FLOPs and MFU: the trace holds no shapes of operators; ",
+                *capture_with(report, "mfu"),
+                ".",
+            )
         )
         return
     for each in facts.mfu[:_LISTED]:

@@ -8,7 +8,7 @@ from traceq.common.units import count, durations_alike, maybe, share, size, size
 from traceq.reports.charts.memory import course
 from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.missing import brought_by
+from traceq.reports.sections.missing import capture_with
 from traceq.reports.sections.pictures import pictured, pictures
 from traceq.reports.topics import AllocatorCall, MemoryPeak
 
@@ -25,7 +25,13 @@ def memory(report: TraceReport) -> Iterator[Block]:
         yield from _peaks(report)
         yield from pictures(report, "memory")
     else:
-        yield Paragraph(("How much is allocated was not recorded; ", *brought_by("memory", report.trace.format), "."))
+        yield Paragraph(
+            (
+                "How much is allocated was not recorded; ",
+                *capture_with(report, "memory"),
+                ".",
+            )
+        )
     if facts.calls:
         yield Paragraph((f"Calls to the driver in the {report.period}:",))
         yield _calls(facts.calls)
@@ -37,7 +43,7 @@ def no_memory(report: TraceReport) -> tuple[Spans, ...]:
     facts = report.topics.memory
     if facts.peaks or facts.calls:
         return ()
-    return (("Memory: not recorded; ", *brought_by("memory", report.trace.format), "."),)
+    return (("Memory: not recorded; ", *capture_with(report, "memory"), "."),)
 
 
 def _peaks(report: TraceReport) -> Iterator[Block]:

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from traceq.diagnosis.program import Program, program_from
 from traceq.formats.capabilities import METRICS, format_of
-from traceq.formats.format import Capture
+from traceq.formats.format import Capture, Format
 from traceq.reports.document import Literal, Spans
+from traceq.reports.model import TraceReport
+
+_UNKNOWN = Program()
 
 
-def brought_by(metric: str, trace_format: str) -> Spans:
+def program_of_report(report: TraceReport) -> Program:
+    """Return the program of a trace, by what its report says of it."""
+    return program_from((each.property, each.value) for each in report.program)
+
+
+def brought_by(metric: str, trace_format: str, program: Program = _UNKNOWN) -> Spans:
     """How to capture a metric: with the profiler that made the trace, else with the one that can."""
     form = format_of(trace_format)
     own = form.captures.get(metric)
-    if own is None:
+    if own is None or not _can_record(form, program):
         return ("its profiler would have to record it",)
     if isinstance(own, Capture):
         return ("capture with ", Literal(_call(trace_format, own)), *planned(metric))
     for each, capture in METRICS[metric].captures(form):
-        if isinstance(capture, Capture):
+        if isinstance(capture, Capture) and _can_record(each, program):
             return (f"{each.profiler} can record it: ", Literal(_call(each.name, capture)), *planned(metric))
-    return (own, *planned(metric))
+    return (own if program.may_be_pytorch else f"{form.profiler} does not record it", *planned(metric))
+
+
+def _can_record(form: Format, program: Program) -> bool:
+    return form.can_record(of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)
+
+
+def capture_with(report: TraceReport, metric: str) -> Spans:
+    """How to capture a metric of the program of a report."""
+    return brought_by(metric, report.trace.format, program_of_report(report))
 
 
 def planned(metric: str) -> Spans:
@@ -26,12 +44,13 @@ def planned(metric: str) -> Spans:
     return (" (", Literal(f"traceq doctor --plan {metric}"), ")")
 
 
-def way(name: str, trace_format: str, before: str, after: str = "") -> Spans:
+def way(report: TraceReport, name: str, before: str, after: str = "") -> Spans:
     """What brings an input, by its name in Format.ways, between two texts; nothing where it is not known, or nothing does.
 
     Options stand between backticks, or alone.
     """
-    words = format_of(trace_format).ways.get(name)
+    program = program_of_report(report)
+    words = format_of(report.trace.format).way(name, of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)
     if not words:
         return ()
     parts = words.split("`") if "`" in words else ("", words)

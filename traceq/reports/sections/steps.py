@@ -51,7 +51,7 @@ def steps(report: TraceReport) -> Iterator[Block]:
 
 
 def _no_steps(report: TraceReport) -> Block:
-    marked = way("step_ranges", report.trace.format, "Mark steps by ")
+    marked = way(report, "step_ranges", "Mark steps by ")
     why = next((f": {unit.evidence}" for unit in report.units if unit.is_step), "")
     return Warn(
         (

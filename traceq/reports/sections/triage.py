@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from traceq.common.units import count, duration, some
+from traceq.diagnosis.program import Program
 from traceq.diagnosis.triage import Triage
+from traceq.formats.capabilities import format_of
 from traceq.reports.document import Verdict, with_code
 from traceq.reports.model import TraceReport
+from traceq.reports.sections.missing import program_of_report
 
 # What the header says in place of steps or a window.
 _UNITS = {
@@ -23,6 +26,7 @@ _RECORD_GPU = {
     "nsys": f"{_RECORD}: `nsys profile --trace=cuda,nvtx,osrt PROGRAM`",
     "chrome": f"{_RECORD}: `profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`",
     "rocm": f"{_RECORD}: `rocprofv3 --sys-trace -- PROGRAM`",
+    "xplane tensorflow": "Record again on a host whose devices it can trace: `tf.profiler.experimental.start(FOLDER)`",
     "xplane": "Record again on a host whose devices the profiler can trace: `jax.profiler.trace(FOLDER)`",
 }
 
@@ -41,8 +45,15 @@ def nothing_to_judge(report: TraceReport) -> Verdict | None:
     if triage is None or triage.is_judged:
         return None
     why, way_out = _said_of(triage)
-    way_out = _RECORD_GPU.get(report.trace.format, _RECORD) if way_out == _RECORD else way_out
+    way_out = _record_gpu(report.trace.format, program_of_report(report)) if way_out == _RECORD else way_out
     return Verdict((f"Cannot tell: {why}.",), "cannot tell", lines=(with_code(way_out),))
+
+
+def _record_gpu(trace_format: str, program: Program) -> str:
+    """Return how to record such a program with the work of the GPU."""
+    if format_of(trace_format).only_pytorch and not program.may_be_pytorch:
+        return _RECORD
+    return _RECORD_GPU.get(f"{trace_format} {program.kind}") or _RECORD_GPU.get(trace_format, _RECORD)
 
 
 def _said_of(triage: Triage) -> tuple[str, str]:

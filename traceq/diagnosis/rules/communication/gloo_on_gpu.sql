@@ -9,7 +9,7 @@
 --   (idle_piece). low 0.5, likely 0.9, high 1.
 -- try: backend="nccl" for tensors on the GPU; Gloo stays useful for tensors of the host.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
--- fix: Communicate with NCCL: `dist.init_process_group(backend="nccl")`. Where host tensors are communicated too, use
+-- fix: Communicate with {{ program.words.nccl }}: `dist.init_process_group(backend="nccl")`. Where host tensors are communicated too, use
 --   `"cpu:gloo,cuda:nccl"`. {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} goes through the
 --   host: Gloo copies it from the GPU and back.
 -- confidence: high

@@ -45,7 +45,7 @@ _WHAT = {
     "compute": "its kernels take longer",
     "idle_data": "its GPU waits for input",
     "idle_launch": "its host launches too slowly",
-    "idle_python": "its GPU waits for Python",
+    "idle_python": "its GPU waits for its host between launches",
     "idle_sync": "its host waits for its GPU, which then has nothing to do",
     "idle_allocation": "it allocates memory",
     "idle_compile": "it compiles or loads code",

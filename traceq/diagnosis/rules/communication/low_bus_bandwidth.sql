@@ -19,7 +19,7 @@
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 --   https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
--- fix: Look which path NCCL takes: `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH`. {{ worst.op }} of {{
+-- fix: Look which path {{ program.words.nccl }} takes: `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH`. {{ worst.op }} of {{
 --   size(worst.bytes) }} among {{ worst.group_size }} ranks reaches at best {{ short(worst.best_bandwidth) }} GB/s on
 --   the bus; {% if worst.link %}over {{ worst.link }} (at least {{ short(worst.link_bandwidth) }} GB/s between these
 --   GPUs) it should reach about {{ short(worst.reachable_bandwidth) }} GB/s, and it takes equally long each time. In

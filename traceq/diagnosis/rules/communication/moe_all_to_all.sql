@@ -16,7 +16,7 @@
 --   https://docs.pytorch.org/torchrec/
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
 -- fix: {{ remedy({'experts': 'exchange_experts', 'embeddings': 'exchange_embeddings', 'sequence':
---   'exchange_sequence'}.get(kind, 'exchange')) }} {{ overlapped(facts) }}{{ late_device() }}
+--   'exchange_sequence'}.get(kind, 'exchange') if program.runs_model else 'exchange') }} {{ overlapped(facts) }}{{ late_device() }}
 -- confidence: {% if kind == 'unknown' %}low{% else %}medium{% endif %}
 -- reason: That the GPU computes nothing meanwhile is measured; what is exchanged is read from the names around it.
 -- wrong-if: Most of the time is waiting for a rank that is late or has more to do: traces of the other ranks show it.

@@ -54,6 +54,7 @@ Choices = Mapping[str, Facts]
 def judge(subject: Subject) -> Iterator[Remark]:
     """What each rank sends and holds by kind of parallelism, where that is a matter."""
     asked_for(subject)
+    subject.only_for("model")
     if subject.is_window:
         raise CannotTell("there are no steps; traceq.annotate marks them")
     share = subject.ledger.get("communication", 0.0) / subject.step_ns
@@ -65,9 +66,12 @@ def judge(subject: Subject) -> Iterator[Remark]:
             "the bytes of gradients a micro-batch, their group or what ranks reduce them for are not known"
         )
     choices = {row["choice"]: row for row in subject.ask("parallelism_choices")}
-    texts = [_of_model(facts, choices)] if facts["ranks"] else []
+    replicates = subject.program.is_pytorch and subject.program.trains and facts["ranks"]
+    texts = [_of_model(facts, choices)] if replicates else []
     texts += [_of_layers(facts, choices, subject)] if facts["tensor_ranks"] else []
-    fixes = [_for_model(subject, facts, choices)] if facts["ranks"] else []
+    if not texts:
+        raise NothingThere("the program is not known to train with PyTorch")
+    fixes = [_for_model(subject, facts, choices)] if replicates else []
     fixes += [_for_layers(subject, facts, choices)] if facts["tensor_ranks"] else []
     yield Remark(text=" ".join(texts), query="parallelism_choices", fix=" ".join(fixes))
 
@@ -156,16 +160,20 @@ def _of_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
 
 
 def _for_model(subject: Subject, facts: Facts, choices: Choices) -> str:
+    second, third = (
+        ("fully_shard(block, reshard_after_forward=False)", "fully_shard(block)")
+        if subject.program.can_compile
+        else ("FSDP(block, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP)", "FSDP(block)")
+    )
     if facts["op"] != "all_reduce":
         return (
-            "Keep parameters after the forward pass where they fit: `fully_shard(block, reshard_after_forward=False)` sends "
+            f"Keep parameters after the forward pass where they fit: `{second}` sends "
             f"{size(choices['ZeRO-2']['sent_bytes'])} in place of {size(choices['ZeRO-3 (FSDP)']['sent_bytes'])}."
         )
     if _is_taken(subject, facts):
         return (
-            "Shard as far as memory demands, and no further: first `fully_shard(block, reshard_after_forward=False)` (ZeRO-2), "
-            "which sends no more than replicas do where gradients are reduced in each micro-batch, then `fully_shard(block)` "
-            "(ZeRO-3)."
+            f"Shard as far as memory demands, and no further: first `{second}` (ZeRO-2), which sends no more than replicas do "
+            f"where gradients are reduced in each micro-batch, then `{third}` (ZeRO-3)."
         )
     half = (
         ""

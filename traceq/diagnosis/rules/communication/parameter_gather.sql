@@ -23,6 +23,7 @@
 -- heading: {% if kind == 'layers' %}Gather sharded parameters earlier, or shard less {%- else %}Gather updated
 --   parameters beside other work {%- endif %}
 -- key: {{ kind }}
+-- for: model
 -- about: communication
 -- facts: collective_summary
 -- each: parameter_gather_kinds

@@ -21,11 +21,12 @@
 -- confidence: {% if facts.ops != 'send_recv' %}medium{% else %}low{% endif %}
 -- reason: {% if facts.ops != 'send_recv' %}The trace says that these are sends and receives; that they belong to a
 --   pipeline is inferred.
---   {%- else %}Only the kernel's name says what this is; NCCL also runs all-to-all, gather and scatter in it.
+--   {%- else %}Only the kernel's name says what this is; {{ program.words.nccl }} also runs all-to-all, gather and scatter in it.
 --   {%- endif %}
 -- wrong-if: They belong to ring attention or to an all-to-all, not to stages of a pipeline; or the rank waits for one
 --   that is late.
 -- heading: Fill the pipeline: more and smaller micro-batches
+-- for: model
 -- about: communication
 -- facts: collective_summary
 -- low: 0.1

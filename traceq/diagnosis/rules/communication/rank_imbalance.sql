@@ -19,8 +19,8 @@
 --   +{{ time(facts.more_ns) }} per step. Its compute takes {{ time(facts.compute_ns) }}, that of {{ unit(fastest) }}
 --   {{ time(fastest.compute_ns) }}.
 --   {%- endif %}
--- fix: {% if facts.more_of == 'compute' %}Give {{ unit(facts) }} less work (shorter sequences, fewer layers or
---   experts). Or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Fix {{ words_for(facts.more_of) }} of {{
+-- fix: {% if facts.more_of == 'compute' %}Give {{ unit(facts) }} less work {%- if program.runs_model %} (shorter sequences,
+--   fewer layers or experts) {%- endif %}. Or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Fix {{ words_for(facts.more_of) }} of {{
 --   unit(facts) }} first, as its findings say; the collectives of the others then get shorter. {%- endif %}
 -- unknown: {% if subject.is_window %}there are no steps: ranks cannot be compared; traceq.annotate marks
 --     steps

@@ -11,7 +11,7 @@
 -- try: Larger gradient buckets; one collective for several tensors.
 -- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/groups.html
--- fix: {{ remedy('join_gradients' if worst.phase == 'backward' else 'join_messages') }} {{ described(facts) }}, {{
+-- fix: {{ remedy('join_gradients' if worst.phase == 'backward' and program.trains else 'join_messages') }} {{ described(facts) }}, {{
 --   time(facts.dur) }} each (median), nearly all of it latency.
 -- confidence: medium
 -- reason: Sizes and times are recorded; that they can be joined is inferred: no kernel is launched between them, or

@@ -24,6 +24,7 @@
 -- wrong-if: Traces of the other ranks show that most of it is waiting for a late rank: fix that rank.
 -- heading: Hide or shrink tensor-parallel {% if facts.ops == 'all_reduce' %}all-reduces{% else %}collectives{% endif
 --   %}
+-- for: model
 -- about: communication
 -- facts: collective_summary
 -- low: 0.05

@@ -11,7 +11,7 @@
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 -- fix: {{ exposed(given, claimed_ns, remedy('copy_beside') ~ ' Keep on the GPU what stays the same, and send fewer
---   bytes (half precision, integers).') }} {{ copies() }}
+--   bytes (16-bit numbers, integers).') }} {{ copies() }}
 -- confidence: low
 -- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
 -- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.

@@ -15,19 +15,19 @@
 -- fix: {% if what == 'conversion' %}{{ remedy('nhwc') }} {{ '{:,}'.format(instances) }} kernels convert layouts, such
 --   as {{ cut(worst.name) }}{% if worst.asked_by %} in {{ cut(worst.asked_by) }}{% endif %}. {%- if
 --   'batched_transpose' in worst.name and program.is_pytorch %} On AMD set PYTORCH_MIOPEN_SUGGEST_NHWC=1 as well, or
---   MIOpen converts nevertheless. {%- endif %} {%- else %}Drop .contiguous() where the next operator takes strides
+--   MIOpen converts nevertheless. {%- endif %} {%- else %}{% if program.may_be_pytorch %}Drop .contiguous() where the next operator takes strides
 --   (matmul, scaled_dot_product_attention and most others do), write view instead of reshape to be told where a copy
---   is made, and lay weights and inputs out so that transpose is not needed. {% if not program.has('channels_last')
+--   is made, and lay{% else %}Lay{% endif %} weights and inputs out so that transpose is not needed. {% if not program.has('channels_last')
 --   %}Where it is in front of convolutions: {{ remedy('nhwc') }} {% endif %}{{ '{:,}'.format(instances) }} kernels
 --   copy tensors into another order for {{ pieces | map(attribute='asked_by') | map('cut') |
---   unique(case_sensitive=true) | sort(case_sensitive=true) | join(', ') }}. {%- if not program.is_compiled %}
+--   unique(case_sensitive=true) | sort(case_sensitive=true) | join(', ') }}. {%- if program.is_pytorch and program.can_compile and not program.is_compiled %}
 --   torch.compile fuses what is left into its neighbours. {%- endif %} {%- endif %}
 -- confidence: {% if what == 'conversion' %}high{% else %}low{% endif %}
 -- reason: {% if what == 'conversion' %}The names of the kernels say what they do.
 --   {%- else %}The operators around the kernels say that they copy for a layout; whether it can be left out is not
 --   known.
 --   {%- endif %}
--- wrong-if: {% if what == 'conversion' %}The model is in NHWC already, or convolutions are slower in it. {%- else
+-- wrong-if: {% if what == 'conversion' %}The data is in NHWC already, or convolutions are slower in it. {%- else
 --   %}The operator that reads the copy needs it contiguous, or gets slower by more than the copy takes. {%- endif %}
 -- heading: {% if what == 'conversion' %}Use NHWC from end to end: layouts are converted around convolutions {%- else
 --   %}Leave out copies that make tensors contiguous {%- endif %}

@@ -16,6 +16,7 @@
 -- wrong-if: The parameters do not fit into the GPU's memory, even in bf16 and sharded.
 -- heading: Keep parameters on the GPU
 -- needs: gpu, steps, calls, annotations
+-- for: model
 -- about: copies
 -- facts: parameter_offload_facts
 -- low: 0.5

@@ -9,14 +9,14 @@
 -- try: gradient_as_bucket_view, broadcast_buffers=False, preallocated outputs, no clone where a view will do.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% if origin == 'bucket' %}Let gradients live in the buckets: `DistributedDataParallel(model,
---   gradient_as_bucket_view=True)`. {%- elif origin == 'gradient' %}Set gradients to None:
+-- fix: {% if origin == 'bucket' and program.trains %}Let gradients live in the buckets: `DistributedDataParallel(model,
+--   gradient_as_bucket_view=True)`. {%- elif origin == 'gradient' and program.trains %}Set gradients to None:
 --   `optimizer.zero_grad(set_to_none=True)`. Autograd then keeps the tensor it made. With DDP let gradients live in
 --   the buckets: `DistributedDataParallel(model, gradient_as_bucket_view=True)`. A gradient whose strides are not
 --   those of its parameter is copied in any case. {%- elif origin == 'buffer' %}Switch the broadcast of buffers off:
 --   `DistributedDataParallel(model, broadcast_buffers=False)`. Buffers such as BatchNorm statistics mostly need not
---   be the same on all ranks within a step. {%- elif origin == 'compiled' %}Give compiled code tensors that stay in
---   place: `torch._dynamo.mark_static_address(x)`. Code with CUDA graphs copies its inputs to where the graph expects
+--   be the same on all ranks within a step. {%- elif origin == 'compiled' and program.can_compile %}Give compiled code tensors that stay in
+--   place: `torch._dynamo.mark_static_address(x)`. Code with {{ program.words.graph }}s copies its inputs to where the graph expects
 --   them; that is for what is reused, parameters and buffers instead of plain tensors; and let it mutate fewer of its
 --   inputs. {%- elif origin == 'cat' %}Write parts where they belong instead of joining them: out = torch.empty(...),
 --   and give each operator a view of it (out=out[a:b], or index assignment); or one wider operator in place of
@@ -25,8 +25,8 @@
 -- confidence: medium
 -- reason: The operators around the copies say where they come from; whether they can be left out is not known.
 -- wrong-if: Something writes to the tensor or to its copy while the other is still needed.
--- heading: {% if origin == 'bucket' %}Let gradients live in DDP's buckets: they are copied in and out {%- elif origin
---   == 'gradient' %}Accumulate gradients without copying them {%- elif origin == 'buffer' %}Do not broadcast buffers
+-- heading: {% if origin == 'bucket' and program.trains %}Let gradients live in DDP's buckets: they are copied in and out {%- elif origin
+--   == 'gradient' and program.trains %}Accumulate gradients without copying them {%- elif origin == 'buffer' %}Do not broadcast buffers
 --   in every forward pass {%- elif origin == 'compiled' %}Give compiled graphs inputs that stay in place {%- elif
 --   origin == 'cat' %}Write parts where they belong instead of concatenating {%- else %}Leave out clone(), to() and
 --   contiguous() on the GPU {%- endif %}

@@ -12,8 +12,8 @@
 -- try: num_workers, with persistent_workers; more of them where there are some; cheaper transforms.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- heading: {% if worst.loader_kind != 'multi_process' %}Load batches in worker processes{% elif facts.cores and facts.workers >= facts.cores
---   %}Make batches cheaper{% else %}Start more workers, or make batches cheaper{% endif %}: {{ percent(claimed_share) }} of {% if
+-- heading: {% if worst.loader_kind != 'multi_process' %}Load input in worker processes{% elif facts.cores and facts.workers >= facts.cores
+--   %}Make input cheaper{% else %}Start more workers, or make input cheaper{% endif %}: {{ percent(claimed_share) }} of {% if
 --   subject.is_window %}the window{% else %}a step{% endif %} is fetching
 -- fix: {% if worst.loader_kind != 'multi_process' -%} {{ remedy('workers', workers=workers_needed(facts)) }} A fetch takes {{
 --   per_fetch(facts) }}. Where the steps are computed on the same cores, leave some to the workers, or prepare the data once and store
@@ -26,7 +26,7 @@
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
 -- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- elif worst.loader_kind ==
 --   'multi_process' and facts.workers %}The loader has {{ plural(facts.workers, 'worker') }}, and the main thread does nothing else
---   meanwhile. {%- else %}The name of the fetch says who makes the batches, and the main thread does nothing else meanwhile. {%- endif %}
+--   meanwhile. {%- else %}The name of the fetch says who makes the input, and the main thread does nothing else meanwhile. {%- endif %}
 -- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
 --   hold, is what the steps wait for{% endif %}.
 -- needs: steps, host_alone

@@ -11,7 +11,8 @@
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- heading: Compile the chain of elementwise operators{% if worst.range is not none %} in {{ worst.range | cut }}{% endif %}: {{
 --   percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}
--- fix: Compile the function around them, which makes one pass of {{ worst.chain }}: `f = torch.compile(f)`. Most of the time is in {{
+-- fix: Compile the function around them, which makes one pass of {{ worst.chain }}: `f = {{ 'torch.compile(f)' if
+--   program.can_compile else 'torch.jit.script(f)' }}`. Most of the time is in {{
 --   names(pieces) }}.
 -- confidence: low
 -- reason: The chain is in the trace; how much of it is memory and how much arithmetic is not, and half of each is assumed.

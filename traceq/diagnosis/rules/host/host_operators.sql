@@ -10,16 +10,16 @@
 -- try: torch.compile, bfloat16 autocast where the CPU has it, torch.set_num_threads, fused optimizers.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/notes/cpu_threading_torchscript_inference.html
--- heading: {% if program.is_compiled %}Compute less on the CPU{% else %}Compile operators on the CPU{% endif %}: {{
+-- heading: {% if program.is_compiled or not program.can_compile %}Compute less on the CPU{% else %}Compile operators on the CPU{% endif %}: {{
 --   percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}, most in {{
 --   rows[0].name | cut }}
 -- for: pytorch
 -- fix: {% if subject.present.gpus %}The trace lists a GPU and holds nothing of its work: record that first ({{
---   way('gpu') }}). {% endif %}{% if not program.is_compiled %}Compile the model, which fuses operators: `model =
+--   way('gpu') }}). {% endif %}{% if program.can_compile and not program.is_compiled %}Compile the model, which fuses operators: `model =
 --   torch.compile(model)`. {% else %}Compute in bfloat16: `torch.autocast("cpu", dtype=torch.bfloat16)`. {% endif
---   %}Most of the time is in {{ shares(rows) }}. {% if not program.is_compiled %}Try bfloat16, `torch.autocast("cpu",
+--   %}Most of the time is in {{ shares(rows) }}. {% if program.can_compile and not program.is_compiled %}Try bfloat16, `torch.autocast("cpu",
 --   dtype=torch.bfloat16)`, too. {% endif %}Set `torch.set_num_threads` to the physical cores less those of the
---   loader's workers. {%- if facts.optimizer_share >= least_optimizer %} {{ percent(facts.optimizer_share) }} of it
+--   loader's workers. {%- if program.trains and facts.optimizer_share >= least_optimizer %} {{ percent(facts.optimizer_share) }} of it
 --   is the optimizer: fused=True, or foreach=True, updates all parameters at once. {%- endif %} {%- if facts.mean_ns
 --   < short_operator %} An operator takes {{ time(facts.mean_ns) }} on average, of which calling it is most: larger
 --   batches make fewer and longer ones. {%- endif %}

@@ -11,8 +11,8 @@
 -- heading: Update all parameters in one call: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is
 --   the optimizer
 -- fix: {% set optimizer = (worst.optimizer | string | matched('^Optimizer[.]step#\\w+')).removeprefix('Optimizer.step#') or 'AdamW' -%} Update
---   all parameters in one call: `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`. Where it has no fused variant on the CPU:
---   `torch.compile(optimizer.step)`. The optimizer runs {{ plural(worst.operators, 'operator') }} a step, {{ worst.kinds }} for each parameter.
+--   all parameters in one call: `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`. {% if program.can_compile %}Where it has no fused
+--   variant on the CPU: `torch.compile(optimizer.step)`.{% endif %} The optimizer runs {{ plural(worst.operators, 'operator') }} a step, {{ worst.kinds }} for each parameter.
 -- confidence: {% if worst.optimizer | string | matched('^Optimizer[.]step#') %}high{% else %}medium{% endif %}
 -- reason: The optimizer's step is marked, and its operators take one parameter each.
 -- wrong-if: The range holds more than the update, such as logging of gradients.

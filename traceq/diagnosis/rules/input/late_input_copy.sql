@@ -14,7 +14,7 @@
 -- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory
 -- fix: {% if worst.is_pageable is not false %}{{ remedy('input_early') }}{% else %}{{ remedy('input_early_pinned')
---   }}{% endif %} Batches are copied {% if worst.is_pageable %}from pageable memory{% else %}by a blocking call{%
+--   }}{% endif %} {{ 'Batches are' if program.runs_model else 'Input is' }} copied {% if worst.is_pageable %}from pageable memory{% else %}by a blocking call{%
 --   endif %} {%- if worst.bytes is not none %} ({{ size(worst.bytes) }}{% if worst.bandwidth %} at {{
 --   figure(worst.bandwidth) }} GB/s{% endif %}) {%- endif %}, and the GPU does nothing else for {{
 --   per_step(claimed_ns) }}.
@@ -23,11 +23,11 @@
 --   copies.
 --   {%- else %}The call is known to hold the host; the kind of memory is not in the trace.
 --   {%- endif %}
--- wrong-if: The batch is made right before it is copied, so that it cannot be copied earlier.
--- heading: {% if worst.is_pageable is not false %}Pin batches, and copy them ahead{% else %}Copy batches ahead,
---   without waiting{% endif %}
+-- wrong-if: {{ 'The batch' if program.runs_model else 'The input' }} is made right before it is copied, so that it cannot be copied earlier.
+-- heading: {% set what = 'batches' if program.runs_model else 'input' -%} {% if worst.is_pageable is not false %}Pin {{ what }}, and copy {{ 'them' if
+--   program.runs_model else 'it' }} ahead{% else %}Copy {{ what }} ahead, without waiting{% endif %}
 -- same-fix: pinned-memory
--- absent: {% if not (has('operators') or has('fetches')) %}nothing names a loop that fetches batches: copies are
+-- absent: {% if not (has('operators') or has('fetches')) %}nothing names a loop that fetches input: copies are
 --   just copies{% endif %}
 -- needs: gpu, steps, launches
 -- low: 0.4

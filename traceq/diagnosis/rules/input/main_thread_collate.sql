@@ -18,7 +18,7 @@
 --   -%} {% elif facts.python_ns >= facts.calls_ns %}{% set what = 'Python code' -%} {% set most_ns = facts.python_ns
 --   -%} {% set how = 'Let the collate function return few large tensors: `collate_fn=lambda samples:
 --   torch.stack(samples)`. Lists of Python objects have to be unpacked by this thread.' -%} {% else %}{% set what =
---   'CUDA and operating system calls' -%} {% set most_ns = facts.calls_ns -%} {% set how = "Let the loader's own
+--   'calls of ' ~ program.words.runtime ~ ' and of the operating system' -%} {% set most_ns = facts.calls_ns -%} {% set how = "Let the loader's own
 --   thread pin memory: `DataLoader(..., pin_memory=True)`. Call neither `pin_memory()` nor `to(device)` within the
 --   fetch." -%} {% endif %}{{ how }} Workers prepare batches, but a fetch keeps the main thread busy for {{
 --   per_fetch(facts) }}, most with {{ what }} ({{ percent(part(most_ns, facts.fetch_ns)) }}), and the GPU idles {{

@@ -25,7 +25,7 @@
 --   storage{% endif %}.{% endif %}
 -- confidence: {% if has('os_calls') %}high{% else %}medium{% endif %}
 -- reason: {% if has('os_calls') %}The calls that read were recorded.
---   {%- else %}Python frames that read files were recorded; whether the disk was slow was not.
+--   {%- else %}Frames that read files were recorded; whether the disk was slow was not.
 --   {%- endif %}
 -- wrong-if: A second run over the same files, now cached in memory, is not faster.
 -- heading: Read faster: local disk, large files, more reads at once

@@ -19,7 +19,7 @@
 --   as well. {%- endif %} {% for row in ask('input_work') if row.name.startswith('transformers/') %} {%- if
 --   loop.first and program.is_pytorch %}In a pipeline of Transformers that is `pipe(inputs, num_workers={{ workers
 --   }})`; processors made with `AutoImageProcessor.from_pretrained(..., use_fast=True)` take less time. {% endif %}
---   {%- endfor %}{{ busiest(facts) }} {%- if part(facts.transform_ns, facts.fetch_ns) %}PyTorch operators on the main
+--   {%- endfor %}{{ busiest(facts) }} {%- if part(facts.transform_ns, facts.fetch_ns) %}Operators on the main
 --   thread take {{ percent(part(facts.transform_ns, facts.fetch_ns)) }} of it. {%- endif %}
 -- confidence: high
 -- reason: The name of the fetch says that the loader has no workers, and the GPU has nothing to do during it.

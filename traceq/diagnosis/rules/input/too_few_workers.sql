@@ -20,7 +20,7 @@
 --   %} The program waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles {{
 --   per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) for it. If the machine has no more cores, make
 --   a batch cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %}
---   (`torchvision.io.decode_jpeg(..., device='cuda')`, NVIDIA DALI) {%- endif %}.
+--   (`torchvision.io.decode_jpeg(..., device='cuda')` {%- if not program.is_amd %}, NVIDIA DALI {%- endif %}) {%- endif %}.
 -- confidence: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
 -- reason: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The main thread is
 --   seen to wait for workers. {%- else %}The loader has workers, and nothing else is seen in its fetches: that they

@@ -13,7 +13,8 @@
 --   (torch.compile(mode="max-autotune")); more blocks in kernels of one's own.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas') else 'more_blocks') }}
+-- fix: {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas') else 'more_blocks') }} {%- if worst.threads_per_block and
+--   worst.threads_per_block < small_block %} Its blocks are small ({{ plural(worst.threads_per_block, 'thread') }}): smaller ones do not help. {%- endif %}
 --   {{ kernel(worst.name) }} ({{ time(worst.dur) }}) has {{ plural(worst.blocks, 'block') }} {%- if
 --   worst.multiprocessors_share < 1 %} for {{ plural(worst.blocks / worst.multiprocessors_share, 'multiprocessor') }}
 --   {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part of the GPU {%- endif
@@ -30,6 +31,7 @@
 -- threshold: covered = 0.9: what 10 % more multiprocessors win is below what kernels of one size differ by
 -- threshold: efficient = 0.8: a last wave of a fifth of the GPU and more is what libraries' heuristics trade for
 --   larger tiles
+-- threshold: small_block = 128: four warps: of smaller blocks a multiprocessor takes too few at a time to be filled
 -- uses: busy
 -- categories: compute
 select
@@ -44,7 +46,8 @@ select
     k.blocks,
     k.waves,
     k.sm_coverage as multiprocessors_share,
-    k.family
+    k.family,
+    k.threads_per_block
 from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
 where

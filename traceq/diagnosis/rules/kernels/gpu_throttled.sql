@@ -11,8 +11,8 @@
 -- try: Cooling first: fans, filters, the neighbour's warm air. Of a power brake the supplies and limits of the server or rack.
 -- references: https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 --   https://docs.nvidia.com/deploy/nvidia-smi/index.html
--- fix: {% if worst.held_by == 'heat' %}Cool the GPU: clean fans and filters, look at the temperature of the air that the server takes in
---   {%- else %}Look at the power supplies and the power limit of the server (its BMC): {{ worst.held_by }} holds the GPU
+-- fix: {% if worst.held_by == 'heat' %}Cool the GPU: clean fans and filters, look at the temperature of the air that the machine takes in
+--   {%- else %}Look at the power supplies and the power limit of the machine (its BMC): {{ worst.held_by }} holds the GPU
 --   {%- endif %}; until then use another node. {{ worst.held_by | capitalize }} holds the clock at {{ '{:,.0f}'.format(worst.clock_mhz) }} MHz{%
 --   if worst.temperature is not none %}, at {{ '{:,.0f}'.format(worst.temperature) }} C{% endif %}, in {{ percent(worst.throttled_share)
 --   }} of the kernels' time; {% if worst.has_free %}otherwise it is{% else %}the GPU can have{% endif %} {{

@@ -12,7 +12,7 @@
 --   {% if subject.is_window %}{{ plural(facts.launches, 'time') }} in the trace
 --   {%- else %}{{ plural(facts.launches / steps, 'time') }} per step
 --   {%- endif %}, {{ time(facts.mean_ns) }} each.
--- fix: {% if facts.family == 'flash_attention' %}{{ remedy('faster_attention') }} {%- else %}{{
+-- fix: {% if facts.family == 'flash_attention' and program.runs_model %}{{ remedy('faster_attention') }} {%- else %}{{
 --   remedy('look_at_kernel_with', kernel=kernel(facts.name).split()[0]) }} {%- endif %}
 -- threshold: least = 0.5: more than all other kernels together
 -- threshold: of_step = 0.2: below a fifth of the step even a kernel twice as fast saves less than a tenth

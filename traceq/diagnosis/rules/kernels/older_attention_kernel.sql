@@ -22,6 +22,7 @@
 --   of the sequences.
 -- wrong-if: The heads are of a size, or the mask of a kind, that the newer kernels do not have.
 -- heading: Use an attention kernel made for this GPU
+-- for: model
 -- needs: gpu, steps
 -- unknown: {% set seen = ask('older_attention_kernel_gpu', shortest=shortest) %}{% if seen[0].kernels and
 --   not subject.compute_capability and not seen[0].capability %}the trace does not say which GPU ran the attention{% endif %}

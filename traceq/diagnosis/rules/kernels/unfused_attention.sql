@@ -28,6 +28,7 @@
 -- wrong-if: The weights of attention are themselves an output, or something is computed from the scores that no fused
 --   kernel does.
 -- heading: Use a fused kernel for attention
+-- for: model
 -- needs: gpu, steps
 -- low: 0.4
 -- likely: 0.8

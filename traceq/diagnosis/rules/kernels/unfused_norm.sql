@@ -21,7 +21,7 @@
 --   'silu': '`torch.nn.functional.silu(x)`'} -%} Use one kernel for each {% for each in patterns %}{{ what[each] }}{%
 --   if not loop.last %} and {% endif %}{% endfor %}: {% for each in patterns %}{{ instead[each] }}{% if not loop.last
 --   %}; {% endif %}{% endfor %}. It now takes {{ '%.0f' % worst.kernels }} kernels and in all {{ of_step(claimed_ns)
---   }} more than one would. {% if not program.is_compiled %}`torch.compile(module)` does the same for any formula.{%
+--   }} more than one would. {% if program.can_compile and not program.is_compiled %}`torch.compile(module)` does the same for any formula.{%
 --   endif %}
 -- confidence: medium
 -- reason: The names of kernels one after another on a stream are those of such a formula.

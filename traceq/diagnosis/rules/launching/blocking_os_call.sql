@@ -35,7 +35,7 @@
 -- facts: blocking_os_call_facts
 -- confidence: medium
 -- reason: The call is in the trace; why the program makes it is not.
--- wrong-if: The thread has nothing to do then but to wait for work, as a server between requests.
+-- wrong-if: The thread has nothing to do then but to wait for work{% if program.is_server %}, as a server between requests{% endif %}.
 -- needs: gpu, steps, os_calls
 -- low: 0.3
 -- likely: 1.0

@@ -15,10 +15,11 @@
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://developer.nvidia.com/blog/cuda-graphs/
 -- fix: {% set phase = rows | selectattr('what', 'equalto', 'phase') | selectattr('idle_share', 'gt', most_in_phase) |
---   first | default(none) -%} {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%} {{
---   remedy('fused_optimizer' if phase and phase.name == 'optimizer' and not program.has('fused_optimizer') else
+--   first | default(none) -%} {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%} {% set long = rows |
+--   selectattr('what', 'equalto', 'long') | sum(attribute='idle_share') > most_in_system -%} {{ remedy('operator_on_gpu') if long and
+--   not held_by() else remedied('fused_optimizer' if program.trains and phase and phase.name == 'optimizer' and not program.has('fused_optimizer') else
 --   'launch_less') }} The host is late mostly in {{ shares(operators) }}; {{ percent(rows | selectattr('what',
---   'equalto', 'call') | sum(attribute='idle_share')) }} of the time in {{ 'HIP' if program.is_amd else 'CUDA' }}
+--   'equalto', 'call') | sum(attribute='idle_share')) }} of the time in {{ program.words.runtime }}
 --   calls themselves, the rest in what is around them{% if phase %}; {{ percent(phase.idle_share) }} in phase {{
 --   phase.name }}{% endif %}.
 -- confidence: {% if subject.is_window %}medium{% else %}high{% endif %}
@@ -47,7 +48,9 @@
 -- rest: yes
 -- uses: idle, first_launch
 -- categories: idle_launch, idle_python, idle_unattributed
--- heading: Launch less often: the GPU waits for the CPU (CPU-bound)
+-- heading: {% if held_by() not in ('', 'launch_less') or rows | selectattr('what', 'equalto', 'long') | sum(attribute='idle_share') > most_in_system
+--   %}Keep the CPU from holding up launches: the GPU waits for it (CPU-bound){% else %}Launch less often: the GPU waits
+--   for the CPU (CPU-bound){% endif %}
 select
     p.step,
     p.ts,

@@ -18,14 +18,14 @@
 --   {{ plural(facts.samples, 'sample') }} in {{ shares(functions) }}{% endif %} {%- if facts.single_ns %} ({{
 --   time(facts.single_ns) }} in step {{ facts.single_step }} alone {%- if facts.single_name %}, mostly in {{
 --   cut(facts.single_name) }}{% endif %}){% endif %}. {% if work == 'text' %}It reads or formats text: hand it to a
---   thread that writes (or reads ahead) while the GPU goes on {%- if facts.is_python %},
+--   thread that writes (or reads ahead) while the GPU goes on {%- if facts.is_python and program.launches_from_python %},
 --   `concurrent.futures.ThreadPoolExecutor(1).submit(write, data)`{% endif %}; print less, in one piece, or keep
 --   numbers binary. {%- elif work == 'memory' %}It fills, copies or allocates memory: keep buffers and containers
 --   from step to step (one flat array instead of many small ones), touch them first in another thread, or fill them
 --   on the GPU. {%- elif work == 'waiting' %}It asks again and again whether something else is done: give it the work
 --   that comes next meanwhile, or let a thread of its own wait. {%- elif work == 'driver' %}It is in the GPU's
 --   driver, outside of calls that were recorded: set up streams, modules and memory once, before the loop. {%- elif
---   work == 'python' or (work == 'nothing' and facts.is_python) %}It runs Python: {{ way('python_lines', 'Python
+--   program.launches_from_python and (work == 'python' or (work == 'nothing' and facts.is_python)) %}It runs Python: {{ way('python_lines', 'Python
 --   stacks would say which lines.') }} Move what needs no GPU to a thread or process of its own, and replace loops by
 --   operations on whole arrays. {%- elif work == 'own' %}Launch what the GPU does next before it, so that both work
 --   at the same time; or compute it on the GPU, where the data is, or with all cores (OpenMP, std::execution::par). A

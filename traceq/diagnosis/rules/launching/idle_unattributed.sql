@@ -20,8 +20,9 @@
 --     {%- else %} in which the launching thread has nothing open, the longest {{ time(row.longest_ns) }}
 --     {%- endif %}{% if not loop.last %},{% endif %}{% endfor %}.
 --   {%- endif %}
--- fix: Capture more before changing anything:
---   {{ way('idle_causes', 'calls, ranges and whatever else the profiler can record of the host') }}
+-- fix: Capture more before changing anything: {% if rows and rows[0].cause == 'idle_launch_latency' -%}
+--   what else used the GPU then. {{ remedy('other_users') }}
+--   {%- else %}{{ way('idle_causes', 'calls, ranges and whatever else the profiler can record of the host') }}{% endif %}
 -- needs: gpu, steps
 -- threshold: long_ns = 100000: twenty times a launch (5 us): the work waited for something else than being launched
 -- threshold: least = 0.01: what is worth listing at all (WORTH_LISTING)

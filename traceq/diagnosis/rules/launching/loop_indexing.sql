@@ -18,7 +18,8 @@
 -- fix: Replace the loop by one operation on the whole tensor. {{ plural(worst.rounds, 'round') }} of {{ worst.name }}
 --   and {{ plural(worst.operators_per_round - 1, 'more operator') }} follow one another. Instead of `for i in
 --   range(n): y[i] = f(x[i])` write `y = f(x)`, `x[indices]` or `torch.vmap(f)(x)`; to take all parts at once,
---   `x.unbind(0)`. If each round needs the one before, compile the loop: `torch.compile(step)`.
+--   `x.unbind(0)`. If each round needs the one before, compile the loop: `{{ 'torch.compile' if
+--   program.can_compile else 'torch.jit.script' }}(step)`.
 -- confidence: medium
 -- reason: Inferred from equal sequences of operators that begin with an indexing operator.
 -- wrong-if: The rounds are layers of a model, each of which happens to index once.

@@ -11,12 +11,12 @@
 --   compile the region around it: torch.compile runs no Python between the operators of a graph.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
--- fix: {{ remedy('less_host_work') }} Mostly in {{ culprits() }}. {% if has('python_frames') %}The frames say where
---   to look. {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') if program.language in ('',
---   'python') else 'Ranges around its parts (NVTX) would say which.' }} {%- endif %}
+-- fix: {{ remedied('less_host_work' if claimed_ns * steps < short_ns * instances else 'off_thread') }} Mostly in {{ culprits() }}. {% if has('python_frames') %}The frames say where
+--   to look. {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') if
+--   program.launches_from_python else 'Ranges around its parts (' ~ program.words.ranges ~ ') would say which.' }} {%- endif %}
 -- confidence: medium
 -- reason: {% if has('python_frames') %}The frames are in the trace. {%- else %}A range is open and no operator or
---   call in it: that is {{ 'Python' if program.language in ('', 'python') else 'code of the host' }} as a rule, or
+--   call in it: that is {{ 'Python' if program.launches_from_python else 'code of the host' }} as a rule, or
 --   work that was not traced. {%- endif %}
 -- wrong-if: The thread waits there for something that was not traced, such as a lock or another process.
 -- same-fix: {% if has('operators') and claimed_ns * steps < short_ns * instances %}fewer-launches{% endif %}
@@ -35,7 +35,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_python
--- heading: {{ 'Take Python out of the way of kernel launches' if program.language in ('', 'python') else 'Take work of the
+-- heading: {{ 'Take Python out of the way of kernel launches' if program.launches_from_python else 'Take work of the
 --   host out of the way of launches' }}
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, p.slice_dur as in_slice_ns
 from idle as p

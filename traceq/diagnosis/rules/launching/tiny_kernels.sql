@@ -28,7 +28,7 @@
 -- confidence: {% if subject.is_window %}medium{% else %}high{% endif %}
 -- reason: Kernels, launches and the gaps between them are measured one by one{% if subject.is_window %}, but no steps are
 --   marked, so that what happens once counts as well{% endif %}.
--- wrong-if: Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.
+-- wrong-if: Launching is slow only with the profiler, as with {{ 'Python stacks or ' if program.launches_from_python }}backtraces: capture without them.
 -- heading: {% if worst.is_synchronized %}Launch in one go, and wait rarely: too many tiny kernels (launch-bound){% else
 --   %}Launch in one go: too many tiny kernels (launch-bound){% endif %}
 -- same-fix: fewer-launches

@@ -20,8 +20,8 @@
 --   named.removeprefix('Optimizer.step#').removesuffix('.step') or 'AdamW' -%} Update all parameters in one call:
 --   `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`, or foreach=True where fused is not supported.
 --   {{ cut(worst.optimizer) }} launches {{ plural(worst.kernels, 'small kernel') }} per step, parameter by parameter.
---   For an optimizer of your own: torch._foreach_mul_ and its like on lists of parameters, or
---   `torch.compile(optimizer.step)`.
+--   For an optimizer of your own: torch._foreach_mul_ and its like on lists of parameters
+--   {%- if program.can_compile %}, or `torch.compile(optimizer.step)`{% endif %}.
 -- confidence: {% if worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') %}high{% else %}medium{% endif %}
 -- reason: {% if worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') %}The profiler marks the optimizer's
 --     step, and its operators take one parameter each.

@@ -15,7 +15,7 @@
 --   {%- endif %}
 -- key: {{ facts.owner }}
 -- fix: Look for what keeps the result of {{ cut(facts.owner) }} from step to step
---   {%- if facts.trains %}: `total += loss` keeps each graph, `total += loss.item()` or `loss.detach()` does not
+--   {%- if facts.trains and program.trains %}: `total += loss` keeps each graph, `total += loss.item()` or `loss.detach()` does not
 --   {%- endif %}.
 -- for: pytorch
 -- needs: allocations

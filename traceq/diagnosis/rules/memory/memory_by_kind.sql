@@ -25,9 +25,9 @@
 -- fix: {% set code = {
 --     'with half of the batch': 'Halve the micro-batch and double the accumulation: `DataLoader(..., batch_size=batch_size // 2)`. The batch of an optimizer step, and its learning rate, stay. Checkpointing of the blocks that hold most costs time in place of samples.',
 --     'in 16 bits where they have 32': 'Keep parameters in 16 bits where results allow: `model.to(torch.bfloat16)`.',
---     'in 8 bits where they have 32': 'Keep optimizer states in 8 bits: `torchao.optim.AdamW8bit`, or `bitsandbytes.optim.AdamW8bit`; check that the loss falls as before.',
+--     'in 8 bits where they have 32': 'Keep optimizer states in 8 bits: `bitsandbytes.optim.AdamW8bit`, or that of TorchAO; check that the loss falls as before.',
 --     'released in the backward pass': 'Step in the backward pass and release each gradient at once: `parameter.register_post_accumulate_grad_hook(step)`.',
---   } -%} {{ code.get(facts.lever, 'Shard over the ranks: `fully_shard(model)`.') }}
+--   } -%} {{ code.get(facts.lever, 'Shard over the ranks: `' ~ ('fully_shard' if program.can_compile else 'FSDP') ~ '(model)`.') }}
 -- for: pytorch, training
 -- needs: allocations
 -- absent: {% if not ask('training_snapshot') %}no backward and no optimizer is in the history

@@ -15,17 +15,17 @@
 -- remark: {% set of = 'of ' ~ bytes_in('GiB', facts.capacity_bytes, 1) ~ ' GiB' -%}
 --   {% if facts.peak_share >= nearly_full %}Tensors take {{ bytes_in('GiB', facts.peak_bytes, 1) }} GiB {{ of }}
 --   ({{ percent(facts.peak_share) }}) in step {{ facts.step }}.
---   {%- elif facts.used_share >= nearly_full %}PyTorch's allocator holds
+--   {%- elif facts.used_share >= nearly_full %}{{ "PyTorch's" if program.may_be_pytorch else 'The' }} allocator holds
 --   {{ bytes_in('GiB', facts.reserved_bytes, 1) }} GiB {{ of }} ({{ percent(facts.used_share) }}), though tensors need
---   {{ bytes_in('GiB', facts.peak_bytes, 1) }} GiB at most. NCCL and other processes get only what is left.
+--   {{ bytes_in('GiB', facts.peak_bytes, 1) }} GiB at most. {{ program.words.nccl }} and other processes get only what is left.
 --   {%- endif %}
 -- fix: {% if facts.peak_share >= nearly_full %}{{ remedy('full_memory') }} {%- if program.is_pytorch and 'training'
 --   in program.workloads and not program.has('half_precision') %} bfloat16 halves activations: torch.autocast. {%-
 --   endif %} {%- if program.is_pytorch and program.trains and not program.uses('FSDP', 'DeepSpeed', 'Megatron') and
 --   subject.world_size and subject.world_size > 1 %} With {{ subject.world_size }} ranks, shard parameters and
---   optimizer states: fully_shard(model), or ZeroRedundancyOptimizer. {%- endif %} {%- else %}{% if not
---   program.has('expandable_segments') %}{{ remedy('expandable') }} {% endif %}Let batches have one shape, the
---   largest first. A larger batch still fits. {%- endif %}
+--   optimizer states: {% if program.can_compile %}fully_shard(model), or {% endif %}ZeroRedundancyOptimizer. {%- endif %} {%- else %}{% if not
+--   program.has('expandable_segments') %}{{ remedy('expandable') }} {% endif %}{% if program.runs_model %}Let batches have one shape, the
+--   largest first. A larger batch still fits. {%- else %}Let sizes repeat, the largest first. {%- endif %} {%- endif %}
 -- heading: {% if facts.peak_share < nearly_full %}GPU memory is nearly full of cached blocks{% endif %}
 -- key: {% if facts.peak_share < nearly_full %}reserved{% endif %}
 -- needs: gpu, steps, memory_samples

@@ -21,7 +21,7 @@
 --   of {{ bytes_in('GiB', facts.capacity_bytes, 0) }} GiB are in use at most ({{ percent(facts.used_share) }}), and
 --     {% if sparse %}kernels give work to {{ percent(facts.coverage_share) }} of the multiprocessors
 --     {%- else %}the GPU waits {{ percent(facts.launch_bound_share) }} of the step for launches
---     {%- endif %}: more samples a step would cost little more time.
+--     {%- endif %}: {{ 'more samples a step' if program.runs_model else 'more work at a time' }} would cost little more time.
 --     {%- if in_step > 0 %} What a step allocates ({{ bytes_in('GiB', in_step, 2) }} GiB) fits
 --     {% if times > most_times %}at least{% else %}about{% endif %} {{ '{:,.0f}'.format([times, most_times] | min) }}
 --     times.
@@ -33,7 +33,7 @@
 --   {%- elif facts.used_share is none %}the trace does not say how much memory the GPU has
 --   {%- endif %}
 -- absent: {% if subject.goal == 'latency' and facts.used_share < 0.5 and ((facts.coverage_share is not none and
---   facts.coverage_share < 0.5) or facts.launch_bound_share >= 0.15) %}memory is free, but a larger batch makes no
+--   facts.coverage_share < 0.5) or facts.launch_bound_share >= 0.15) %}memory is free, but more work at a time makes no
 --   step faster (--goal latency)
 --   {%- endif %}
 -- threshold: fill_to = 0.8: leaves a fifth for fragmentation and for what varies from step to step

@@ -15,11 +15,11 @@
 --   {%- endif %}, asked for by {{ cut(facts.owner) }}.
 --   {%- endif %}
 -- fix: {% if subject.world_size and subject.world_size > 1 %}Shard them over the {{ subject.world_size }} ranks:
---   `fully_shard(model)`, or `ZeroRedundancyOptimizer`.
---   {%- else %}Keep them in 8 bits: `bitsandbytes.optim.AdamW8bit` or `torchao.optim.AdamW8bit`. With several ranks shard
---   them: `fully_shard(model)`, or `ZeroRedundancyOptimizer`.
+--   {% if program.can_compile %}`fully_shard(model)`, or {% endif %}`ZeroRedundancyOptimizer`.
+--   {%- else %}Keep them in 8 bits: `bitsandbytes.optim.AdamW8bit` {%- if program.can_compile %} or `torchao.optim.AdamW8bit` {%- endif %}. With several ranks shard
+--   them: {% if program.can_compile %}`fully_shard(model)`, or {% endif %}`ZeroRedundancyOptimizer`.
 --   {%- endif %} `fused=True` saves the optimizer's temporary copies.
--- for: pytorch
+-- for: pytorch, training
 -- needs: allocations
 -- threshold: least = 0.25: sharding or 8 bits then leave the peak at least a sixth lower
 -- remarks: yes

@@ -10,8 +10,8 @@
 -- try: Run the work once before the window that is measured; capture later steps.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 -- fix: Warm up: run once what is judged, and capture what follows. These calls are slow the first time only: {{
---   names(pieces[:3]) }}, {{ time(longest_ns) }} at worst. A server pays for them in its first request: send it one
---   at its start.
+--   names(pieces[:3]) }}, {{ time(longest_ns) }} at worst. {%- if program.is_server %} A server pays for them in its
+--   first request: send it one at its start. {%- endif %}
 -- confidence: high
 -- reason: Later calls of the same names are at least {{ times }} times as fast, or the call is made once.
 -- wrong-if: The program calls it anew in each run of the loop.

@@ -18,7 +18,7 @@
 --   what is measured. {%- elif named |
 --   matched('(?i)^(cu|cuda|hip)?(Module|Library|Link)|^(cu|cuda|hip)(Module|Library|Kernel|Link)|lazy|module
 --   loading') %}Code is loaded when it is first used: run the step once before what is measured, or set
---   CUDA_MODULE_LOADING=EAGER. {%- else %}Compile and load before what is measured: run the step once with every
+--   {{ remedy('eager_loading') }}. {%- else %}Compile and load before what is measured: run the step once with every
 --   shape, and keep the compiler's cache. {%- endif %} Here the GPU waits {{ time(claimed_ns) }} {%- if not
 --   subject.is_window %} per step, in {{ steps_with_it }} of {{ plural(steps, 'counted step') }} {%- endif %} for it,
 --   up to {{ time(longest_ns) }} at a time ({{ names(pieces[:3]) }}).

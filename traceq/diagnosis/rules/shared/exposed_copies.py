@@ -8,6 +8,13 @@ from typing import Any
 from traceq.diagnosis.rules.shared.wording import percent, time
 from traceq.diagnosis.subject import Subject
 
+# What to do where the work is too little to be worth the copies, by category of the ledger.
+_POINTLESS = {
+    "copy_h2d": "Do this work on the host, where the data is, or do more on the GPU with what was copied.",
+    "copy_d2h": "Do this work on the host, or do more on the GPU with what is there before the result leaves it.",
+    "copy_other": "Do this work where the data is, or do more with what was copied.",
+}
+
 
 def described(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, remedy: str) -> str:
     """What to do, how copies were asked for, and what could run beside them; `facts` as in exposed_copy_facts.sql."""
@@ -24,8 +31,8 @@ def described(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, rem
     asked += f"There is little to hide {time(claimed_ns)} behind: compute takes {compute}."
     if facts["is_pointless"]:
         return (
-            "Do this work on the host, or do more on the GPU with what is there before the result leaves it. For so little "
-            f"work the data is not worth moving. What has to be moved takes half as long in half precision. {asked}"
+            f"{_POINTLESS[facts['category']]} For so little work the data is not worth moving. What has to be moved takes half "
+            f"as long in 16 bits as in 32. {asked}"
         )
     return f"Copy fewer bytes. {remedy} {asked}"
 

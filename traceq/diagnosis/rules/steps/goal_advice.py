@@ -190,6 +190,8 @@ def _batch(facts: Facts, is_latency: bool) -> Knob | None:
         f"{1 + launching / max(facts['compute_share'], launching / facts['most_times']):.2g} times as large would fill"
     )
     if _is_taken(facts):
+        if not facts["program"].trains:
+            return None
         return Knob(
             f"Batch size up, paid with recomputation: {why}, and {_memory(facts)}.",
             "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, then a "
@@ -269,8 +271,9 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
 
 
 def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
+    optimizer = ", optimizer" if facts["program"].trains else ""
     return Words(
-        "Fusion: elementwise, normalization, reduction, softmax, optimizer and copy kernels take "
+        f"Fusion: elementwise, normalization, reduction, softmax{optimizer} and copy kernels take "
         f"{percent(facts['fusible_share'])} of the step.",
         remedy(facts["program"], "fuse")
         + ("" if facts["program"].has("flash_attention") else f" {remedy(facts['program'], 'fused_attention')}"),
@@ -278,7 +281,7 @@ def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
 
 
 def _checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
-    if not facts["recomputes"] or not _is_free(facts):
+    if not facts["program"].trains or not facts["recomputes"] or not _is_free(facts):
         return None
     return Knob(
         f"Activation checkpointing off, or around fewer blocks: activations are computed again while {_memory(facts)}.",
@@ -288,6 +291,8 @@ def _checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
 
 
 def _gradients(facts: Facts, is_latency: bool) -> Words | None:
+    if not facts["program"].trains:
+        return None
     share = facts["gradient_share"]
     if is_latency:
         return Words(
@@ -303,19 +308,22 @@ def _gradients(facts: Facts, is_latency: bool) -> Words | None:
 
 
 def _sharding(facts: Facts, _is_latency: bool) -> Words | None:
+    if not facts["program"].trains:
+        return None
     share = facts["sharded_share"]
     if _is_taken(facts):
         return Words(
             f"Sharding within a machine only: gathering parameters is exposed for {percent(share)} of the step (waits "
             f"for late ranks included), and {_memory(facts)}, so shards have to stay.",
-            "fully_shard(model, mesh=init_device_mesh('cuda', (machines, gpus), mesh_dim_names=('replicate', "
-            "'shard'))).",
+            "fully_shard(model, mesh=init_device_mesh('cuda', (machines, gpus), mesh_dim_names=('replicate', 'shard')))."
+            if facts["program"].can_compile
+            else "FSDP(model, sharding_strategy=ShardingStrategy.HYBRID_SHARD).",
         )
     return Words(
         f"ZeRO stage down: gathering parameters is exposed for {percent(share)} of the step (waits for late ranks "
         f"included); {_memory(facts)}.",
-        "fully_shard(block, reshard_after_forward=False) keeps parameters for the backward pass (ZeRO 2, "
-        "SHARD_GRAD_OP).",
+        ("fully_shard(block, reshard_after_forward=False)" if facts["program"].can_compile else "FSDP(...)")
+        + " keeps parameters for the backward pass (ZeRO 2, SHARD_GRAD_OP).",
     )
 
 
@@ -328,7 +336,7 @@ def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
     )
     if is_latency:
         return Words(
-            f"Tensor parallelism: keep it within NVLink and overlap it; {start}, against "
+            f"Tensor parallelism: keep it within {facts['program'].words['link']} and overlap it; {start}, against "
             f"{percent(facts['compute_share'])} compute.",
             remedy(facts["program"], "tensor_parallel"),
         )
@@ -352,13 +360,14 @@ def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
     if is_latency:
         return Words(
             f"Parallelism: {start}. Several a layer are tensor parallelism.",
-            "Keep the group within NVLink, overlap its collectives; if it still costs more than it saves, halve it.",
+            f"Keep the group within {facts['program'].words['link']}, overlap its collectives; if it still costs more than it "
+            "saves, halve it.",
         )
     return Words(
-        f"Parallelism: {start}. Several a layer are tensor parallelism: smaller groups. A few are gradients: "
-        "accumulate.",
-        "Halve tensor_model_parallel_size and double data parallelism if the model then fits, or with model.no_sync(): "
-        "for all micro-batches but the last.",
+        f"Parallelism: {start}. Several a layer are tensor parallelism: smaller groups."
+        + (" A few are gradients: accumulate." if facts["program"].trains else ""),
+        "Halve tensor_model_parallel_size and double data parallelism if the model then fits"
+        + (", or with model.no_sync(): for all micro-batches but the last." if facts["program"].trains else "."),
     )
 
 

@@ -18,9 +18,10 @@
 --     {% if facts.mean_coverage_share is none %}How far its kernels fill it is not known.
 --     {%- else %}Its kernels give work to {{ percent(facts.mean_coverage_share) }} of the multiprocessors.
 --     {%- endif %}
---     {% if subject.goal == 'latency' %}The step gets shorter with less work only: a smaller batch, cheaper
---     arithmetic, or more GPUs a layer.
---     {%- else %}A larger batch takes about proportionally longer and hardly raises the samples per second.
+--     {% if subject.goal == 'latency' %}The step gets shorter with less work only: {% if program.runs_model %}a smaller batch, cheaper
+--     arithmetic, or more GPUs a layer{% else %}a smaller problem, cheaper arithmetic, or more GPUs{% endif %}.
+--     {%- else %}A larger {{ 'batch' if program.runs_model else 'problem' }} takes about proportionally longer
+--     {%- if program.runs_model %} and hardly raises the samples per second{% endif %}.
 --     {%- endif %}
 --   {%- endif %}
 -- fix: {% set tensor = facts.tensor_core_share -%} {% set few = tensor is not none and tensor < 0.3 and
@@ -32,13 +33,13 @@
 --   }} of the kernel time. {{ remedy('fuse') }} {%- endif %} {%- if not few and fusible < 0.3 %} {%- if facts.family
 --   in (none, 'unknown') %}Look at the longest kernels first, with {{ profiler }}. {%- else %}Kernels of the family
 --   {{ facts.family }} take {{ percent(facts.kernel_share or 0) }} of the kernel time: look there first, with {{
---   profiler }} for the longest of them. {%- endif %} {%- endif %}{% if subject.goal == 'latency' %} Then try a
---   smaller batch, or tensor parallelism.{% endif %}
+--   profiler }} for the longest of them. {%- endif %} {%- endif %}{% if subject.goal == 'latency' and program.runs_model %} Then
+--   try a smaller batch, or tensor parallelism.{% endif %}
 -- absent: {% if rows and facts.compute_share >= saturated %}
 --     {%- if facts.mean_coverage_share is not none and facts.mean_coverage_share < 0.8 %}the GPU is busy, but its
---     kernels give work to {{ percent(facts.mean_coverage_share) }} of it: a larger batch fills the rest
+--     kernels give work to {{ percent(facts.mean_coverage_share) }} of it: a larger {{ 'batch' if program.runs_model else 'problem' }} fills the rest
 --     {%- elif (facts.memory_bound_matmul_share or 0) >= 0.5 %}the GPU is busy, mostly with matrix multiplications
---     that a larger batch makes cheaper a sample
+--     that {{ 'a larger batch makes cheaper a sample' if program.runs_model else 'more columns at a time make cheaper' }}
 --     {%- endif %}
 --   {%- endif %}
 -- threshold: saturated = 0.9: what remains is less than most changes of the batch size move

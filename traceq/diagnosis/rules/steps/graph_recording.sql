@@ -11,7 +11,7 @@
 -- remark: {% if facts -%}
 --     Of {{ plural(facts.launch_calls, 'launching call') }}, {{ '{:,.0f}'.format(facts.recorded_launches) }} were recorded into graphs and did not run. This is a part of start-up; how fast the program is cannot be derived from it.
 --   {%- endif %}
--- fix: Capture steps that run these graphs, such as requests to a server that has started.
+-- fix: Capture steps that run these graphs{% if program.is_server %}, such as requests to a server that has started{% endif %}.
 -- needs: gpu, calls
 -- remarks: yes
 -- captures: every

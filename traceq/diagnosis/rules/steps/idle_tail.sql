@@ -14,8 +14,8 @@
 --   GPU works{% endif %}. The main thread: {%- for row in (rows | selectattr('phase_share', 'ge', told_share) |
 --   list)[:4] %} {{ row.what }} {%- if row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{
 --   percent(row.phase_share) }} {%- if not loop.last %},{% endif %}{% endfor %}. {%- endif %}
--- fix: Stop the capture with the last step; if the program itself waits there, see what keeps it: workers that are not shut down, a
---   server, a write that is not finished.
+-- fix: Stop the capture with the last step; if the program itself waits there, see what keeps it: workers or processes that are not shut
+--   down, a write that is not finished.
 -- needs:
 -- unknown:
 -- settings: phase=tail

@@ -24,13 +24,13 @@
 --   %}{% endfor %}. {%- endif %}
 -- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%} {% if what == 'creating
 --   the CUDA context and allocating' %}Keep the process: a pool of workers, or one process for many runs, makes the
---   context once. `CUDA_VISIBLE_DEVICES` leaves out GPUs that are not used {%- elif what == 'compiling and loading
+--   context once. `{{ program.words.visible }}` leaves out GPUs that are not used {%- elif what == 'compiling and loading
 --   code' %}{{ remedy('keep_compiled') }} {%- elif what == 'importing modules' %}Import what is needed where it is
---   needed; python -X importtime says which modules take longest {%- elif what == 'reading files' %}Read less, or
+--   needed {%- if program.language in ('', 'python') and program.kind not in ('xla', 'tensorrt', 'onnx') %}; `python -X importtime` says which modules take longest {%- endif %} {%- elif what == 'reading files' %}Read less, or
 --   from a local disk{% if program.is_pytorch %}: weights as safetensors are mapped, not parsed
 --   (safetensors.torch.load_file(..., device="cuda")){% endif %} {%- elif what == 'the profiler' or what == 'nothing
---   traced' %}The trace does not say what takes that time: {% if program.language in ('', 'python') %}python -X
---   importtime shows imports, and {% endif %}{% if program.is_amd %}rocprofv3 --sys-trace{% else %}nsys profile
+--   traced' %}The trace does not say what takes that time: {% if program.language == 'python' %}`python -X
+--   importtime` shows imports, and {% endif %}{% if program.is_amd %}rocprofv3 --sys-trace{% else %}nsys profile
 --   --trace=cuda,nvtx,osrt{% endif %} what the thread waits for {%- else %}Keep the process for several runs, or keep
 --   the result of what takes longest between runs {%- endif %}. For a run that goes on for hours it does not matter.
 --   needs:

@@ -116,5 +116,5 @@ def _fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
         )
     return (
         f"In step {named['step']} the GPU idles {time(named['inside_ns'])} on end around '{cut(named['inside'])}' "
-        f"({named['category']}, ts {named['inside_ts']}): take that out of the loop, do it rarely, or beside training."
+        f"({named['category']}, ts {named['inside_ts']}): take that out of the loop, do it rarely, or beside the steps."
     )

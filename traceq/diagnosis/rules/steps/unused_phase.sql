@@ -18,9 +18,9 @@
 --   while GPU and host idle; a sleep, a barrier and a log look like that.
 -- confidence: {% if worst.waits %}medium{% else %}low{% endif %}
 -- reason: {% if worst.waits %}The host waits in {{ cut(worst.inside) }} meanwhile.
---   {%- else %}Nothing recorded works in the range; Python code without stacks leaves no record.
+--   {%- else %}Nothing recorded works in the range; code {%- if program.launches_from_python %} of Python without stacks {%- else %} outside of calls {%- endif %} leaves no record.
 --   {%- endif %}
--- wrong-if: A capture with Python stacks or calls of the operating system shows work within the range.
+-- wrong-if: A capture with {% if program.launches_from_python %}Python stacks or {% endif %}calls of the operating system shows work within the range.
 -- heading: Take range '{{ cut(worst.name) }}' out of the loop: neither GPU nor host works in it
 -- needs: gpu, steps, annotations
 -- low: 0.5

@@ -22,7 +22,7 @@
 -- wrong-if: The captured steps are the first of the run: then this is warm-up.
 -- same-fix: no-allocation
 -- needs: gpu, steps, calls
--- unknown: {% if subject.is_window %}setting up and training cannot be told apart; traceq.annotate, or
+-- unknown: {% if subject.is_window %}setting up and the work itself cannot be told apart; traceq.annotate, or
 --   --step-range, marks steps
 --   {%- endif %}
 -- facts: allocation_facts

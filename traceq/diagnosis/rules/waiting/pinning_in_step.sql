@@ -15,7 +15,7 @@
 -- wrong-if: The captured steps are the first of the run, whose buffers are used again later.
 -- heading: Pin host memory once, before the loop
 -- needs: gpu, steps, calls
--- unknown: {% if subject.is_window %}setting up and training cannot be told apart; traceq.annotate, or
+-- unknown: {% if subject.is_window %}setting up and the work itself cannot be told apart; traceq.annotate, or
 --   --step-range, marks steps
 --   {%- endif %}
 -- facts: allocation_facts
