@@ -43,6 +43,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         only_bounds=only_bounds,
         assumed_share=claim.assumed_share(saving, owned_ns),
         rule_share=claim.rule_share,
+        occurrences=subject.occurrences(claim),
         expected_step_ns=subject.step_ns - saving,
         confidence=confidence,
         confidence_reason=reason,
