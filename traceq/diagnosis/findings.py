@@ -35,7 +35,8 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
         where=_where(subject, claim),
-        claimed_ns=claim.claimed_ns,
+        # work that was launched in a step may last beyond it
+        claimed_ns=min(claim.claimed_ns, subject.step_ns),
         owned_ns=owned_ns,
         saving_ns=saving,
         saving_low_ns=min(float(claim.row["saving_low_ns"]) * goes.low, saving),

@@ -273,6 +273,9 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
     return {
         **claim.values,
         **claim.row,
+        # work that was launched in a step may last beyond it
+        "claimed_ns": min(claim.claimed_ns, subject.step_ns),
+        "claimed_share": min(float(claim.row["claimed_share"]), 1.0),
         "occurrences": subject.occurrences(claim),
         "given": claim.values,
         "worst": pieces[0],

@@ -214,7 +214,7 @@ def _saving(finding: Finding, report: TraceReport) -> str:
 
 def _measured(finding: Finding, unit: str) -> str:
     row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
-    claimed = float(str(row["claimed_ns"]))
+    claimed = min(float(str(row["claimed_ns"])), step_ns(finding))
     text = f"{duration(claimed)} per {unit}"
     if finding.occurrences is not None:
         where = "" if unit == "window" else f" in {some(int(str(row['steps_with_it'])), 'step')}"
