@@ -144,6 +144,8 @@ def of_communication(world: World, report: TraceReport) -> Iterator[str]:
         worst = max(totals, key=lambda each: each.exposed_ns)
         text = _paragraphs(communication.communication(report))[0].split(". ")[0]
         told = [duration(worst.communication_ns), duration(worst.exposed_ns)]
+        if not report.steps.is_window:
+            told.append(f"({duration(worst.exposed_ns / report.steps.counted)} per step)")
         if worst.overlapped_ns:
             told.append(
                 f"{duration(worst.overlapped_ns)} of it ({share(worst.overlapped_ns / worst.communication_ns)})"
