@@ -30,6 +30,16 @@ def test_the_largest_speaks_for_all_and_savings_add_up():
     assert other == finding("apart", 5)
 
 
+def test_time_that_several_lay_claim_to_counts_once():
+    (one,) = merged(
+        [
+            ("copies", finding("a", 20, claimed_ns=70, owned_ns=40)),
+            ("copies", finding("b", 10, claimed_ns=60, owned_ns=20)),
+        ]
+    )
+    assert (one.claimed_ns, one.owned_ns) == (70, 60)
+
+
 def test_more_than_the_step_is_never_won():
     (one,) = merged([("copies", finding("a", 50)), ("copies", finding("b", 40))])
     assert one.saving_high_ns == 100

@@ -19,7 +19,7 @@ from traceq.diagnosis.rules.templates import environment, is_template, rendered
 
 OF_TRACE = set(_of_trace(MagicMock()))
 OF_CLAIM = {
-    *("instances", "steps_with_it", "claimed_ns", "claimed_share", "longest_ns", "saving_ns"),
+    *("instances", "occurrences", "steps_with_it", "claimed_ns", "claimed_share", "longest_ns", "saving_ns"),
     *("worst", "pieces", "given", "copies", "collectives", "culprits", "held_by", "remedied", "facts", "rows"),
 }
 OF_REMARK = {"facts", "rows"}

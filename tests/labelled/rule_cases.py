@@ -13,6 +13,7 @@ from builder import TraceBuilder
 
 from labelled.readers import misfits
 from traceq.database.query import Setting
+from traceq.diagnosis.finding import Observation
 from traceq.diagnosis.judge import Judged, judge_subject, subjects
 from traceq.diagnosis.query import Query, Workspace
 from traceq.diagnosis.rules.registry import Rule, built_in
@@ -56,6 +57,14 @@ def failures(rule: str) -> Iterator[str]:
             if name == first_found:
                 wrong += misfits(subject, only)
         yield from (f"tests/labelled/cases/{rule}.py, {name}: {only[0].name} {each}" for each in wrong)
+
+
+def remarked(rule: str) -> Iterator[tuple[str, Subject, Observation]]:
+    """The remarks that the rule makes in its cases, with the name of the case and its trace, ready to be asked."""
+    for name, add in functions(rule).items():
+        if expected(name) == "found":
+            with _subject(add) as subject:
+                yield from ((name, subject, each) for each in judge_subject(subject, _alone(rule)).observations)
 
 
 def _alone(rule: str) -> tuple[Rule, ...]:

@@ -63,7 +63,9 @@ class Finding:
     `saving_ns` is the middle of the bounds. `assumed_share` is the part of the owned time that the rule assumes a fix
     to take away. `rule_share` is what the rule itself has as `likely`, which is multiplied by shares of single pieces;
     None where findings of several are one. `summary` is one row: the claim, and its savings if it owned all of it.
-    `instances` are its worst pieces. `owned_by_category` is what it owns of each category of the ledger.
+    `instances` are its worst pieces, `occurrences` the number of slices that it is on. `owned_by_category` is what it owns
+    of each category of the ledger. Where findings of several are one, `claimed_ns` is the least that all of them together
+    lay claim to; `summary`, `instances` and `occurrences` are those of the largest.
     """
 
     rule: str
@@ -88,6 +90,7 @@ class Finding:
     parts: tuple[Part, ...] = ()
     owned_by_category: dict[str, float] = field(default_factory=dict)
     rule_share: float | None = None
+    occurrences: int | None = None
 
     @property
     def deed(self) -> str:

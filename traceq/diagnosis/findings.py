@@ -40,7 +40,8 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
         where=_where(subject, claim),
-        claimed_ns=claim.claimed_ns,
+        # work that was launched in a step may last beyond it
+        claimed_ns=min(claim.claimed_ns, subject.step_ns),
         owned_ns=owned_ns,
         saving_ns=saving.likely,
         saving_low_ns=saving.low,
@@ -48,6 +49,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         only_bounds=only_bounds,
         assumed_share=claim.assumed_share(saving.likely, owned_ns),
         rule_share=claim.rule_share,
+        occurrences=subject.occurrences(claim),
         expected_step_ns=subject.step_ns - saving.likely,
         confidence=confidence,
         confidence_reason=reason,

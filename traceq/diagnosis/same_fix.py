@@ -16,7 +16,8 @@ from traceq.diagnosis.finding import Finding, Part
 def merged(found: Iterable[tuple[str, Finding]]) -> list[Finding]:
     """The findings, of which those with the same fix (the word before each; "" for none of the kind) are one.
 
-    The largest of them speaks for all. Its times and savings are the sums: no piece of the ledger is in two findings.
+    The largest of them speaks for all. Its savings, and what it owns, are the sums: no piece of the ledger is in two findings.
+    What they lay claim to may be the same time.
     """
     groups: dict[str, list[Finding]] = {}
     for number, (fix, finding) in enumerate(found):
@@ -68,7 +69,7 @@ def _one(group: list[Finding]) -> Finding:
     owned = sum(each.owned_ns for each in group)
     return replace(
         first,
-        claimed_ns=sum(each.claimed_ns for each in group),
+        claimed_ns=max(owned, *(each.claimed_ns for each in group)),
         owned_ns=owned,
         saving_ns=saving,
         saving_low_ns=sum(each.saving_low_ns for each in group),

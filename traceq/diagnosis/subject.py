@@ -78,6 +78,7 @@ class Subject:
     workspace: Workspace = field(repr=False)
     record: Record = field(repr=False)
     _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+    _occurrences: dict[int, int] = field(default_factory=dict, repr=False)
     _culprits: dict[int, Node] = field(default_factory=dict, repr=False)
     _common: dict[int, dict[str, str]] = field(default_factory=dict, repr=False)
 
@@ -194,6 +195,7 @@ class Subject:
         if claim.saving_ns >= WORTH_LISTING * self.step_ns:
             self.workspace.keep()
             self.worst(claim)
+            self.occurrences(claim)
         return claim
 
     def worst(self, claim: Claim) -> list[dict[str, Any]]:
@@ -201,6 +203,13 @@ class Subject:
         if claim.number not in self._worst:
             self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"), WORST)
         return self._worst[claim.number]
+
+    def occurrences(self, claim: Claim) -> int:
+        """Return how many slices a claim is on: several of its pieces may be of one."""
+        if claim.number not in self._occurrences:
+            (found,) = self._ask_of(claim, statement("diagnosis/sql/occurrences.sql"), {})
+            self._occurrences[claim.number] = int(found["occurrences"])
+        return self._occurrences[claim.number]
 
     def culprits(self, claim: Claim) -> Node:
         """What the host was in during the time of a claim; a tree of nothing for one that is too small to be listed."""

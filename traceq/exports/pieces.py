@@ -37,7 +37,7 @@ def piece_events(
     for number, finding in enumerate(findings, 1):
         pieces = _pieces(connection, finding, window)
         placed = list(lanes((piece, piece["ts"], piece["ts"] + piece["dur"]) for piece in pieces))
-        title = f"F{number} {finding.title}: {duration(finding.saving_ns)} per step"
+        title = f"F{number} {finding.title}: {_saves(finding)} per step"
         tids = [
             process.add(title if lane == 0 else f"F{number} ({lane + 1})")
             for lane in range(max((lane for _, lane in placed), default=-1) + 1)
@@ -47,6 +47,10 @@ def piece_events(
             args = _args(number, finding, piece, process.most)
             event = complete(name, process.pid, tids[lane], piece["ts"] - origin, piece["dur"], args)
             yield event, 0 if number == shown else GPU, piece["dur"]
+
+
+def _saves(finding: Finding) -> str:
+    return f"at most {duration(finding.saving_high_ns)}" if finding.only_bounds else duration(finding.saving_ns)
 
 
 def _pieces(connection: duckdb.DuckDBPyConnection, finding: Finding, window: Window) -> list[dict[str, Any]]:
@@ -64,7 +68,7 @@ def _args(number: int, finding: Finding, piece: dict[str, Any], most: int) -> di
         "rule": finding.rule,
         "id": finding.finding_id,
         "title": finding.title[:most],
-        "saving": f"{duration(finding.saving_ns)} per step, {finding.confidence} confidence",
+        "saving": f"{_saves(finding)} per step, {finding.confidence} confidence",
         "fix": finding.fix[:most],
         **{name: _plain(value, most) for name, value in columns.items() if value is not None},
     }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from traceq.common.units import share, short
+from collections.abc import Sequence
+
+from traceq.common.units import duration, share, short
 from traceq.diagnosis.finding import Finding
+from traceq.runs.run import FindingKept, PartKept
 
 
 def step_ns(finding: Finding) -> float:
@@ -15,6 +18,29 @@ def step_share(finding: Finding) -> str:
     """The likely saving as a share of the step."""
     step = step_ns(finding)
     return share(finding.saving_ns / step if step else None)
+
+
+def saves(finding: Finding | FindingKept | PartKept) -> str:
+    """Return the likely saving; where only bounds are known, the one that is not passed."""
+    if isinstance(finding, PartKept) or not finding.only_bounds:
+        return duration(finding.saving_ns)
+    return f"<= {duration(finding.saving_high_ns)}"
+
+
+def saves_share(finding: Finding) -> str:
+    """Return the same as a share of the step."""
+    if not finding.only_bounds:
+        return step_share(finding)
+    step = step_ns(finding)
+    return f"<= {share(finding.saving_high_ns / step)}" if step else share(None)
+
+
+def cumulative(found: Sequence[Finding]) -> str:
+    """Return how many times as fast a step is with all of them fixed; a dash where of one only bounds are known."""
+    step = step_ns(found[0])
+    if any(each.only_bounds for each in found):
+        return "-"
+    return speed_up(step, step - sum(each.saving_ns for each in found))
 
 
 def speed_up(before: float, after: float) -> str:

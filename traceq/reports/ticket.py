@@ -34,7 +34,7 @@ from traceq.reports.document import (
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_jira import jira_of
 from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.savings import speed_up, step_ns, step_share
+from traceq.reports.savings import cumulative, step_share
 from traceq.reports.sections.brief import critical_trace
 from traceq.reports.sections.header import header_line
 from traceq.reports.sections.job_findings import findings_of_job
@@ -152,14 +152,12 @@ def _findings(report: TraceReport, size: _Size) -> Iterator[Block]:
         return
     yield Heading(2, ("What to fix",))
     rows = []
-    step = step_ns(report.findings[0])
-    left = step
     for number, each in enumerate(report.findings[: size.ranked], 1):
-        left -= each.saving_ns
         bounds = f"{duration(each.saving_low_ns)} to {duration(each.saving_high_ns)}"
-        likely = "-" if each.only_bounds else duration(each.saving_ns)
+        likely, part = ("-", "-") if each.only_bounds else (duration(each.saving_ns), step_share(each))
+        together = cumulative(report.findings[:number])
         title = Title(shortened(each.title, size.text))
-        rows.append((f"F{number}", title, likely, step_share(each), bounds, speed_up(step, left), each.confidence))
+        rows.append((f"F{number}", title, likely, part, bounds, together, each.confidence))
     header = ("", "finding", f"saves per {report.unit}", "share", "bounds", "cumulative", "confidence")
     yield Table(header, tuple(rows), text_columns=(0, 1, 6))
     more = len(report.findings) - len(rows) + report.findings_left_out

@@ -51,3 +51,13 @@ def clean_of_steps(trace):
 def cannot_tell(trace):
     """No calls were traced."""
     trace.kernel("gemm", 0, 1_000)
+
+
+def found_two_calls_in_a_gap(trace):
+    """Two first calls between two kernels, each of them slow."""
+    trace.kernel("fill", 2_000, 5_000, launched=(0, 1_000))
+    trace.call("cudaFree", 10_000, 3_000_000)
+    trace.call("cudaHostAlloc", 3_015_000, 2_000_000)
+    for number in range(5):
+        ts = 5_100_000 + 100_000 * number
+        trace.kernel("gemm", ts + 20_000, 60_000, launched=(ts + 5_000, 5_000))

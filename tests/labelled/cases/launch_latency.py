@@ -45,8 +45,3 @@ def cannot_tell(trace):
     for start in _steps(trace):
         trace.kernel("gemm", start + 20_000, 300_000)
 
-
-def cannot_tell_of_a_launch_a_step(trace):
-    """One kernel a step: fewer cannot be launched."""
-    for start in _steps(trace):
-        trace.kernel("stencil", start + 20_000, 900_000, launched=(start + 1_000, 500))

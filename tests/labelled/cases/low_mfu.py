@@ -19,6 +19,18 @@ def found_emit_nvtx(trace):
     run(trace, product, kernel(ADD, 2_000_000, "aten::add_"))
 
 
+def found_beside_products_without_operators(trace):
+    """Products that only names tell may do more than is known, but not as much as they would have to."""
+    a100(trace)
+    run(trace, PRODUCT, kernel(GEMM, 100_000), kernel(ADD, 2_000_000, "aten::add_"))
+
+
+def cannot_tell_what_most_products_do(trace):
+    """With all of them at the peak it would be used well."""
+    a100(trace)
+    run(trace, PRODUCT, kernel(GEMM, 2_000_000), kernel(ADD, 2_000_000, "aten::add_"))
+
+
 def clean(trace):
     a100(trace)
     run(trace, PRODUCT, kernel(ADD, 100_000, "aten::add_"))

@@ -41,3 +41,12 @@ def cannot_tell(trace):
     """Nothing says that the program was starting: the profiler may have been switched on early."""
     trace.op("aten::mm", 0, 3500)
     steps(trace, 4000)
+
+
+def found_in_a_range_that_outlasts_a_frame(trace):
+    """A range that begins in a short call and goes on: what is open in it is in no frame a second time."""
+    trace.cpu("python", "train.py(1): main", 0, 5000)
+    trace.cpu("python", "ranges.py(7): __enter__", 100, 50)
+    trace.annotation("loading", 120, 4800)
+    trace.call("cudaMalloc", 1000, 3500)
+    steps(trace, 6000)

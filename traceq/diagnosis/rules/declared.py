@@ -3,6 +3,7 @@
 Its texts are templates of Jinja, in which stand
 
     instances, steps_with_it, claimed_ns, claimed_share, longest_ns, saving_ns    of the claim, see diagnosis/sql/summary.sql
+    occurrences             on how many slices it is: several of its pieces may be of one
     worst, pieces           the worst piece with the columns of the query, and the list of the worst
     facts, rows             the first row, and all, of the query that the header names (`facts`), or that a remark is about
     given                   the parameters of the query, with the row of that which the header has for each claim (`each`)
@@ -271,6 +272,10 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
     return {
         **claim.values,
         **claim.row,
+        # work that was launched in a step may last beyond it
+        "claimed_ns": min(claim.claimed_ns, subject.step_ns),
+        "claimed_share": min(float(claim.row["claimed_share"]), 1.0),
+        "occurrences": subject.occurrences(claim),
         "given": claim.values,
         "worst": pieces[0],
         "pieces": pieces,

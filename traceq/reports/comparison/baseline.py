@@ -10,6 +10,7 @@ from traceq.common.units import count, duration, rate, share, size
 from traceq.reports.comparison.job import kept_in_short
 from traceq.reports.comparison.words import captured
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
+from traceq.reports.savings import saves
 from traceq.runs.compare.side import step_ns, usable
 from traceq.runs.run import Run
 from traceq.runs.stored import Kept
@@ -85,7 +86,7 @@ def _findings(run: Run) -> Iterator[Block]:
         {
             "finding": lambda each: Name(each.title),
             "rule": lambda each: Literal(each.rule),
-            "saving per step": lambda each: duration(each.saving_ns),
+            "saving per step": saves,
             "confidence": lambda each: each.confidence,
         },
         text=(0, 1, 3),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.text import shortened
-from traceq.common.units import count, duration, rate, share
+from traceq.common.units import count, rate, share
 from traceq.reports.comparison.words import captured
 from traceq.reports.document import Block, Facts, Heading, Items, Literal, Name, Paragraph, Spans
+from traceq.reports.savings import saves
 from traceq.runs.compare.comparison import Comparison, Side
 from traceq.runs.run import FindingKept
 
@@ -37,7 +38,7 @@ def _finding(finding: FindingKept) -> Spans:
     return (
         f"{finding.title} (",
         Literal(finding.rule),
-        f"), {duration(finding.saving_ns)} a step likely saved, {finding.confidence} confidence",
+        f"), {saves(finding)} a step {'' if finding.only_bounds else 'likely '}saved, {finding.confidence} confidence",
     )
 
 

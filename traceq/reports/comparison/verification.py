@@ -10,6 +10,7 @@ from traceq.diagnosis.calibrated import ON, in_words
 from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.words import both_sides, confidence
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
+from traceq.reports.savings import saves
 from traceq.runs.verify.verify import Verification, hardware
 
 _STATES = {
@@ -67,12 +68,13 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     finding, after = verification.finding, verification.after
     yield "finding", (Name(finding.finding_id),)
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
-    yield "predicted", (f"{duration(finding.saving_ns)} a step, {low} to {high}; {finding.confidence} confidence",)
+    likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} a step, "
+    yield "predicted", (f"{likely}{low} to {high}; {finding.confidence} confidence",)
     if verification.won_interval_ns is not None:
         least, most = map(change, verification.won_interval_ns)
         level = confidence(verification.comparison.level)
         yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
-    yield "now", (f"{duration(after.saving_ns)} a step left to save" if after else "nothing of it found",)
+    yield "now", (f"{saves(after)} a step left to save" if after else "nothing of it found",)
     if verification.earlier is not None:
         of = f" of this rule {ON[hardware(verification.comparison.base.runs)]}"
         yield "earlier", (in_words(verification.earlier, of),)

@@ -12,6 +12,7 @@ from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
 from traceq.reports.model import Job, Note, Report, TraceReport
+from traceq.reports.savings import saves
 from traceq.reports.sections.header import header
 from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import findings_of_job
@@ -284,7 +285,7 @@ def traces(report: Report, most: int) -> Iterator[Block]:
         **name,
         "step": lambda trace: duration(trace.steps.mean),
         **of_trace,
-        "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
+        "saves": lambda trace: saves(trace.findings[0]) if trace.findings else "-",
         "fix first": _fix_first,
     }
     yield table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))

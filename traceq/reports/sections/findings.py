@@ -34,7 +34,6 @@ _NAME_WIDTH = 60
 _ROOM, _GAP, _LEAST_OF_NAME = 98, 2, 20
 
 # Columns of all rules that say where to look.
-_COUNTED = (("instances", "occurrence"), ("steps_with_it", "step"))
 _FIRST = ("step", "ts", "claimed", "slice_id", "name")
 _ALL_OF_IT = 0.995
 
@@ -56,7 +55,7 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
         if draws:
             yield _card(number, each, report)
             continue
-        yield from _finding(number, each, report.unit)
+        yield from _finding(number, each, report)
         yield from _occurrences(each, report.unit)
         if folds:
             yield Fold(("SQL",), tuple(_queries_of(number, each)))
@@ -70,17 +69,17 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
 
 def _card(number: int, finding: Finding, report: TraceReport) -> Card:
     """The finding with what proves it, its timelines and its queries."""
-    step = step_ns(finding)
-    blocks: list[Block] = [Facts(tuple(_facts(finding, report.unit)))]
+    step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
+    blocks: list[Block] = [Facts(tuple(_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
     evidence = tuple(_occurrences(finding, report.unit))
     blocks.append(Fold(("Evidence and SQL",), (*evidence, *_queries_of(number, finding))))
-    return Card(ranking(report).rows[number - 1], min(finding.saving_ns / step if step else 0.0, 1.0), tuple(blocks))
+    return Card(ranking(report).rows[number - 1], min(won / step if step else 0.0, 1.0), tuple(blocks))
 
 
 def finding_in_full(number: int, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
     """Finding F`number` with its evidence, and with its queries if wanted."""
-    yield from _finding(number, finding, report.unit)
+    yield from _finding(number, finding, report)
     yield from _occurrences(finding, report.unit)
     if sql:
         yield from _queries_of(number, finding)
@@ -113,14 +112,14 @@ def _how_to_read(report: TraceReport) -> str:
     return text
 
 
-def _finding(number: int, finding: Finding, unit: str) -> Iterator[Block]:
+def _finding(number: int, finding: Finding, report: TraceReport) -> Iterator[Block]:
     yield Heading(4, (f"F{number}. {finding.title}",), anchor=f"F{number}")
-    yield Facts(tuple(_facts(finding, unit)))
+    yield Facts(tuple(_facts(finding, report)))
 
 
-def _facts(finding: Finding, unit: str) -> Iterator[tuple[str, Spans]]:
-    yield "saving", (_saving(finding, unit),)
-    yield "measured", (_measured(finding, unit),)
+def _facts(finding: Finding, report: TraceReport) -> Iterator[tuple[str, Spans]]:
+    yield "saving", (_saving(finding, report),)
+    yield "measured", (_measured(finding, report.unit),)
     yield "where", _where(finding.where)
     yield "confidence", (f"{finding.confidence}. ", *with_code(finding.confidence_reason))
     yield "fix", with_code(finding.fix)
@@ -135,11 +134,12 @@ def _occurrences(finding: Finding, unit: str) -> Iterator[Block]:
         yield _evidence(finding.instances, _telling(finding.instances))
     if finding.parts:
         yield Paragraph(("Other views of the same time or cause; do not add their savings:",))
-        yield Items(tuple(_part(each, unit) for each in finding.parts))
+        yield Items(tuple(_part(each, unit, is_known=not finding.only_bounds) for each in finding.parts))
 
 
-def _part(part: Part, unit: str) -> Spans:
-    return (f"{part.title} ({part.rule}): likely {duration(part.saving_ns)} per {unit}. ", *with_code(part.fix))
+def _part(part: Part, unit: str, *, is_known: bool) -> Spans:
+    likely = f": likely {duration(part.saving_ns)} per {unit}" if is_known else ""
+    return (f"{part.title} ({part.rule}){likely}. ", *with_code(part.fix))
 
 
 def _evidence(evidence: Evidence, columns: Sequence[str]) -> Table:
@@ -184,8 +184,8 @@ def remark(observation: Observation) -> Iterator[Block]:
         yield _evidence(observation.evidence, observation.evidence.columns)
 
 
-def _saving(finding: Finding, unit: str) -> str:
-    step = step_ns(finding)
+def _saving(finding: Finding, report: TraceReport) -> str:
+    step, unit = step_ns(finding), report.unit
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     if finding.only_bounds:
         bounds = low if low == high else f"{low} to {high}"
@@ -200,19 +200,29 @@ def _saving(finding: Finding, unit: str) -> str:
     if finding.assumed_share < 1:
         text += f". Assumes that the fix removes {share(finding.assumed_share)} of the matched time"
     if finding.owned_ns < finding.claimed_ns * _ALL_OF_IT:
-        text += (
-            f". {duration(finding.claimed_ns)} match; {duration(finding.claimed_ns - finding.owned_ns)} of it"
-            " already counts in other findings"
-        )
+        text += f". {duration(finding.claimed_ns)} match; {duration(finding.owned_ns)} of it count here"
+        # no moment counts twice: the rest is others', or the ledger does not hold as much
+        own = finding.owned_by_category.keys()
+        others = [
+            f"F{number}"
+            for number, each in enumerate(report.findings, 1)
+            if each is not finding and not own.isdisjoint(each.owned_by_category)
+        ]
+        text += f" (see also {', '.join(others)})" if others else ""
     return text
 
 
 def _measured(finding: Finding, unit: str) -> str:
     row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
-    found, steps = (some(int(str(row[column])), noun) for column, noun in _COUNTED)
-    longest = cell("longest_ns", row["longest_ns"])
-    where = "" if unit == "window" else f" in {steps}"
-    return f"{found}{where}, {duration(finding.claimed_ns)} per {unit}; the longest {longest}"
+    claimed = min(float(str(row["claimed_ns"])), step_ns(finding))
+    text = f"{duration(claimed)} per {unit}"
+    if finding.occurrences is not None:
+        where = "" if unit == "window" else f" in {some(int(str(row['steps_with_it'])), 'step')}"
+        text = f"{some(finding.occurrences, 'occurrence')}{where}, {text}"
+    text += f"; the longest piece {cell('longest_ns', row['longest_ns'])}"
+    if finding.claimed_ns > claimed / _ALL_OF_IT:
+        text += f"; with what else the same fix is for, at least {duration(finding.claimed_ns)} per {unit}"
+    return text
 
 
 def _where(where: Where) -> Spans:

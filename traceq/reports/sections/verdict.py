@@ -13,7 +13,7 @@ from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.reports.document import Name, Outcome, Spans, Verdict, with_code
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import speed_up, step_ns, step_share
+from traceq.reports.savings import saves, saves_share, speed_up, step_ns, step_share
 from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
 from traceq.reports.sections.triage import nothing_to_judge
 
@@ -84,7 +84,7 @@ def _unknown_first(line: Line, first: Finding | None, report: TraceReport) -> Ve
     words = f"{duration(line.dur_ns)} ({share(line.step_share)})"
     lines: list[Spans] = [with_code(line.remedy)]
     if first is not None:
-        lines.append(("Known so far: ", first.title, f", saves {duration(first.saving_ns)} ({step_share(first)})"))
+        lines.append(("Known so far: ", first.title, f", saves {saves(first)} ({saves_share(first)})"))
     return Verdict(
         ("Cannot tell what to fix first: ", Name(name), f" takes {words} of the {report.unit}: {line.reason}."),
         "cannot tell",

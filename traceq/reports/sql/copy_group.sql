@@ -10,7 +10,7 @@ select
     if(count(is_pageable) = count(*) or bool_or(is_pageable), count(*) filter (is_pageable), null) as pageable,
     if(count(is_blocking) = count(*) or bool_or(is_blocking), count(*) filter (is_blocking), null) as blocking,
     count(returns_slice_id) as returning,
-    sum(bytes) / nullif(sum(c.dur) filter (bytes is not null), 0) as gb_per_s,
+    sum(bytes) filter (c.dur > 0) / nullif(sum(c.dur) filter (bytes is not null), 0) as gb_per_s,
     max(best_bandwidth) as best_gb_per_s
 from copy_overlap as c
 inner join step as s using (trace_id, step)

@@ -13,7 +13,7 @@
 --   links and switches shared with other jobs.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
--- fix: Look at what the other ranks did then: `traceq ingest rank*`. {{ instances }} of the collectives took far
+-- fix: Look at what the other ranks did then: `traceq ingest rank*`. {{ occurrences }} of the collectives took far
 --   longer than usual; the longest, {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} in step
 --   {{ worst.step }}, {{ time(worst.dur) }} instead of {{ time(worst.typical_ns) }} ({{ cut(worst.name) }}). {% if
 --   program.language in ('', 'python') %}Garbage collection is a usual reason: `gc.disable()`, and `gc.collect()` at

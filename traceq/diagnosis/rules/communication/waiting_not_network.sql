@@ -11,7 +11,7 @@
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
 --   https://docs.pytorch.org/docs/stable/distributed.html
 -- fix: Ingest the traces of all ranks: `traceq ingest rank*`. The report then names the rank that comes last and what
---   it did. Here {{ plural(instances, 'collective') }} {% if instances == 1 %}waits{% else %}wait{% endif %} for
+--   it did. Here {{ plural(occurrences, 'collective') }} {% if occurrences == 1 %}waits{% else %}wait{% endif %} for
 --   others: the longest, {{ worst.op or 'collective' }} of {{ size(worst.bytes) }}, takes {{ time(worst.dur) }},
 --   where the transfer takes {{ time(worst.transfer_ns) }} at most. In one captured step the start of the profiler
 --   alone may have set the ranks apart: capture several.

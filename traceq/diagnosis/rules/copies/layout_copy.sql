@@ -12,13 +12,13 @@
 -- try: channels_last from the input to the loss; for other tensors a layout that the next operator takes as it is.
 -- references: https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
--- fix: {% if what == 'conversion' %}{{ remedy('nhwc') }} {{ '{:,}'.format(instances) }} kernels convert layouts, such
+-- fix: {% if what == 'conversion' %}{{ remedy('nhwc') }} {{ '{:,}'.format(occurrences) }} kernels convert layouts, such
 --   as {{ cut(worst.name) }}{% if worst.asked_by %} in {{ cut(worst.asked_by) }}{% endif %}. {%- if
 --   'batched_transpose' in worst.name and program.is_pytorch %} On AMD set PYTORCH_MIOPEN_SUGGEST_NHWC=1 as well, or
 --   MIOpen converts nevertheless. {%- endif %} {%- else %}{% if program.may_be_pytorch %}Drop .contiguous() where the next operator takes strides
 --   (matmul, scaled_dot_product_attention and most others do), write view instead of reshape to be told where a copy
 --   is made, and lay{% else %}Lay{% endif %} weights and inputs out so that transpose is not needed. {% if not program.has('channels_last')
---   %}Where it is in front of convolutions: {{ remedy('nhwc') }} {% endif %}{{ '{:,}'.format(instances) }} kernels
+--   %}Where it is in front of convolutions: {{ remedy('nhwc') }} {% endif %}{{ '{:,}'.format(occurrences) }} kernels
 --   copy tensors into another order for {{ pieces | map(attribute='asked_by') | map('cut') |
 --   unique(case_sensitive=true) | sort(case_sensitive=true) | join(', ') }}. {%- if program.is_pytorch and program.can_compile and not program.is_compiled %}
 --   torch.compile fuses what is left into its neighbours. {%- endif %} {%- endif %}

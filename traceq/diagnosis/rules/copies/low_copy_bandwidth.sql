@@ -14,7 +14,8 @@
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device
 -- fix: {% if worst.link_bandwidth and not worst.is_pageable and worst.best_bandwidth < slow_share *
 --   worst.link_bandwidth %}Bind the process to the NUMA node of its GPU: `numactl --cpunodebind=N --membind=N`. Even
---   the best copy reaches {{ rate(worst.best_bandwidth) }}, where the link of this GPU carries {{
+--   the best copy {{ {'h2d': 'to the device', 'd2h': 'to the host'}.get(worst.direction, 'of that direction') }} of such size and
+--   memory reaches {{ rate(worst.best_bandwidth) }}, where the link of this GPU carries {{
 --   rate(worst.link_bandwidth) }}: {{ remedy('link_of_host') }}. {%- else %} {%- if worst.is_pageable %}{{
 --   remedy('pin') }} {% endif %}Look for other copies at the same time (GPUs behind one switch) and buffers on
 --   another NUMA node. The best of their kind reaches {{ rate(worst.best_bandwidth) }}, so the link is not the limit;

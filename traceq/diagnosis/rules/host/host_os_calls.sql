@@ -10,7 +10,7 @@
 -- heading: Take {{ worst.name | cut }} out of the loop: {{ percent(claimed_share) }} of {% if subject.is_window %}the
 --   window{% else %}a step{% endif %} is in calls of the system
 -- fix: Do what needs no result at once (writing, reading ahead) on another thread. For locks see which thread holds
---   them meanwhile. The longest calls are {{ names(pieces) }}, {{ plural(instances, 'time') }} in all.
+--   them meanwhile. The longest calls are {{ names(pieces) }}, {{ plural(occurrences, 'time') }} in all.
 -- confidence: medium
 -- reason: The calls are in the trace; what they wait for is not.
 -- wrong-if: They wait for work of another thread or process that the step needs.

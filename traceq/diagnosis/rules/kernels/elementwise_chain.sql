@@ -14,7 +14,7 @@
 --   residual), in-place operations, half precision.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.compile.html
--- fix: {{ remedy('fuse') }} {{ plural(instances / steps, 'kernel') }} per step stand in runs of elementwise work, up
+-- fix: {{ remedy('fuse') }} {{ plural(occurrences / steps, 'kernel') }} per step stand in runs of elementwise work, up
 --   to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{ operators(pieces) }}; fused they would
 --   take {{ time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step less at best.
 -- confidence: medium

@@ -7,7 +7,7 @@
 -- try: torch.empty in place of torch.zeros where everything is written anyway; buffers that are zeroed once and
 --   kept; zero_grad(set_to_none=True).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {{ remedy('zero_less') }} {{ plural(instances / steps, 'memset') }} per step take {{ time(claimed_ns) }} in
+-- fix: {{ remedy('zero_less') }} {{ plural(occurrences / steps, 'memset') }} per step take {{ time(claimed_ns) }} in
 --   which nothing else runs.
 -- confidence: medium
 -- reason: The time is recorded; which of the memsets are needed is not.

@@ -11,7 +11,7 @@
 -- try: Look for other processes on the GPU (nvidia-smi), at clocks (nvidia-smi -q -d CLOCK,PERFORMANCE), and at
 --   what runs at the same time in the slow steps.
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
--- fix: Find out what slows single launches down. {{ plural(instances, 'launch', 'launches') }} took over {{
+-- fix: Find out what slows single launches down. {{ plural(occurrences, 'launch', 'launches') }} took over {{
 --   percent(above - 1) }} longer than the same launch in other steps, at worst {{ kernel(worst.name) }} with {{
 --   time(worst.dur) }} in place of {{ time(worst.usual_ns) }} in step {{ worst.step }}. {{ remedy('other_users') }},
 --   and at inputs that differ between steps.

@@ -13,7 +13,7 @@
 --   torch.vmap for ensembles, one projection with stacked weights for several of one input.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.bmm.html
 --   https://docs.nvidia.com/cuda/cublas/index.html
--- fix: {{ remedy('batch_products') }} {{ plural(instances / steps, 'small product') }} per step run one after
+-- fix: {{ remedy('batch_products') }} {{ plural(occurrences / steps, 'small product') }} per step run one after
 --   another, up to {{ worst.run_length }} in a row, such as {{ kernel(worst.name) }} of {{ time(worst.dur) }}.{% if
 --   worst.sm_coverage is none %}{% else %} Each reaches {{ percent(worst.sm_coverage) }} of the multiprocessors.{%
 --   endif %}

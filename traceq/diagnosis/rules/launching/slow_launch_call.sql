@@ -15,7 +15,7 @@
 --   and lost cores.
 -- references: https://github.com/facebookresearch/HolisticTraceAnalysis
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: Find out what the slow launching calls wait for. {{ plural(instances, 'launching call') }} {% if instances ==
+-- fix: Find out what the slow launching calls wait for. {{ plural(occurrences, 'launching call') }} {% if occurrences ==
 --   1 %}waits{% else %}wait{% endif %}: {{ worst.name }} takes {{ time(worst.usual_ns) }} as a rule, and up to {{
 --   time(worst.call_ns) }} here. {% if has('os_calls') %}Look at calls of the operating system and at other threads
 --   at these times. {%- elif program.is_amd %}`rocprofv3 --sys-trace -- PROGRAM` shows what other threads call at

@@ -114,7 +114,7 @@ def _rest(row: Mapping[str, Any]) -> str:
     if row["free_bytes"] is None:
         return ""
     if row["others_bytes"]:
-        return f" Others held {mebibytes(row['others_bytes'])} of the GPU: processes, the CUDA context, NCCL."
+        return f" Others held {mebibytes(row['others_bytes'])} of the GPU: processes, contexts, communication libraries."
     if row["others_bytes"] is None and row["cause"] in ("full", "limit"):
         seen = mebibytes(row["reserved_bytes"] + row["free_bytes"])
         return f" What the GPU has beyond {seen} others held: how large it is the snapshot does not tell."
@@ -159,7 +159,7 @@ def _fix(row: Mapping[str, Any]) -> str:
             text = f"{_EXPANDABLE} The {most}{idle} that lay idle would have covered the {lacked} that lacked. {_less(row)}"
         case "elsewhere":
             text = (
-                "Let streams and CUDA graphs share a pool (`torch.cuda.graph_pool_handle()`), or release what they cache"
+                "Let streams and graphs share a pool (`torch.cuda.graph_pool_handle()`), or release what they cache"
                 f" before: {elsewhere} idle there would have covered the {lacked} that lacked."
             )
         case "awaiting":

@@ -10,7 +10,7 @@
 -- try: Run the work once before the window that is measured; capture later steps.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 -- fix: Warm up: run once what is judged, and capture what follows. These calls are slow the first time only: {{
---   names(pieces[:3]) }}, {{ time(longest_ns) }} at worst. {%- if program.is_server %} A server pays for them in its
+--   names(pieces[:3]) }}, {{ time(worst.longest_call_ns) }} at worst. {%- if program.is_server %} A server pays for them in its
 --   first request: send it one at its start. {%- endif %}
 -- confidence: high
 -- reason: Later calls of the same names are at least {{ times }} times as fast, or the call is made once.
@@ -68,17 +68,23 @@ first_kernel as (
     select min_by(slice_id, {'ts': ts, 'slice_id': slice_id}) as slice_id
     from gpu_slice
     where trace_id = $trace_id and device = $device and kind in ('kernel', 'graph')
+),
+
+-- a gap may hold several calls: call_dur is the time in the one that it is named by
+piece as (
+    select p.step, p.ts, p.dur, c.name, c.slice_id, p.dur as claimed, p.cause, null as scenario, p.gap_id, p.slice_dur as call_dur
+    from idle as p
+    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    where
+        p.cpu_slice_id in (from slow)
+        or (p.cause = 'idle_launch' and p.dur >= $least_ns and c.slice_id in (from run_once))
+    union all
+    select p.step, p.ts, p.dur, 'before the first kernel, ' || g.name, g.slice_id, p.dur, p.cause, 'host_unrecorded', p.gap_id, p.dur
+    from idle as p
+    inner join first_kernel as f on f.slice_id = p.next_slice_id
+    inner join gpu_slice as g on g.trace_id = p.trace_id and g.slice_id = p.next_slice_id
+    where p.cause = 'idle_unattributed' and p.dur >= $loading_ns
 )
 
-select p.step, p.ts, p.dur, c.name, c.slice_id, p.dur as claimed, p.cause, null as scenario, p.gap_id
-from idle as p
-inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-where
-    p.cpu_slice_id in (from slow)
-    or (p.cause = 'idle_launch' and p.dur >= $least_ns and c.slice_id in (from run_once))
-union all
-select p.step, p.ts, p.dur, 'before the first kernel, ' || g.name, g.slice_id, p.dur, p.cause, 'host_unrecorded', p.gap_id
-from idle as p
-inner join first_kernel as f on f.slice_id = p.next_slice_id
-inner join gpu_slice as g on g.trace_id = p.trace_id and g.slice_id = p.next_slice_id
-where p.cause = 'idle_unattributed' and p.dur >= $loading_ns
+select * exclude (call_dur), max(call_dur) over () as longest_call_ns
+from piece

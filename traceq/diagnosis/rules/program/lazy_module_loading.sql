@@ -17,7 +17,7 @@
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
 -- fix: Run everything once, with every shape, before what counts; or set {{ remedy('eager_loading') }}. Rarely used
 --   parts (evaluation, logging) too; the variable loads all code at the start. {% if steps == 1 %}The {% if
---   subject.is_window %}trace{% else %}step{% endif %} has {{ plural(instances, 'such wait') }} {%- else %}{{
+--   subject.is_window %}trace{% else %}step{% endif %} has {{ plural(occurrences, 'such wait') }} {%- else %}{{
 --   steps_with_it }} of {{ steps }} counted steps {% if steps_with_it == 1 %}loads{% else %}load{% endif %} code {%-
 --   endif %}, {{ time(longest_ns) }} at worst ({{ names(pieces[:3]) }}).
 -- confidence: {% if pieces | selectattr('is_named') | list %}high{% else %}medium{% endif %}

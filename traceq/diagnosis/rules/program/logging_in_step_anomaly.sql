@@ -5,7 +5,7 @@
 -- key: anomaly
 -- fix: Switch anomaly detection off: remove `torch.autograd.detect_anomaly()` and
 --   `torch.autograd.set_detect_anomaly(True)`, in Lightning Trainer(detect_anomaly=True). After every node of the backward
---   pass it reads back whether the result holds a NaN: {{ plural(instances, 'wait') }} in
+--   pass it reads back whether the result holds a NaN: {{ plural(occurrences, 'wait') }} in
 --   {{ plural(steps_with_it, 'counted step') }}. To look for a NaN, switch it on for the step that has one.
 -- confidence: high
 -- reason: Nodes of autograd ask for aten::isnan and read the answer, which only anomaly detection does.

@@ -26,5 +26,6 @@
 select step, name, source, ts, dur, excluded
 from step
 where trace_id = $trace_id
-order by step
+-- what counts first, then a step for each reason
+order by excluded is not null, row_number() over (partition by excluded order by step), step
 limit 10

@@ -6,7 +6,7 @@
 -- try: Capture later steps, too: the schedule of the profiler, or a longer window. Steps are then as long as the GPU needs for them.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 -- remark: {% if facts.earlier_ns >= least * facts.total_ns and facts.earlier_ns -%}
---     For {{ of_step(facts.earlier_ns / subject.steps) }} the GPU does what was launched before the capture began, and what that is stands in
+--     For {{ time(facts.earlier_ns / subject.steps) }} {% if subject.steps == 1 %}in all{% else %}per step on average{% endif %} the GPU does what was launched before the capture began, and what that is stands in
 --     no file. In the time that is left it computes {{ percent(part(facts.compute_ns, facts.total_ns - facts.earlier_ns)) }}.
 --   {%- endif %}
 -- fix: Judge the time that is left, or capture several steps: those after the first hold all of their work.

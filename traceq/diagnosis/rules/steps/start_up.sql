@@ -6,7 +6,7 @@
 --   test, a batch job, a server that scales up) it is most of what is paid for.
 -- measured: phase_of_run.start_up less what the profiler says that it takes to initialise itself, over the run less the
 --   same: more than half. The training thread's time in it by its innermost slice, to the nanosecond (an OS call within a
---   CUDA call is part of that call). A profiler that was switched on before the steps shows no start-up: something
+--   CUDA call, or within the profiler's own work, is part of that). A profiler that was switched on before the steps shows no start-up: something
 --   that only starting does (initialising the profiler, a CUDA context, loading or compiling code, importing) has to be
 --   in it.
 -- try: Caches that outlive the process, modules loaded when they are used, a pool of processes that are kept.
@@ -74,7 +74,27 @@ slice as (
         and c.ts < p.ts_end
         and c.ts_end > p.ts
         -- how the call works
-        and not (c.kind = 'os' and coalesce(caller.kind, '') = 'runtime')
+        and not (c.kind = 'os' and coalesce(caller.kind, '') in ('runtime', 'overhead'))
+),
+
+-- What is open inside of each. A range may outlast what was open when it began: for the rest it is inside of what that was in.
+inside as (
+    with recursive
+    part (outer_id, ts, ts_end) as (
+        select parent_id, ts, ts_end
+        from slice
+        where parent_id is not null
+        union all
+        select o.parent_id, o.ts_end, p.ts_end
+        from part as p
+        inner join slice as o on o.slice_id = p.outer_id
+        where p.ts_end > o.ts_end and o.parent_id is not null
+    )
+
+    select o.slice_id, sum(least(p.ts_end, o.ts_end) - p.ts) as dur
+    from part as p
+    inner join slice as o on o.slice_id = p.outer_id
+    group by o.slice_id
 ),
 
 own as (
@@ -99,9 +119,7 @@ own as (
             else 'ranges of the program'
         end as what
     from slice as s
-    left join (
-        select parent_id, sum(ts_end - ts) as dur from slice group by parent_id
-    ) as i on i.parent_id = s.slice_id
+    left join inside as i using (slice_id)
 ),
 
 activity as (

@@ -3,7 +3,7 @@
 -- finds: Captures in which nothing marks the steps: one window is judged as if it were a step, or steps were guessed from
 --   work that recurs.
 -- matters: Per-step numbers need steps. With one window for everything, all that happens in it is part of every share, and
---   there are no percentiles; guessed steps have the right length, but may begin in the middle of the program's own.
+--   there are no percentiles; guessed steps may begin in the middle of the program's own, or be a part of them, or several.
 -- measured: step.source is window or recurrence. Outermost ranges of one name that occur at least 3 times on one thread
 --   and together last at least half of what is judged could be steps: steps leave little out.
 -- try: traceq.annotate around the loop, profiler.step(), or --step-range with the name of a range, such as one of NVTX
@@ -13,8 +13,9 @@
 -- remark: {% if facts.source == 'window' %}No steps were found: the window of {{ time(facts.traced_ns) }} that is judged
 --     {%- if facts.run_ns %} ({{ percent(part(facts.traced_ns, facts.run_ns)) }} of the run){% endif %} counts as one, with
 --     all that happens in it.
---   {%- else %}{{ facts.steps }} steps of {{ time(facts.traced_ns / facts.steps) }} were found because the same work
---     recurs. Their length is that of the program's steps; where they begin is a guess, and so is which is the first.
+--   {%- else %}{{ facts.found }} steps were found because the same work recurs
+--     {%- if facts.steps %}; those that count ({{ facts.steps }}) take {{ time(facts.traced_ns / facts.steps) }} on average
+--     {%- endif %}. Where they begin is a guess, and so is whether each is one step of the program.
 --   {%- endif %}
 -- fix: Mark the loop: with traceq.annotate.step(): around each iteration
 --   {{- way('step_marks' if has('operators') or has('python_frames') else 'native_step_marks') }}.
@@ -27,7 +28,12 @@
 -- remarks: yes
 with
 found as (
-    select source, count(*) as steps, sum(dur) as dur
+    select
+        source,
+        count(*) as number,
+        sum(dur) as dur,
+        count(*) filter (excluded is null) as counted,
+        coalesce(sum(dur) filter (excluded is null), 0) as counted_dur
     from step
     where trace_id = $trace_id
     group by source
@@ -52,8 +58,9 @@ range as (
 
 select
     f.source,
-    f.steps,
-    f.dur as traced_ns,
+    f.number as found,
+    f.counted as steps,
+    f.counted_dur as traced_ns,
     run.dur as run_ns,
     r.name as range,
     r.times,

@@ -1,0 +1,49 @@
+"""Savings of which only bounds are known have no likely value, share or factor; what is said of a claim is true of it alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fixed import one_trace
+
+from traceq.reports.document import Facts
+from traceq.reports.savings import cumulative, saves, saves_share
+from traceq.reports.sections.findings import findings
+from traceq.reports.sections.ranking import ranking
+
+(TRACE,) = one_trace().traces
+COPY, IDLE = TRACE.findings[:2]
+BOUNDS = replace(COPY, only_bounds=True)
+
+
+def said(report, number=0):
+    """The facts of a finding in a full report, by their labels."""
+    facts = [block for block in findings(report, folds=False, draws=False) if isinstance(block, Facts)]
+    return {label: "".join(map(str, spans)) for label, spans in facts[number].rows}
+
+
+def test_a_bound_has_the_share_of_the_bound_and_no_factor():
+    assert (saves(COPY), saves_share(COPY), cumulative([COPY])) == ("900.0 µs", "9.0 %", "1.1x")
+    assert (saves(BOUNDS), saves_share(BOUNDS), cumulative([BOUNDS])) == ("<= 1.000 ms", "<= 10.0 %", "-")
+
+
+def test_after_a_bound_nobody_knows_how_fast_all_together_make_it():
+    rows = ranking(replace(TRACE, findings=(IDLE, BOUNDS, COPY))).rows
+    assert [row.cumulative for row in rows] == ["1.02x", "-", "-"]
+
+
+def test_what_does_not_count_here_names_findings_that_have_such_time():
+    copy = replace(COPY, owned_by_category={"copy_h2d": 1_000_000.0})
+    like = replace(IDLE, owned_by_category={"copy_h2d": 300_000.0})
+    other = replace(IDLE, owned_by_category={"idle_launch": 300_000.0})
+    start = "1.020 ms match; 1.000 ms of it count here"
+    assert said(replace(TRACE, findings=(copy, like)))["saving"].endswith(f"{start} (see also F2)")
+    assert said(replace(TRACE, findings=(copy, other)))["saving"].endswith(start)
+
+
+def test_of_several_findings_in_one_the_largest_is_measured_and_all_are_told():
+    merged = replace(COPY, claimed_ns=1_500_000.0)
+    assert said(replace(TRACE, findings=(merged,)))["measured"] == (
+        "2 occurrences in 2 steps, 1.020 ms per step; the longest piece 480.0 µs;"
+        " with what else the same fix is for, at least 1.500 ms per step"
+    )
