@@ -32,7 +32,7 @@ OTHERS = ("diagnosis/account/reasons.py", "diagnosis/rules/shared/*.py")
 # Of programs of these only the profiler of PyTorch, or its emit_nvtx, records that.
 OF_PYTORCH = {"operators", "shapes", "types", "flops", "allocations"}
 # What these find shows a server.
-OF_SERVERS = {"serving_host_gap", "decode_bandwidth", "prefill_stalls_decode"}
+OF_SERVERS = {"serving_host_gap", "decode_bandwidth", "decode_weights", "prefill_stalls_decode"}
 
 
 def told_by_remedy(program, given):

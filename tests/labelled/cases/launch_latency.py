@@ -44,4 +44,3 @@ def cannot_tell(trace):
     """The launching calls were not traced."""
     for start in _steps(trace):
         trace.kernel("gemm", start + 20_000, 300_000)
-

@@ -40,7 +40,7 @@ _EXPANDABLE = (
     "Set `PYTORCH_ALLOC_CONF=expandable_segments:True` before Python starts (before 2.9 `PYTORCH_CUDA_ALLOC_CONF`)."
 )
 _CHUNKS = (
-    "compute the loss in chunks (a fused linear cross entropy, or `torch.utils.checkpoint` around parts of the batch) and"
+    "compute the cross entropy in chunks (fused with the linear layer, or `torch.utils.checkpoint` around parts of the batch) and"
     " leave the logits in 16 bits"
 )
 
@@ -114,7 +114,9 @@ def _rest(row: Mapping[str, Any]) -> str:
     if row["free_bytes"] is None:
         return ""
     if row["others_bytes"]:
-        return f" Others held {mebibytes(row['others_bytes'])} of the GPU: processes, contexts, communication libraries."
+        return (
+            f" Others held {mebibytes(row['others_bytes'])} of the GPU: processes, contexts, communication libraries."
+        )
     if row["others_bytes"] is None and row["cause"] in ("full", "limit"):
         seen = mebibytes(row["reserved_bytes"] + row["free_bytes"])
         return f" What the GPU has beyond {seen} others held: how large it is the snapshot does not tell."
@@ -205,12 +207,12 @@ def _less(row: Mapping[str, Any]) -> str:
     if row["activation_bytes"] >= max(lacked, 1):
         ways.append("checkpointing of layers (`torch.utils.checkpoint`)")
     if row["optimizer_bytes"] >= max(lacked, 1) and not ways:
-        ways.append("states of the optimizer in 8 bits, or sharded over ranks (`fully_shard(model)`)")
+        ways.append("states of the optimizer in 8 bits, or sharded over ranks (FSDP)")
     if not ways and row["ownerless_bytes"] > _MOST * used:
         ways.append(
             "to see by whom, call `torch.cuda.memory._record_memory_history()` before the model is made and take another snapshot"
         )
     if not ways:
-        ways.append("a smaller batch, or the model's states sharded over ranks (`fully_shard(model)`)")
+        ways.append("a smaller batch, or the model's states sharded over ranks (FSDP)")
     told = "; or ".join(ways)
     return f"{text}{told}." if text else f"{told[:1].upper()}{told[1:]}."
