@@ -43,7 +43,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Part:
-    """Another rule's view of time that a finding owns: what it would win alone, per step, and what its fix is."""
+    """Another rule's view of time that a finding owns: what it would win alone, per step, and what its fix is.
+
+    `is_extra`: no labelled real trace has confirmed the rule.
+    """
 
     rule: str
     finding_id: str
@@ -52,6 +55,7 @@ class Part:
     confidence: Confidence
     fix: str
     evidence: Evidence
+    is_extra: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ class Finding:
     `saving_ns` is the middle of the bounds. `assumed_share` is the part of the owned time that the rule assumes a fix
     to take away. `rule_share` is what the rule itself has as `likely`, which is multiplied by shares of single pieces;
     None where findings of several are one. `summary` is one row: the claim, and its savings if it owned all of it.
-    `instances` are its worst pieces. `owned_by_category` is what it owns of each category of the ledger.
+    `instances` are its worst pieces. `owned_by_category` is what it owns of each category of the ledger. `is_extra`: no labelled
+    real trace has confirmed the rule.
     """
 
     rule: str
@@ -88,6 +93,7 @@ class Finding:
     parts: tuple[Part, ...] = ()
     owned_by_category: dict[str, float] = field(default_factory=dict)
     rule_share: float | None = None
+    is_extra: bool = False
 
     @property
     def deed(self) -> str:
@@ -97,7 +103,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Observation:
-    """Something that wins no time by itself and yet matters for what to do."""
+    """Something that wins no time by itself and yet matters for what to do. `is_extra` as of findings."""
 
     rule: str
     finding_id: str
@@ -107,6 +113,7 @@ class Observation:
     evidence: Evidence
     fix: str
     references: tuple[str, ...]
+    is_extra: bool = False
 
     @property
     def deed(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.common.units import share, short
+from traceq.common.units import duration, share, short
 from traceq.diagnosis.finding import Finding
 
 
@@ -15,6 +15,11 @@ def step_share(finding: Finding) -> str:
     """The likely saving as a share of the step."""
     step = step_ns(finding)
     return share(finding.saving_ns / step if step else None)
+
+
+def saves(finding: Finding) -> str:
+    """The likely saving; where only bounds are known, the bound that is not passed."""
+    return f"<= {duration(finding.saving_high_ns)}" if finding.only_bounds else duration(finding.saving_ns)
 
 
 def speed_up(before: float, after: float) -> str:

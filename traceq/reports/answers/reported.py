@@ -7,7 +7,7 @@ from typing import Any
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import cell, duration, some
-from traceq.diagnosis.choose import Chosen, choose
+from traceq.diagnosis.choose import Chosen, choose, placed
 from traceq.diagnosis.finding import Evidence, Finding
 from traceq.errors import StoreError
 from traceq.reports.answers.answer import Answer, fitting
@@ -40,9 +40,9 @@ def _opened(report: Report, name: str, path: str) -> Iterator[Answer]:
             lines.append(f"and {some(len(report.traces) - traces, 'more trace')}")
         if shown is not None:
             lines += ["", *_verdict_lines(shown)]
-            lines += [finding_line(number, each) for number, each in enumerate(shown.findings[:findings], 1)]
+            lines += [finding_line(*each) for each in placed(shown.findings[:findings])]
             lines += _reasons(shown) if not shown.findings else ()
-            data["findings"] = [_short(number, each) for number, each in enumerate(shown.findings[:findings], 1)]
+            data["findings"] = [_short(*each) for each in placed(shown.findings[:findings])]
         yield Answer("\n".join(lines) + "\n", data)
 
 
@@ -53,7 +53,7 @@ def reported(report: Report, name: str, path: str, limit: int) -> Answer:
     data = {
         "id": name,
         **_verdict_of(report),
-        "findings": [_short(number, each) for number, each in enumerate(findings, 1)],
+        "findings": [_short(*each) for each in placed(findings)],
     }
     # The text never holds more bytes than its limit; escaped, they may be a few more characters.
     few = {**data, "findings": data["findings"][:3]}
@@ -154,7 +154,7 @@ def _finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
     data["sql_note"] = _IN_TEXT
     yield _answer((*facts, *evidence, *own, *claim), data)
     yield _answer((*facts, *evidence, *own), data)
-    brief = {"trace": data["trace"], "outcome": "problem", **_short(chosen.number, found), "sql_note": _IN_TEXT}
+    brief = {"trace": data["trace"], "outcome": "problem", **_short(*chosen), "sql_note": _IN_TEXT}
     yield _answer((*facts, *own), brief)
     yield _answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
 
@@ -184,7 +184,7 @@ def _facts_of_finding(report: TraceReport, chosen: Chosen) -> list[str]:
         else f"{duration(found.saving_ns)} ({step_share(found)}), {step} -> {duration(found.expected_step_ns)}"
     )
     lines = [
-        f"# F{chosen.number} {found.title}",
+        f"# {chosen.place} {found.title}",
         f"trace {report.trace.trace_id}; id {found.finding_id}; {found.confidence} confidence: {found.confidence_reason}",
         f"Saves per {report.unit}: {likely}; bounds {low} to {high}",
         f"Fix: {found.fix}",
@@ -214,7 +214,7 @@ def _data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
     columns = found.instances.columns[:_COLUMNS]
     return {
         "trace": report.trace.trace_id,
-        **_short(chosen.number, found),
+        **_short(*chosen),
         "outcome": "problem",
         "step_ns": round(step_ns(found)),
         "expected_step_ns": round(found.expected_step_ns),
@@ -231,10 +231,10 @@ def _data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _short(number: int, found: Finding) -> dict[str, Any]:
+def _short(place: str, found: Finding) -> dict[str, Any]:
     step = step_ns(found)
     return {
-        "finding": f"F{number}",
+        "finding": place,
         "rule": found.rule,
         "finding_id": shortened(found.finding_id, _TITLE),
         "title": shortened(found.title, _TITLE),

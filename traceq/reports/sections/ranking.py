@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.common.units import duration
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import RankedFinding, Ranking, Reference, Title, with_code
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import speed_up, step_ns, step_share
+from traceq.reports.savings import saves, speed_up, step_ns, step_share
 
 
 def ranking(report: TraceReport, most: int | None = None) -> Ranking:
@@ -23,14 +22,9 @@ def _ranked(found: Sequence[Finding], number: int) -> RankedFinding:
     return RankedFinding(
         Reference(f"F{number + 1}"),
         Title(each.title),
-        _saves(each),
+        saves(each),
         step_share(each),
         speed_up(step, step - sum(above.saving_ns for above in found[: number + 1])),
         each.confidence,
         with_code(each.deed),
     )
-
-
-def _saves(finding: Finding) -> str:
-    """The likely saving; where only bounds are known, the bound that is not passed."""
-    return f"<= {duration(finding.saving_high_ns)}" if finding.only_bounds else duration(finding.saving_ns)
