@@ -65,7 +65,7 @@ class Traces:
         """The report on every trace of the database, with at most `top` findings for each; it needs no database any more.
 
         `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step).
-        `rules` are files or directories of rules of your own.
+        `rules` are files or directories of rules of your own; the word "extra" asks those that no labelled trace has confirmed.
         Raises ValueError when `top` or `goal` is none of these, StoreError when the database is closed or damaged.
         """
         from traceq.app.report import ReportView, report_of
