@@ -9,6 +9,7 @@ from traceq.common.text import printable, shortened
 from traceq.common.units import cell, duration, some
 from traceq.diagnosis.choose import Chosen, choose, placed
 from traceq.diagnosis.finding import Evidence, Finding
+from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
 from traceq.reports.answers.answer import Answer, fitting
 from traceq.reports.model import Report, TraceReport
@@ -21,6 +22,7 @@ from traceq.reports.sections.verdict import verdict
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
 _ROWS, _COLUMNS = 3, 8
 _MOST_TRACES, _MOST_FINDINGS, _MOST_REASONS = 20, 10, 8
+_NOT_ASKED = "no labelled trace has confirmed this rule: `traceq report SOURCE --rules extra` asks it"
 _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 
@@ -104,6 +106,8 @@ def _without_finding(report: TraceReport, name: str) -> Answer | None:
         told = verdict(report)
         words = "\n".join(_verdict_lines(report))
         return _no_finding(report, words, told.outcome, "".join(told.spans))
+    if report.extra_left_out and is_of_extra(name):
+        return _no_finding(report, f"Not asked: {_NOT_ASKED}", "cannot tell", _NOT_ASKED)
     for each in report.not_applicable:
         if name.casefold() == each.rule:
             return _no_finding(report, f"Cannot tell: {each.title}: {each.reason}", "cannot tell", each.reason)
