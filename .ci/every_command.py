@@ -111,7 +111,7 @@ CASES = (
     Case("cache", r"\d entries, "),
     Case("completion bash", r"_traceq_completion\(\)"),
     Case("mcp", r'"serverInfo"', stdin=_INITIALIZE),
-    Case("record -o recorded -- {python} program.py", r"first: Load batches in worker processes"),
+    Case("record -o recorded -- {python} program.py", r"\(--rules\s+extra\)"),
     Case("experiment --vary num_workers=0,2 --repeats 2 -o tried -- {python} program.py", r"num_workers"),
 )
 

@@ -64,7 +64,11 @@ def test_cli_md_is_the_help_of_every_command(docs):
 
 
 def test_rules_md_is_the_manual_pages(docs):
-    printed = CliRunner().invoke(main, ["rules", "list", "--format", "md"], env={"TRACEQ_RULES": None}).stdout
+    printed = (
+        CliRunner()
+        .invoke(main, ["rules", "list", "--rules", "extra", "--format", "md"], env={"TRACEQ_RULES": None})
+        .stdout
+    )
     assert printed == handbook(built_in())
     docs.check("rules.md", printed)
 

@@ -8,8 +8,8 @@ from traceq.diagnosis.choose import choose
 from traceq.errors import StoreError
 
 
-def finding(rule, place=""):
-    return SimpleNamespace(rule=rule, finding_id=f"{rule}{place}")
+def finding(rule, place="", *, is_extra=False):
+    return SimpleNamespace(rule=rule, finding_id=f"{rule}{place}", is_extra=is_extra)
 
 
 ONE = {1: [finding("idle-data", "@rank0"), finding("low-mfu", "@rank0")]}
@@ -18,7 +18,18 @@ TWO = {**ONE, 2: [finding("low-mfu", "@rank1")]}
 
 @pytest.mark.parametrize("text", ["low-mfu@rank0", "LOW-MFU", "F2", "f2"])
 def test_a_finding_has_three_names(text):
-    assert choose(text, ONE) == (2, ONE[1][1])
+    assert choose(text, ONE) == ("F2", ONE[1][1])
+
+
+def test_those_of_the_pack_extra_are_counted_apart():
+    findings = [finding("host-bound"), finding("idle-data", is_extra=True), finding("swapping", is_extra=True)]
+    assert [choose(place, {1: findings}).finding.rule for place in ("F1", "e1", "E2")] == [
+        "host-bound",
+        "idle-data",
+        "swapping",
+    ]
+    with pytest.raises(StoreError, match="F2"):
+        choose("F2", {1: findings})
 
 
 @pytest.mark.parametrize(

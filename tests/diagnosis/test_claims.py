@@ -6,11 +6,11 @@ from contextlib import closing
 
 import pytest
 from builder import TraceBuilder
+from labelled.packs import as_if_confirmed
 from labelled.rule_cases import functions
 
 from traceq.diagnosis.judge import judge
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.registry import built_in
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_rule_claims_what_its_cause_costs_per_step(rule, case, claimed_us):
     trace = TraceBuilder()
     functions(rule)[case](trace)
     trace.fill_all()
-    only = [each for each in built_in() if each.name == rule.replace("_", "-")]
+    only = [each for each in as_if_confirmed() if each.name == rule.replace("_", "-")]
     with closing(trace._connection) as connection:
         (judged,) = judge(connection, rules=only)
     (finding,) = judged.findings
@@ -45,7 +45,7 @@ def test_more_workers_are_advised_than_the_snapshot_says_there_are():
     functions("too_few_workers")["found"](trace)
     trace.add("made_with", topic="loader", instance=0, name="num_workers", value="3", unit=None, is_knob=True)
     trace.fill_all()
-    only = [each for each in built_in() if each.name == "too-few-workers"]
+    only = [each for each in as_if_confirmed() if each.name == "too-few-workers"]
     with closing(trace._connection) as connection:
         (judged,) = judge(connection, rules=only)
     (finding,) = judged.findings
@@ -69,7 +69,7 @@ def found_in_chains(steps):
     chains(trace, steps)
     trace.fill_all()
     with closing(trace._connection) as connection:
-        (judged,) = judge(connection, rules=built_in())
+        (judged,) = judge(connection, rules=as_if_confirmed())
     return {each.rule: each for each in judged.findings}
 
 
@@ -99,7 +99,7 @@ def test_few_steps_that_differ_say_little():
         start += 8_000_000 + lasts
     trace.fill_all()
     with closing(trace._connection) as connection:
-        (judged,) = judge(connection, rules=[each for each in built_in() if each.name == "host-logging"])
+        (judged,) = judge(connection, rules=[each for each in as_if_confirmed() if each.name == "host-logging"])
     (log,) = judged.findings
     assert log.saving_low_ns == 0
     assert log.saving_high_ns > 0.7 * (log.expected_step_ns + log.saving_ns)

@@ -7,6 +7,7 @@ import random
 
 import pytest
 from builder import TraceBuilder
+from labelled.packs import as_if_confirmed
 from viewer import load, show
 
 from traceq.database.connect import connect
@@ -47,7 +48,7 @@ def trained(tmp_path_factory):
 
 
 def judged(trace):
-    return {each.trace_id: each.findings for each in judge(trace._connection)}
+    return {each.trace_id: each.findings for each in judge(trace._connection, rules=as_if_confirmed())}
 
 
 def text_of(trace, findings=None, trace_ids=None):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ import duckdb
 
 from labelled import simulated
 from labelled.case import Case
+from labelled.packs import as_if_confirmed
 from traceq.database.connect import connect
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged, judge
@@ -42,7 +43,10 @@ class Told:
 
 @dataclass(frozen=True)
 class Measured:
-    """A case and what was found in it, ranked."""
+    """A case and what was found in it, ranked, where the rules of all packs are asked as equals.
+
+    `default` has the same of the rules that are asked by default.
+    """
 
     name: str
     kind: str
@@ -52,6 +56,7 @@ class Measured:
     told: tuple[Told, ...]
     remarks: tuple[str, ...]
     failed: tuple[str, ...]
+    default: Measured | None = None
 
     @property
     def rules(self) -> list[str]:
@@ -71,8 +76,18 @@ class Measured:
     @property
     def found(self) -> int:
         """How many of the expected bottlenecks were found at all."""
-        said = {*self.rules, *(part for each in self.told for part in each.parts)}
-        return sum(bool(each & said) for each in self.expected)
+        return sum(map(self.has_found, self.expected))
+
+    def has_found(self, rules: frozenset[str]) -> bool:
+        """Whether one of the rules found something, or what it found is listed under another."""
+        return bool(rules & {*self.rules, *(part for each in self.told for part in each.parts)})
+
+    @property
+    def missed(self) -> list[frozenset[str]]:
+        """The bottlenecks, each as the rules that name it, that the rules of all packs find and those asked by default do not."""
+        if self.default is None:
+            return []
+        return [each for each in self.expected if self.has_found(each) and not self.default.has_found(each)]
 
     @property
     def named(self) -> Told | None:
@@ -105,7 +120,12 @@ def one(case: Case) -> Measured:
 
 def said(case: Case, connection: duckdb.DuckDBPyConnection) -> Measured:
     """What the rules say of a case, whose trace is all that the database holds."""
+    (as_equals,) = judge(connection, rules=as_if_confirmed())
     (judged,) = judge(connection)
+    return replace(_measured(case, as_equals), default=_measured(case, judged))
+
+
+def _measured(case: Case, judged: Judged) -> Measured:
     told = tuple(_told(case, each) for each in judged.findings)
     remarks = tuple(each.rule for each in judged.observations)
     return Measured(case.name, case.kind, case.expected, case.first, case.forbidden, told, remarks, _failed(judged))
@@ -145,6 +165,7 @@ class Accuracy:
 
     cases: int
     right: int
+    right_by_default: int
     recall: float | None
     precision: float | None
     inside: float | None
@@ -164,6 +185,7 @@ def accuracy(measured: Sequence[Measured]) -> Accuracy:
     return Accuracy(
         cases=len(measured),
         right=sum(each.is_right for each in measured),
+        right_by_default=sum(each.default is not None and each.default.is_right for each in measured),
         recall=sum(each.found for each in measured) / expected if expected else None,
         precision=len(true) / len(judged) if judged else None,
         inside=sum(each.low <= (each.won or 0) <= each.high for each in known) / len(known) if known else None,

@@ -36,7 +36,7 @@ def misfits(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
     for reader in READERS:
         judged = _judge_subject(replace(remembering, program=PROGRAMS[reader]), only)
         yield from (f"fails for {reader}: {each.error}" for each in judged.failed)
-        for each in (*judged.findings, *judged.observations):
+        for each in (*judged.every_finding, *judged.observations):
             yield from (f"says to {reader} {wrong}: {each.fix}" for wrong in _misfits(each, reader, names))
     workspace.drop()
 

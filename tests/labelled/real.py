@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -17,9 +17,10 @@ import duckdb
 
 from traceq.database.connect import connect
 from traceq.diagnosis.account.first import largest_unknown, saves_little
+from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged, judge
 from traceq.diagnosis.record import shipped_record
-from traceq.diagnosis.rules.registry import Rule
+from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
 
@@ -86,7 +87,8 @@ class Said:
 class Result:
     """Hold what the rules say of a trace, and how right the first statement is; `remarks` are the rules of observations.
 
-    `untold`: the share of the step of which the account cannot tell; None without an account of a GPU.
+    `extra` are findings of the pack extra, where it was asked. `untold`: the share of the step of which the account cannot tell;
+    None without an account of a GPU.
     """
 
     truth: Truth
@@ -96,6 +98,7 @@ class Result:
     first: Verdict
     found: int
     untold: float | None = None
+    extra: tuple[Said, ...] = ()
 
 
 @cache
@@ -157,15 +160,16 @@ def _truth(name: str, path: Path, judged: dict[str, Any]) -> Truth:
     )
 
 
-def compared(wanted: Sequence[Truth], jobs: int = 1) -> list[Result]:
-    """What the rules say of each trace beside the truth."""
+def compared(wanted: Sequence[Truth], jobs: int = 1, *, extra: bool = False) -> list[Result]:
+    """What the rules say of each trace beside the truth, those of the pack extra too where wanted."""
+    judge_one = partial(one, extra=extra)
     if jobs == 1:
-        return [one(each) for each in wanted]
+        return [judge_one(each) for each in wanted]
     with ProcessPoolExecutor(jobs) as pool:
-        return list(pool.map(one, wanted))
+        return list(pool.map(judge_one, wanted))
 
 
-def one(truth: Truth) -> Result:
+def one(truth: Truth, *, extra: bool = False) -> Result:
     """Compare what the rules say of a trace with the truth. Of a file that is refused nothing is said."""
     with TemporaryDirectory(prefix="traceq.") as folder:
         database = Path(folder) / "real.duckdb"
@@ -174,25 +178,27 @@ def one(truth: Truth) -> Result:
         except TraceqError:
             return Result(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
         with closing(connect(database)) as connection:
-            return result(truth, connection)
+            return result(truth, connection, built_in() if extra else None)
 
 
 def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> Result:
-    """What `rules`, else those of traceq, say of the only trace of a database beside the truth."""
+    """What `rules`, else those asked by default, say of the only trace of a database beside the truth."""
     # a trace is no proof of what is said of its own program
     (judged,) = judge(connection, rules=rules, record=shipped_record().without_program(program_of(truth.name)))
-    said = []
-    for finding in judged.findings:
-        step_ns = finding.expected_step_ns + finding.saving_ns
-        share = finding.saving_ns / step_ns
-        is_true = verdict(truth, finding.rule, share, step_ns)
-        said.append(Said(finding.rule, share, finding.confidence, is_true, step_ns))
+    said, extra = (tuple(_said(truth, each) for each in found) for found in (judged.findings, judged.extra_findings))
     remarks = tuple(each.rule for each in judged.observations)
     failed = tuple(f"{each.rule}: {each.error}" for each in judged.failed)
     named = {finding.rule for finding in judged.findings} | set(remarks)
     named |= {part.rule for finding in judged.findings for part in finding.parts}
     found = sum(bool(causes()[each.cause] & named) for each in truth.bottlenecks)
-    return Result(truth, tuple(said), remarks, failed, _grade_first(truth, said, judged), found, _untold_share(judged))
+    first = _grade_first(truth, said, judged)
+    return Result(truth, said, remarks, failed, first, found, _untold_share(judged), extra)
+
+
+def _said(truth: Truth, finding: Finding) -> Said:
+    step_ns = finding.expected_step_ns + finding.saving_ns
+    share = finding.saving_ns / step_ns
+    return Said(finding.rule, share, finding.confidence, verdict(truth, finding.rule, share, step_ns), step_ns)
 
 
 def _untold_share(judged: Judged) -> float | None:

@@ -120,7 +120,7 @@ def _ending(judged: Judged) -> str:
     """Return how the only rule in `judged` ended: one of KINDS, or `failed`."""
     if judged.failed:
         return "failed"
-    if judged.findings or judged.observations:
+    if judged.every_finding or judged.observations:
         return "found"
     return "cannot_tell" if judged.not_applicable else "clean"
 
@@ -129,7 +129,7 @@ def _said(judged: Judged) -> str:
     """Describe in the rule's own words how it ended."""
     said = {
         "failed": [each.error for each in judged.failed],
-        "found": [each.fix for each in (*judged.findings, *judged.observations)],
+        "found": [each.fix for each in (*judged.every_finding, *judged.observations)],
         "cannot_tell": [each.reason for each in judged.not_applicable],
         "clean": [each.reason for each in judged.clean],
     }

@@ -11,9 +11,9 @@ STEP = "select avg(dur) from step where excluded is null"
 
 def predicted(pair: Pair, traces: Traces) -> tuple[Finding, float] | None:
     """The finding on the flaw, and the ns of a recorded step; None where no rule that may name it finds anything."""
-    (trace,) = traces.report().content.traces
+    (trace,) = traces.report(rules=["extra"]).content.traces
     for rule in pair.rules:
-        for finding in trace.findings:
+        for finding in trace.every_finding:
             if finding.rule == rule:
                 ((step_ns,),) = traces.sql(STEP).fetchall()
                 return finding, step_ns

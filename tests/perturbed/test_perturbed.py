@@ -50,7 +50,7 @@ def test_there_are_forty_with_names_of_their_own_and_causes_of_the_vocabulary():
 def test_the_cause_comes_first_and_no_other_is_new(name, tmp_path):
     case = there(name)
     path, truth = case.make(tmp_path)
-    row = scored(truth, said(case.source, tmp_path), said(path, tmp_path))
+    row, _ = (scored(truth, *each) for each in zip(said(case.source, tmp_path), said(path, tmp_path), strict=True))
     assert row.is_right, row
     assert not row.false, row
 

@@ -4,6 +4,7 @@
 
 judges all labelled traces beside the checkout, which takes some ten minutes. Each finding counts once, with its trace, the
 program of the trace (programs.json: all versions and ranks of a program are one) and its verdict (tests/labelled/real.py).
+Rules of the pack extra are asked, too: a true finding here makes a rule one that is asked by default.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def rows(results: Iterable[real.Result]) -> dict[str, list[dict[str, Any]]]:
     said: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for result in results:
         name = result.truth.name
-        for each in result.said:
+        for each in (*result.said, *result.extra):
             said[each.rule].append(
                 {
                     "trace": name,
@@ -50,7 +51,7 @@ def main() -> None:
     missing = [name for name, path in real.labelled() if not path.is_file()]
     if missing:
         sys.exit(f"labelled traces are not beside the checkout: {', '.join(missing)}")
-    results = [*real.compared([*real.truths("known"), *real.truths("judged3")], jobs)]
+    results = real.compared([*real.truths("known"), *real.truths("judged3")], jobs, extra=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     content = {"commit": commit.stdout.strip(), "rules": rows(results)}
     RECORD.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

@@ -144,9 +144,10 @@ def report(
     """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
     `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
-    files or directories of rules of your own, each of which may take `timeout` seconds for a trace. `store` puts all findings
-    into the table finding of the database. `drawn`: with timelines, which only HTML shows. `ticket`: to be shown to others,
-    with hosts, users and paths replaced. `traces` are the trace_ids to report on, all when it is empty, `rank` the rank.
+    files or directories of rules of your own, each of which may take `timeout` seconds for a trace; the word "extra" asks the
+    rules that no labelled trace has confirmed. `store` puts all findings into the table finding of the database. `drawn`: with
+    timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced. `traces` are the
+    trace_ids to report on, all when it is empty, `rank` the rank.
     Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged, UnusableTrace where
     nothing was recorded.
     """

@@ -17,6 +17,7 @@ from traceq.capture import trial as capture
 from traceq.capture.knobs.registry import ABLATE
 from traceq.common.process import usable_cpus
 from traceq.common.units import duration, rounded_time, some
+from traceq.diagnosis.rules.registry import built_in
 from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
 from traceq.reports.document import Block
 from traceq.reports.experiment.experiment import compose_experiment
@@ -297,9 +298,9 @@ def _valid(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
 
 
 def profile_of(folder: Folder, setting: Setting) -> Run | None:
-    """The recording of a setting, None where there is none."""
+    """The recording of a setting, None where there is none: by the rules of all packs, as what they say is measured."""
     database = folder.traces / f"{file_name(setting)}.duckdb"
-    return runs_of(database)[0] if database.exists() else None
+    return runs_of(database, rules=built_in())[0] if database.exists() else None
 
 
 def _gpu_share(run: Run) -> float | None:

@@ -26,6 +26,8 @@ from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, fill
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
+from traceq.diagnosis.packs import is_of_extra
+from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
 from traceq.exports.result import WRITERS, result_of
@@ -64,7 +66,7 @@ def export(
     output = Path(output)
     name = format or _format_of(output)
     _check(name, output, finding, tables)
-    chosen_rules = user_rules.rules([Path(each) for each in rules])
+    chosen_rules = user_rules.rules([*rules, EXTRA] if finding is not None and is_of_extra(finding) else rules)
 
     def judge(connection: duckdb.DuckDBPyConnection) -> None:
         """Fill the table finding of a temporary database."""
@@ -82,7 +84,7 @@ def export(
 
         def work() -> Written:
             judged = cached_or_judged(connection, goal, chosen_rules, named)
-            findings = {subject.trace_id: judge().findings for subject, judge in judged}
+            findings = {subject.trace_id: judge().every_finding for subject, judge in judged}
             return _write_trace(connection, output, finding, chosen, findings)
 
         return interruptible(connection, work)

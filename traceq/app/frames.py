@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.categories import CATEGORIES
+from traceq.diagnosis.choose import placed
 from traceq.reports.model import Report
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ def traces(report: Report) -> pd.DataFrame:
 
 
 def findings(report: Report) -> pd.DataFrame:
-    """A row for each finding, per trace the largest saving first; times are per counted step.
+    """A row for each finding, per trace the largest saving first, and of the pack extra last; times are per counted step.
 
-    `finding` is its number in the report (F1), `id` stays the same in every report. `query` gives its claim again,
-    `instances_query` its worst pieces.
+    `finding` is its number in the report (F1; E1 of the pack extra), `id` stays the same in every report. `query` gives its
+    claim again, `instances_query` its worst pieces.
     """
     columns = {
         **_OF_A_TRACE,
@@ -83,6 +84,7 @@ def findings(report: Report) -> pd.DataFrame:
         "expected_step_ns": _REAL,
         "confidence": _TEXT,
         "confidence_reason": _TEXT,
+        "is_extra": _FLAG,
         **_WHERE,
         "fix": _TEXT,
         "wrong_if": _TEXT,
@@ -95,14 +97,14 @@ def findings(report: Report) -> pd.DataFrame:
             **vars(trace.trace),
             **vars(each),
             **vars(each.where),
-            "finding": f"F{number}",
+            "finding": place,
             "saving_share": _share(each.saving_ns, each.expected_step_ns + each.saving_ns),
             "query": each.summary.query,
             "instances_query": each.instances.query,
             "id": each.finding_id,
         }
         for trace in report.traces
-        for number, each in enumerate(trace.findings, 1)
+        for place, each in placed(trace.every_finding)
     )
     return _frame(columns, rows)
 

@@ -65,12 +65,12 @@ class Traces:
         """The report on every trace of the database, with at most `top` findings for each; it needs no database any more.
 
         `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step).
-        `rules` are files or directories of rules of your own.
+        `rules` are files or directories of rules of your own; the word "extra" asks those that no labelled trace has confirmed.
         Raises ValueError when `top` or `goal` is none of these, StoreError when the database is closed or damaged.
         """
         from traceq.app.report import ReportView, report_of
 
-        chosen = user_rules.rules([Path(each) for each in rules])
+        chosen = user_rules.rules(rules)
         with self._reading("reported"):
             content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
             return ReportView(content, self.path)

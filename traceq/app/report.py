@@ -63,7 +63,7 @@ class ReportView(View[Report]):
 
     @property
     def findings(self) -> pd.DataFrame:
-        """A row for each finding, per trace the largest saving first; times are per counted step."""
+        """A row for each finding, per trace the largest saving first, of the pack extra last; times are per counted step."""
         return frames.findings(self.content)
 
     @property
@@ -121,8 +121,8 @@ class ReportView(View[Report]):
         return text_of(blocks, width, colour=colour, source=quote(self._source or "DB"))
 
     def finding(self, name: str) -> Finding:
-        """The finding called `name`: F1, its id or its rule. Raises StoreError, with those there are, for another name."""
-        return choose(name, {trace.trace.trace_id: trace.findings for trace in self.content.traces}).finding
+        """The finding called `name`: F1, E1, its id or its rule. Raises StoreError, with those there are, for another name."""
+        return choose(name, {trace.trace.trace_id: trace.every_finding for trace in self.content.traces}).finding
 
     @property
     def verdict(self) -> str:
@@ -211,9 +211,9 @@ def report(
         raise WrongUse(
             f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
         )
-    chosen = user_rules.rules([Path(each) for each in rules])
+    chosen = user_rules.rules(rules)
     # what rules of users read is not known: of other ranks they shall not find less than there is
-    is_whole = len(chosen) > len(built_in())
+    is_whole = any(each not in built_in() for each in chosen)
     with looked_at(source, traces, rank, read, whole=is_whole) as (connection, looked):
         if rules:
             lock(connection)

@@ -26,6 +26,7 @@ from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.look import Look, create_copy, look
 from traceq.dataset.manifest import existing, is_dataset
 from traceq.dataset.place import is_address
+from traceq.diagnosis.rules.registry import Rule
 from traceq.errors import StoreError, WrongUse
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
@@ -209,7 +210,12 @@ def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes:
 
 @contextmanager
 def opened_runs(
-    source: Source, which: Which, read: ReadOptions = AS_FOUND, *, all_ranks: bool = False
+    source: Source,
+    which: Which,
+    read: ReadOptions = AS_FOUND,
+    *,
+    all_ranks: bool = False,
+    rules: Sequence[Rule] | None = None,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection | None, dict[int, Run]]]:
     """The runs of one rank (the lowest when none is named), or of all, by trace_id, and the connection to their database.
 
@@ -227,14 +233,19 @@ def opened_runs(
             ranks = {row["trace_id"]: row["rank"] for row in ask(connection, statement("database/trace.sql"))}
             chosen = chosen_ranks([ranks[each] for each in wanted], which.rank, str(source))
             wanted = [each for each in wanted if ranks[each] in chosen]
-        yield connection, interruptible(connection, lambda: read_runs(connection, str(source), wanted))
+        yield connection, interruptible(connection, lambda: read_runs(connection, str(source), wanted, rules))
 
 
-def runs_of(sources: Sources, which: Which = LOWEST, read: ReadOptions = AS_FOUND) -> list[Run]:
-    """The runs of all sources, one rank of each. Raises WrongUse when a source lacks the rank."""
+def runs_of(
+    sources: Sources,
+    which: Which = LOWEST,
+    read: ReadOptions = AS_FOUND,
+    rules: Sequence[Rule] | None = None,
+) -> list[Run]:
+    """The runs of all sources, one rank of each, by what `rules` say. Raises WrongUse when a source lacks the rank."""
     found: list[Run] = []
     for source in several(sources):
-        with opened_runs(source, which, read) as (_, runs):
+        with opened_runs(source, which, read, rules=rules) as (_, runs):
             found += runs.values()
     return found
 

@@ -11,6 +11,7 @@ from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
 from traceq.app.source import Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.diagnosis.calibrated import Hardware
+from traceq.diagnosis.packs import rules_for
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.document import Block
 from traceq.reports.renderers.verification_to_json import verification_to_json
@@ -58,7 +59,7 @@ def verify(
     Raises NoSuchFinding when the runs before have no such finding.
     """
     check_writes(read.writes, [*several(before), *several(after)])
-    sides = [runs_of(sources, which, read) for sources in (before, after)]
+    sides = [runs_of(sources, which, read, rules_for(finding)) for sources in (before, after)]
     verification = verify_runs(finding, *sides, noise=known_noise(noise, which.rank), anyway=anyway)
     return VerificationView(_with_earlier(verification, calibration, hardware(sides[0])))
 

@@ -28,6 +28,7 @@ from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import subjects
+from traceq.diagnosis.packs import rules_for
 from traceq.errors import WrongUse
 from traceq.reports.document import Block
 from traceq.reports.renderers.whatif_to_json import answer_to_json, choices_to_json
@@ -190,8 +191,8 @@ def _facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Seque
 def _finding(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Subject, Finding]:
     """A finding by its name, and the trace that it is of."""
     trace_id = _subject(connection, trace).trace_id
-    ((subject, judge),) = cached_or_judged(connection, traces=[trace_id])
-    return subject, choose(name, {trace_id: judge().findings}).finding
+    ((subject, judge),) = cached_or_judged(connection, rules=rules_for(name), traces=[trace_id])
+    return subject, choose(name, {trace_id: judge().every_finding}).finding
 
 
 def _without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]:

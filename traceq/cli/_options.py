@@ -6,6 +6,7 @@ A command names each of its options as a parameter. Those that always go togethe
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from traceq.common.process import usable_cpus
 from traceq.common.progress import Progress, Silent
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_share, parsed_size
+from traceq.diagnosis.record import EXTRA
 from traceq.loading.options import TraceOptions
 from traceq.reports import SUFFIXES
 
@@ -83,7 +85,13 @@ class Parsed(click.ParamType[T], Generic[T]):
 
 
 class _RulePaths(click.Path):
-    """Paths, of which none is empty where the variable that lists them ends in a colon."""
+    """Paths or the name of a pack; none is empty where the variable that lists them ends in a colon."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """The name of a pack as it is; else the path, which has to be there."""
+        return value if value == EXTRA else super().convert(value, param, ctx)
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
         """The paths that a variable of the environment lists."""
@@ -175,8 +183,9 @@ rules_option = click.option(
     multiple=True,
     type=_RulePaths(exists=True, path_type=Path),
     envvar="TRACEQ_RULES",
-    metavar="FILE_OR_DIR",
-    help="Rules of your own: an SQL file, or a directory of them; may be repeated.  [env: TRACEQ_RULES]",
+    metavar="extra|FILE|DIR",
+    help="extra: ask also the rules that no labelled real trace has confirmed. FILE, DIR: rules of your own, an SQL file or a"
+    " directory of them (one called extra: ./extra). May be repeated.  [env: TRACEQ_RULES]",
 )
 
 

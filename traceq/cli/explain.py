@@ -13,11 +13,12 @@ import click
 from traceq.cli import completion
 from traceq.cli._options import rules_option, within_limits
 from traceq.common.text import printable
+from traceq.diagnosis.record import EXTRA
 
 if TYPE_CHECKING:
     from traceq.diagnosis.rules.registry import Rule
 
-_PLACE = re.compile(r"[Ff]\d+")
+_PLACE = re.compile(r"[EeFf]\d+")
 # Findings of a trace: more than any has.
 _EVERY = 1_000
 
@@ -26,11 +27,11 @@ _EVERY = 1_000
 @click.argument("rule", shell_complete=completion.rules)
 @click.argument("source", required=False, metavar="[SOURCE_OR_DB]", shell_complete=completion.files)
 @rules_option
-def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
+def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> None:
     """Explain a rule: what it finds, why it matters, how it is measured, what to try.
 
     RULE is a name that `traceq rules list` prints and findings carry. Or, with the trace or database that it was found
-    in, a finding: F1 or its id.
+    in, a finding: F1, E1 or its id.
 
     \b
     Examples:
@@ -41,11 +42,13 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
     from traceq.diagnosis.job.judge import RULES
     from traceq.errors import NoSuchRule
 
-    known = {each.name: each for each in user_rules.rules(rules)}
+    known = {each.name: each for each in user_rules.rules([*rules, EXTRA])}
     if source is not None:
         from traceq.app.report import report
+        from traceq.diagnosis.packs import is_of_extra
 
-        view = within_limits(report)(source, _EVERY, rules=rules, drawn=False)
+        wanted_rules = [*rules, EXTRA] if is_of_extra(rule) else rules
+        view = within_limits(report)(source, _EVERY, rules=wanted_rules, drawn=False)
         of_jobs = {each.rule for job in view.content.jobs for each in job.findings}
         rule = rule if rule.lower() in of_jobs else view.finding(rule).rule
     elif _PLACE.fullmatch(rule):
@@ -65,13 +68,13 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
 
 def _page(rule: Rule) -> str:
     from traceq.diagnosis.calibrated import on_predictions
-    from traceq.diagnosis.rules_page import UNPROVEN, example
+    from traceq.diagnosis.rules_page import example, of_pack
 
-    unproven = f"{UNPROVEN}\n\n" if rule.unproven else ""
+    pack = f"{text}\n\n" if (text := of_pack(rule)) else ""
     said = example(rule.name)
     beside = {"A real trace": said, "Predictions checked": on_predictions(rule.name)}
     sections = [f"{head}\n{textwrap.indent(textwrap.fill(text, 116), '    ')}" for head, text in beside.items() if text]
-    page = f"{rule.name}: {rule.manual.title}\n\n{unproven}{rule.manual.text}".rstrip()
+    page = f"{rule.name}: {rule.manual.title}\n\n{pack}{rule.manual.text}".rstrip()
     return "\n\n".join([page, *sections])
 
 

@@ -58,7 +58,7 @@ def export(
     ranks: tuple[int, ...],
     tables: tuple[str, ...],
     goal: Goal,
-    rules: tuple[Path, ...],
+    rules: tuple[str | Path, ...],
     read: ReadOptions,
 ) -> None:
     """Write a trace with its findings for Perfetto, or tables as files.

@@ -20,6 +20,7 @@ from traceq.cli._options import (
 )
 from traceq.cli._output import write, write_text, write_view
 from traceq.common.text import printable
+from traceq.diagnosis.record import EXTRA
 from traceq.reports import DRAWN, all_suffixes
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def report(
     against: str | None,
     site: Site | None,
     charts: bool,
-    rules: tuple[Path, ...],
+    rules: tuple[str | Path, ...],
     store: bool,
 ) -> None:
     """Report where the time of each step went.
@@ -130,7 +131,10 @@ def report(
     if charts and (name != "md" or output is None):
         raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
     from traceq.app.report import report as make_report
+    from traceq.diagnosis.packs import is_of_extra
 
+    if finding is not None and is_of_extra(finding):
+        rules = (*rules, EXTRA)
     view = make_report(
         sources[0] if len(sources) == 1 else sources,
         top,

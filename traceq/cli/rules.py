@@ -44,10 +44,11 @@ def rules() -> None:
     help="md, json: with the manual pages.",
     show_default=True,
 )
-def list_rules(rules: tuple[Path, ...], format_: str) -> None:
+def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
     """List the rules, in the order in which they are served.
 
-    Of two rules that see the same time, the one that stands first here owns it. Rules of jobs, which are asked of several
+    Of two rules that see the same time, the one that stands first here owns it. The packs of a rule: default; host where no GPU
+    works; extra, which no labelled real trace has confirmed, with --rules extra; yours. Rules of jobs, which are asked of several
     ranks together, stand last. In Markdown the manual pages of all rules as one page.
     """
     from traceq.diagnosis import user_rules
@@ -67,6 +68,7 @@ def list_rules(rules: tuple[Path, ...], format_: str) -> None:
             {
                 "name": each.name,
                 "title": each.manual.title,
+                "pack": each.pack,
                 "text": each.manual.text,
                 "references": each.manual.references,
                 "of_job": False,
@@ -74,16 +76,16 @@ def list_rules(rules: tuple[Path, ...], format_: str) -> None:
             for each in found
         ]
         content += [
-            {"name": name, "title": title, "text": page(name), "references": [], "of_job": True}
+            {"name": name, "title": title, "pack": "default", "text": page(name), "references": [], "of_job": True}
             for name, (title, _) in RULES_OF_JOBS.items()
         ]
         click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
         return
-    rows = [(each.name, printable(each.manual.title)) for each in found]
-    rows += [(name, f"{title} (of a job)") for name, (title, _) in RULES_OF_JOBS.items()]
-    width = max(len(name) for name, _ in rows)
-    for name, title in rows:
-        click.echo(f"{name.ljust(width)}  {title}")
+    rows = [(each.name, each.pack, printable(each.manual.title)) for each in found]
+    rows += [(name, "default", f"{title} (of a job)") for name, (title, _) in RULES_OF_JOBS.items()]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, pack, title in rows:
+        click.echo(f"{name.ljust(widths[0])}  {pack.ljust(widths[1])}  {title}")
 
 
 @click.command("thresholds", short_help="List the thresholds of the rules and where they come from.")

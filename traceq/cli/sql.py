@@ -16,6 +16,7 @@ import click
 from traceq.cli import completion
 from traceq.cli._options import format_option, output_option, read_options, timeout_option
 from traceq.common.limits import limits
+from traceq.diagnosis.record import EXTRA
 from traceq.errors import QueryError
 
 if TYPE_CHECKING:
@@ -86,9 +87,11 @@ def sql(
         raise click.UsageError("Give a query, or --of F1 for the query of a finding.")
     if finding is not None:
         from traceq.app.report import report
+        from traceq.diagnosis.packs import is_of_extra
 
+        rules = (EXTRA,) if is_of_extra(finding) else ()
         # The largest occurrences, which `traceq report --finding F1` shows.
-        text = report(database, _EVERY, read, drawn=False).finding(finding).instances.query
+        text = report(database, _EVERY, read, rules=rules, drawn=False).finding(finding).instances.query
     else:
         text = _read_query() if query == "-" else str(query)
     from traceq.app.open import locked

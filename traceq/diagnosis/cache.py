@@ -18,7 +18,7 @@ from traceq.database.failures import one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.judge import Judged, judge_subject, not_asked, subjects
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.registry import Rule, built_in, by_default
 from traceq.errors import StoreError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _REACHED = ("analysis", "common", "database", "diagnosis", "errors.py", "formats
 
 
 def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None) -> None:
-    """Judge the traces of the database that are not in its cache yet, and cache what `rules`, else those of traceq, say.
+    """Judge the traces of the database that are not in its cache yet, and cache what `rules`, else those asked by default, say.
 
     Of a job of many ranks only those that stand for the others are judged.
     """
@@ -52,7 +52,8 @@ def save(
     What rules of a user say is in the view and counts for no later report: nothing tells when such a rule changes.
     Raises StoreError when the database cannot be written, which leaves it as it was.
     """
-    key = stamp(connection) if _are_own(rules) else ""
+    chosen = _chosen(rules)
+    key = stamp(connection, chosen) if _are_own(chosen) else ""
     rows = [(each.trace_id, goal, key, msgspec.json.encode(each).decode()) for each in judgements if each.asked]
     connection.begin()
     try:
@@ -75,8 +76,8 @@ def cached_or_judged(
     Without `traces` it is every trace of the database, and of a job of many ranks only those that stand for the others are
     asked. A judgement by traceq's own rules that the database has cached is taken from there.
     """
-    chosen = built_in() if rules is None else tuple(rules)
-    cached = _cached(connection, goal) if _are_own(rules) else {}
+    chosen = _chosen(rules)
+    cached = _cached(connection, goal, chosen) if _are_own(chosen) else {}
     spared = _spared(connection) if traces is None else set()
 
     def judgement(subject: Subject) -> Callable[[], Judged]:
@@ -101,16 +102,22 @@ def _spared(connection: duckdb.DuckDBPyConnection) -> set[int]:
     return {row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql"))}
 
 
-def _cached(connection: duckdb.DuckDBPyConnection, goal: Goal) -> dict[int, str]:
+def _cached(connection: duckdb.DuckDBPyConnection, goal: Goal, rules: Sequence[Rule]) -> dict[int, str]:
     query = "select trace_id, content from judgement where goal = $goal and stamp = $stamp"
-    return {row["trace_id"]: row["content"] for row in ask(connection, query, goal=goal, stamp=stamp(connection))}
+    found = ask(connection, query, goal=goal, stamp=stamp(connection, rules))
+    return {row["trace_id"]: row["content"] for row in found}
 
 
-def _are_own(rules: Sequence[Rule] | None) -> bool:
-    return rules is None or tuple(rules) == built_in()
+def _chosen(rules: Sequence[Rule] | None) -> tuple[Rule, ...]:
+    return by_default() if rules is None else tuple(rules)
 
 
-def stamp(connection: duckdb.DuckDBPyConnection) -> str:
-    """Hash of traceq, its rules and the traces of the database: the judgement on one may depend on the others."""
+def _are_own(rules: Sequence[Rule]) -> bool:
+    return rules in (by_default(), built_in())
+
+
+def stamp(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> str:
+    """Hash of traceq, the rules asked and the traces of the database: the judgement on one may depend on the others."""
     traces = [list(row.values()) for row in ask(connection, statement("diagnosis/sql/stamp.sql"))]
-    return hashlib.sha256(json.dumps([__version__, SCHEMA_VERSION, code_hash(*_REACHED), traces]).encode()).hexdigest()
+    made_by = [__version__, SCHEMA_VERSION, code_hash(*_REACHED), [each.name for each in rules], traces]
+    return hashlib.sha256(json.dumps(made_by).encode()).hexdigest()

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from itertools import count
+from typing import NamedTuple, Protocol, TypeVar
 
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.job.judge import RULES
 from traceq.errors import StoreError
 
 
-class Chosen(NamedTuple):
-    """A finding and its place among those of its trace, from 1."""
+class _OfPack(Protocol):
+    @property
+    def is_extra(self) -> bool: ...
 
-    number: int
+
+F = TypeVar("F", bound=_OfPack)
+
+
+class Chosen(NamedTuple):
+    """A finding and its place among those of its trace: F1, F2, ... or, of the pack extra, E1, E2, ..."""
+
+    place: str
     finding: Finding
 
     @property
     def names(self) -> dict[str, str]:
         """What it may be called."""
-        return {"id": self.finding.finding_id, "rule": self.finding.rule, "place": f"F{self.number}"}
+        return {"id": self.finding.finding_id, "rule": self.finding.rule, "place": self.place}
+
+
+def placed(findings: Sequence[F]) -> list[tuple[str, F]]:
+    """The findings of a trace, ranked, each with its place."""
+    numbers = {False: count(1), True: count(1)}
+    return [(f"{'E' if each.is_extra else 'F'}{next(numbers[each.is_extra])}", each) for each in findings]
 
 
 def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
-    """The finding called `text`, upper or lower case: its id, its rule, or F1, F2, ... as the report numbers them.
+    """The finding called `text`, upper or lower case: its id, its rule, or F1, E1, ... as the report numbers them.
 
     `findings` are those of each trace, ranked. Raises StoreError, with what there is, when none is meant or several.
     """
-    every = [Chosen(number, each) for ranked in findings.values() for number, each in enumerate(ranked, 1)]
+    every = [Chosen(*each) for ranked in findings.values() for each in placed(ranked)]
     wanted = text.casefold()
     for kind in ("id", "rule", "place"):
         found = [each for each in every if each.names[kind].casefold() == wanted]
@@ -42,4 +57,4 @@ def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
 
 
 def _listed(every: Sequence[Chosen]) -> str:
-    return ", ".join(f"{each.finding.finding_id} (F{each.number})" for each in every)
+    return ", ".join(f"{each.finding.finding_id} ({each.place})" for each in every)

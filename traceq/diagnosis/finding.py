@@ -43,7 +43,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Part:
-    """Another rule's view of time that a finding owns: what it would win alone, per step, and what its fix is."""
+    """Another rule's view of time that a finding owns: what it would win alone, per step, and what its fix is.
+
+    `is_extra`: no labelled real trace has confirmed the rule.
+    """
 
     rule: str
     finding_id: str
@@ -52,6 +55,7 @@ class Part:
     confidence: Confidence
     fix: str
     evidence: Evidence
+    is_extra: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Finding:
     None where findings of several are one. `summary` is one row: the claim, and its savings if it owned all of it.
     `instances` are its worst pieces, `occurrences` the number of slices that it is on. `owned_by_category` is what it owns
     of each category of the ledger. Where findings of several are one, `claimed_ns` is the least that all of them together
-    lay claim to; `summary`, `instances` and `occurrences` are those of the largest.
+    lay claim to; `summary`, `instances` and `occurrences` are those of the largest. `is_extra`: no labelled real trace has
+    confirmed the rule.
     """
 
     rule: str
@@ -91,6 +96,7 @@ class Finding:
     owned_by_category: dict[str, float] = field(default_factory=dict)
     rule_share: float | None = None
     occurrences: int | None = None
+    is_extra: bool = False
 
     @property
     def deed(self) -> str:
@@ -100,7 +106,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Observation:
-    """Something that wins no time by itself and yet matters for what to do."""
+    """Something that wins no time by itself and yet matters for what to do. `is_extra` as of findings."""
 
     rule: str
     finding_id: str
@@ -110,6 +116,7 @@ class Observation:
     evidence: Evidence
     fix: str
     references: tuple[str, ...]
+    is_extra: bool = False
 
     @property
     def deed(self) -> str:

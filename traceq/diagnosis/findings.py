@@ -12,14 +12,13 @@ from traceq.diagnosis.culprits import common
 from traceq.diagnosis.finding import Confidence, Evidence, Finding, Observation, Part, Where
 from traceq.diagnosis.query import printed, rule_query
 from traceq.diagnosis.record import lowest_confidence
-from traceq.diagnosis.rules.registry import RULES, Rule
+from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 
 _ONLY_BOUNDS = "The replay of these steps is too far from the recording for a likely saving."
 _FRAGMENT = "The capture is a part of something."
 _UNRECORDED, _MOST_UNRECORDED = "idle_unattributed", 0.5
 _NOT_SEEN = "For most of the time nothing says what the host did."
-_OWN = frozenset(name.replace("_", "-") for name in RULES)
 
 
 def finding(subject: Subject, allocated: Allocated) -> Finding:
@@ -60,6 +59,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         references=subject.program.about_it(rule.manual.references),
         parts=tuple(_part(subject, each) for each in allocated.parts),
         owned_by_category={category: ns / subject.steps for category, ns in sorted(allocated.owned.items()) if ns},
+        is_extra=rule.is_extra,
     )
 
 
@@ -72,7 +72,7 @@ def _confidence(
     """
     if only_bounds:
         return "low", f"{advice.reason} {_ONLY_BOUNDS}"
-    if rule.name not in _OWN:
+    if rule.is_yours:
         return advice.confidence, advice.reason
     confidence, reasons = (
         subject.record.confidence_of(rule.name),
@@ -102,6 +102,7 @@ def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
         evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), printed(query, values)),
         fix=remark.fix,
         references=subject.program.about_it(rule.manual.references),
+        is_extra=rule.is_extra,
     )
 
 
@@ -122,6 +123,7 @@ def _part(subject: Subject, proposal: Proposal) -> Part:
         confidence=_confidence(subject, rule, advice, {}, only_bounds=False)[0],
         fix=advice.fix,
         evidence=advice.claim.evidence(),
+        is_extra=rule.is_extra,
     )
 
 

@@ -19,10 +19,11 @@ from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Obse
 from traceq.diagnosis.findings import finding, finding_id, observation
 from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
+from traceq.diagnosis.packs import left_out, only_extra, suited, with_extra_parts
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.record import Record, shipped_record
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.registry import Rule, by_default
 from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.speaking import without_silent
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
@@ -42,8 +43,10 @@ _NOT_FOUND = "not there, or below 1 % of the step"
 class Judged:
     """Hold what the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING.
 
-    Where `asked` is false, no rule was asked: that nothing was found says nothing then. `account`: a verdict on every line of the
-    ledger of each device, the critical one first.
+    Where `asked` is false, no rule was asked: that nothing was found says nothing then. `account`: a verdict on every line of
+    the ledger of each device, the critical one first. `extra_findings`: what rules of the pack extra would win, ranked, where
+    they were asked; their time may be that of findings. `extra_left_out`: how many more rules of that pack there are for such
+    a trace.
     """
 
     trace_id: int
@@ -55,6 +58,13 @@ class Judged:
     failed: tuple[Failed, ...]
     asked: bool = True
     account: tuple[Line, ...] = ()
+    extra_findings: tuple[Finding, ...] = ()
+    extra_left_out: int = 0
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """The findings, then those of the pack extra."""
+        return (*self.findings, *self.extra_findings)
 
 
 def judge(
@@ -64,12 +74,12 @@ def judge(
     scaled: Scaled | None = None,
     record: Record | None = None,
 ) -> tuple[Judged, ...]:
-    """Return what `rules`, else those of traceq, say of every trace of the database, in the order of ingest.
+    """Return what `rules`, else those asked by default, say of every trace of the database, in the order of ingest.
 
     `scaled` has factors for some of traceq.diagnosis.query.thresholds(), by their keys: what changes depends on them. `record`:
     how often rules were right, by which findings are called sure; without it that of traceq.
     """
-    chosen = built_in() if rules is None else rules
+    chosen = by_default() if rules is None else rules
     return tuple(judge_subject(each, chosen) for each in subjects(connection, goal, scaled, record=record))
 
 
@@ -183,7 +193,8 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     observations: list[Observation] = []
     clean: list[Clean] = []
     broken: list[Failed] = []
-    asked, not_applicable = without_those_of_job(subject, rules)
+    has_gpu = subject.device is not None
+    asked, not_applicable = without_those_of_job(subject, suited(rules, has_gpu=has_gpu))
     if not format_of(subject.format).has_times:
         asked = [rule for rule in asked if rule.of_allocations]
     asked, silent = without_silent(subject.triage, asked)
@@ -200,6 +211,35 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
             proposals += [Proposal(rule, each) for each in judgements if isinstance(each, Advice)]
             if not judgements:
                 clean.append(Clean(name, title, _NOT_FOUND))
+    confirmed = [each for each in proposals if not each.rule.is_extra]
+    findings = _findings(subject, confirmed, not_applicable, broken)
+    account = _account_of(subject, findings, confirmed)
+    extra: list[Finding] = []
+    if len(confirmed) < len(proposals):
+        # what a rule that nothing has confirmed takes for its own is missing in no other finding
+        together = _findings(subject, proposals, not_applicable, broken)
+        findings, extra = with_extra_parts(findings, together), only_extra(together)
+    every = [*findings, *extra]
+    listed = {each.rule for each in every} | {each.rule for each in broken}
+    listed |= {part.rule for each in every for part in each.parts}
+    return Judged(
+        trace_id=subject.trace_id,
+        findings=tuple(findings),
+        observations=tuple(sorted(observations, key=lambda each: each.is_extra)),
+        small=tuple(dict.fromkeys(each.rule.name for each in proposals if each.rule.name not in listed)),
+        clean=tuple(clean),
+        not_applicable=tuple(dict.fromkeys(not_applicable)),
+        failed=tuple(dict.fromkeys(broken)),
+        account=account,
+        extra_findings=tuple(extra),
+        extra_left_out=left_out(rules, has_gpu=has_gpu),
+    )
+
+
+def _findings(
+    subject: Subject, proposals: Sequence[Proposal], not_applicable: list[NotApplicable], broken: list[Failed]
+) -> list[Finding]:
+    """Return what the proposals are worth where they share out the time among them, what wins most first."""
     found: list[tuple[str, Finding]] = []
     listed_first = _allocated(subject, proposals)
     subject.locate(each.proposal.advice.claim for each in listed_first)
@@ -210,19 +250,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
             found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
     made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
     findings = within_job(subject, overshadowed(merged(found), made_by))
-    findings.sort(key=lambda each: (-each.saving_ns, each.finding_id))
-    listed = {each.rule for each in findings} | {each.rule for each in broken}
-    listed |= {part.rule for each in findings for part in each.parts}
-    return Judged(
-        trace_id=subject.trace_id,
-        findings=tuple(findings),
-        observations=tuple(observations),
-        small=tuple(dict.fromkeys(each.rule.name for each in proposals if each.rule.name not in listed)),
-        clean=tuple(clean),
-        not_applicable=tuple(not_applicable),
-        failed=tuple(broken),
-        account=_account_of(subject, findings, proposals),
-    )
+    return sorted(findings, key=lambda each: (-each.saving_ns, each.finding_id))
 
 
 def _account_of(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:

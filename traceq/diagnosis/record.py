@@ -18,6 +18,9 @@ from traceq.diagnosis.finding import Confidence
 
 Said = Literal["right", "partly", "wrong"]
 
+# The pack of rules of which no trace of the record has shown that they are right.
+EXTRA = "extra"
+
 # One-sided 80 %.
 _Z = 0.8416
 
@@ -51,6 +54,10 @@ class Record:
     def without_program(self, program: str) -> Record:
         """Return the record without the traces of a program, to judge it by others."""
         return Record({rule: tuple(each for each in said if each[0] != program) for rule, said in self.entries.items()})
+
+    def has_confirmed(self, rule: str) -> bool:
+        """Return whether the rule was right of at least one trace."""
+        return any(verdict == "right" for _, verdict in self.entries.get(rule, ()))
 
     def confidence_of(self, rule: str) -> Confidence:
         """Return how sure findings of the rule may be called: high, medium or low."""

@@ -20,8 +20,12 @@ _INTRODUCTION = """\
 # Rules
 
 What `traceq report` looks for, in the order in which claims are served: time that two rules see belongs to the one that stands
-first. `traceq explain RULE` prints one page; this one is what `traceq rules list --format md` prints. How to add a rule:
-[writing-rules.md](writing-rules.md); how well they judge: [accuracy.md](accuracy.md).
+first. `traceq explain RULE` prints one page; this one is what `traceq rules list --rules extra --format md` prints. How to add a
+rule: [writing-rules.md](writing-rules.md); how well they judge: [accuracy.md](accuracy.md).
+
+Rules marked *extra* have not been right of any labelled real trace yet. They are asked with `--rules extra`, change nothing of
+what the others say, and what they find is of low confidence and stands apart. Rules marked *host* are asked where no GPU works
+([decision 0031](decisions/0031-packs.md)).
 
 """
 
@@ -35,13 +39,26 @@ of its ranks one by one. Terms: [metrics.md](metrics.md#jobs-job-job_rank-collec
 
 """
 
-UNPROVEN = "Unproven: no real trace has triggered this rule yet, so what it finds is never of high confidence."
+_EXTRA = (
+    "Pack: extra. No labelled real trace has shown yet that this rule is right: it is asked with `--rules extra`, what it finds"
+    " is of low confidence and never stands first."
+)
+_HOST = "Pack: host. It is asked of programs for which no GPU works."
+
+
+def of_pack(rule: Rule) -> str:
+    """When a rule is asked that is not of the pack default; empty of others."""
+    return " ".join(text for text, is_of_it in ((_HOST, rule.is_of_host), (_EXTRA, rule.is_extra)) if is_of_it)
 
 
 def handbook(rules: Sequence[Rule]) -> str:
     """All manual pages in Markdown, with a table of contents."""
-    lines = [f"* [{each.name}](#{each.name}): {_words(each.manual.title)}" for each in rules]
+    lines = [f"* [{each.name}](#{each.name}): {_words(each.manual.title)}{_pack(each)}" for each in rules]
     return _INTRODUCTION + "\n".join(lines) + "\n" + "".join(map(_page, rules)) + _of_jobs()
+
+
+def _pack(rule: Rule) -> str:
+    return "" if rule.pack == "default" else f" ({rule.pack})"
 
 
 def _of_jobs() -> str:
@@ -51,13 +68,13 @@ def _of_jobs() -> str:
 
 
 def _page(rule: Rule) -> str:
-    unproven = f"{UNPROVEN}\n\n" if rule.unproven else ""
+    pack = f"{text}\n\n" if (text := of_pack(rule)) else ""
     text = "\n".join(_sections(rule.manual.text))
     said = example(rule.name)
     shown = f"**Example.** {_words(said)}\n\n" if said else ""
     predicted = on_predictions(rule.name)
     checked = f"**Predictions checked.** {predicted}\n\n" if predicted else ""
-    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{unproven}{shown}{checked}{text}\n"
+    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{pack}{shown}{checked}{text}\n"
 
 
 def example(name: str) -> str | None:

@@ -102,4 +102,5 @@ def _part(finding: Finding) -> Part:
         confidence=finding.confidence,
         fix=finding.fix,
         evidence=finding.summary,
+        is_extra=finding.is_extra,
     )

@@ -32,8 +32,9 @@ from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import declared_manual, manual
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.query import Query, read
+from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.rules.declared import declared
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.registry import Rule, built_in, by_default
 from traceq.diagnosis.rules.shared.wording import cut
 from traceq.diagnosis.rules.templates import is_template, template_error
 from traceq.diagnosis.triage import CAPTURES, JUDGED
@@ -52,21 +53,22 @@ _GROUP = "traceq.rules"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
-    """The rules of files and directories `paths` and of entry points, and then those of traceq, which are served later.
+def rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
+    """The rules of files and directories and of entry points, and then those of traceq, which are served later.
 
-    A rule of a file fails where it takes longer for a trace than the limits of the command allow.
+    Where the word `extra` is among `wanted`, the rules of that pack are among those of traceq; a Path is always a file or
+    directory. A rule of a file fails where it takes longer for a trace than the limits of the command allow.
 
     Raises UnusableRule for a file that is none, and for a name that is taken.
     """
-    found = [rule for path in paths for rule in _from_path(path)]
+    found = [rule for each in wanted if each != EXTRA for rule in _from_path(Path(each))]
     found += [_from_entry_point(each) for each in plugins.declared(_GROUP)]
     taken = {rule.name for rule in built_in()}
     for rule in found:
         if rule.name in taken:
             raise UnusableRule(f"rule {rule.name}: there is one of this name already; choose another name")
         taken.add(rule.name)
-    return (*found, *built_in())
+    return (*found, *(built_in() if EXTRA in wanted else by_default()))
 
 
 def _from_path(path: Path) -> Iterator[Rule]:
@@ -109,7 +111,7 @@ def _from_file(path: Path) -> Rule:
         with time_limit(subject.connection, limits().timeout, "the rule"):
             yield from judge(subject)
 
-    return Rule(name, declared_manual(name, query), limited, captures=query.listed("captures") or JUDGED)
+    return Rule(name, declared_manual(name, query), limited, is_yours=True, captures=query.listed("captures") or JUDGED)
 
 
 def _check(path: Path, query: Query) -> None:
@@ -178,4 +180,4 @@ def _from_entry_point(entry: EntryPoint) -> Rule:
             f"entry point {entry.name} ({entry.value}): {type(error).__name__}: {' '.join(str(error).split())};"
             " reinstall or remove its package"
         ) from error
-    return Rule(entry.name.replace("_", "-"), page, judge)
+    return Rule(entry.name.replace("_", "-"), page, judge, is_yours=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from traceq.common.units import duration
 from traceq.database.query import ask
+from traceq.diagnosis.choose import placed
 from traceq.diagnosis.finding import Finding
 from traceq.exports.event import complete
 from traceq.exports.fit import GPU
@@ -28,25 +29,25 @@ def piece_events(
     window: Window,
     process: Process,
     origin: int,
-    shown: int | None = None,
+    shown: str | None = None,
 ) -> Iterator[tuple[str, int, int]]:
     """The pieces of `findings` in the window, as events on new threads of `process`, ranked; times less `origin` ns.
 
-    Each comes with its level (see traceq.exports.fit) and duration; the file is about the finding with the number `shown`.
+    Each comes with its level (see traceq.exports.fit) and duration; the file is about the finding at the place `shown` (F1).
     """
-    for number, finding in enumerate(findings, 1):
+    for place, finding in placed(findings):
         pieces = _pieces(connection, finding, window)
-        placed = list(lanes((piece, piece["ts"], piece["ts"] + piece["dur"]) for piece in pieces))
-        title = f"F{number} {finding.title}: {_saves(finding)} per step"
+        in_lanes = list(lanes((piece, piece["ts"], piece["ts"] + piece["dur"]) for piece in pieces))
+        title = f"{place} {finding.title}: {_saves(finding)} per step"
         tids = [
-            process.add(title if lane == 0 else f"F{number} ({lane + 1})")
-            for lane in range(max((lane for _, lane in placed), default=-1) + 1)
+            process.add(title if lane == 0 else f"{place} ({lane + 1})")
+            for lane in range(max((lane for _, lane in in_lanes), default=-1) + 1)
         ]
-        for piece, lane in placed:
+        for piece, lane in in_lanes:
             name = str(piece["name"] or finding.title)[: process.most]
-            args = _args(number, finding, piece, process.most)
+            args = _args(place, finding, piece, process.most)
             event = complete(name, process.pid, tids[lane], piece["ts"] - origin, piece["dur"], args)
-            yield event, 0 if number == shown else GPU, piece["dur"]
+            yield event, 0 if place == shown else GPU, piece["dur"]
 
 
 def _saves(finding: Finding) -> str:
@@ -61,10 +62,10 @@ def _pieces(connection: duckdb.DuckDBPyConnection, finding: Finding, window: Win
     return sorted(touching, key=lambda row: (row["ts"], -row["dur"]))
 
 
-def _args(number: int, finding: Finding, piece: dict[str, Any], most: int) -> dict[str, object]:
+def _args(place: str, finding: Finding, piece: dict[str, Any], most: int) -> dict[str, object]:
     columns = {name: value for name, value in piece.items() if name not in ("ts", "dur", "name")}
     return {
-        "finding": f"F{number}",
+        "finding": place,
         "rule": finding.rule,
         "id": finding.finding_id,
         "title": finding.title[:most],

@@ -104,7 +104,7 @@ def write_finding(
     """
     (each,) = _exported(connection, [chosen.finding.where.trace_id])
     window = around(connection, chosen.finding, each.row["step_ns"])
-    trace = _begun(connection, each, window, findings, ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.number)
+    trace = _begun(connection, each, window, findings, ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.place)
     told = _told(chosen, window, each)
     fixed = (
         sum(len(event.encode()) + 2 for event in trace.tracks) + len(_head(header(connection, [each], told))) + 1_000
@@ -123,7 +123,7 @@ def _told(chosen: Chosen, window: Window, each: Exported) -> dict[str, object]:
     finding = chosen.finding
     return {
         "finding": {
-            "number": f"F{chosen.number}",
+            "number": chosen.place,
             "id": finding.finding_id,
             "rule": finding.rule,
             "title": finding.title[:_MOST_CHARACTERS_OF_FINDING],
@@ -147,7 +147,7 @@ def _begun(
     findings: _Findings,
     numbers: Ids,
     most: int,
-    shown: int | None = None,
+    shown: str | None = None,
 ) -> _Trace:
     run(connection, "exports/sql/macros.sql")
     assign_lanes(connection, each.trace_id)

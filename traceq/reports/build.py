@@ -161,6 +161,8 @@ def _trace_report(
         findings=judged.findings[:top],
         account=judged.account,
         findings_left_out=len(judged.findings[top:]),
+        extra_findings=judged.extra_findings,
+        extra_left_out=judged.extra_left_out,
         observations=judged.observations,
         small=judged.small,
         **rows(connection, "replay", trace_id=trace_id)[0],

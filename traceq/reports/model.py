@@ -287,9 +287,11 @@ class Note:
 class TraceReport:
     """All that is reported of one trace. `host` is there only when no GPU activity was traced.
 
-    `small` are the rules that found something not worth listing; `replay_error` is the share (0..1) by which the
-    replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used. Where
-    `rules_asked` is false, other ranks of the job stand for this one: there are no findings because no rule was asked.
+    `extra_findings` are those of rules that no labelled real trace has confirmed, where they were asked, `extra_left_out`
+    how many more such rules there are. `small` are the rules that found something not worth listing; `replay_error` is the
+    share (0..1) by which the replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could
+    be used. Where `rules_asked` is false, other ranks of the job stand for this one: there are no findings because no rule was
+    asked.
     `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups`, the latter by the
     id of a finding, are there only when the report was built to be drawn.
     """
@@ -315,6 +317,8 @@ class TraceReport:
     findings: tuple[Finding, ...]
     account: tuple[Line, ...]
     findings_left_out: int
+    extra_findings: tuple[Finding, ...]
+    extra_left_out: int
     observations: tuple[Observation, ...]
     small: tuple[str, ...]
     replay_error: float | None
@@ -330,6 +334,11 @@ class TraceReport:
     over_time: Timeline | None = None
     flame: Flame | None = None
     close_ups: Mapping[str, tuple[Timeline, ...]] = field(default_factory=dict)
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """The findings, then those of the pack extra."""
+        return (*self.findings, *self.extra_findings)
 
     @property
     def unit(self) -> str:

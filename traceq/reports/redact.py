@@ -284,7 +284,7 @@ def _file(facts: TraceFacts | Run) -> str:
 
 
 def _finding_ids(report: TraceReport) -> Iterator[str]:
-    for finding in report.findings:
+    for finding in report.every_finding:
         yield finding.finding_id
         yield from (part.finding_id for part in finding.parts)
     yield from (each.finding_id for each in report.observations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePath
@@ -13,6 +13,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.judge import Judged, not_asked
+from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 from traceq.runs.read_job import read_jobs
 from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
@@ -26,16 +27,20 @@ _SATURATED = "gpu-saturated"
 
 
 def read_runs(
-    connection: duckdb.DuckDBPyConnection, source: str, wanted: Collection[int] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    wanted: Collection[int] | None = None,
+    rules: Sequence[Rule] | None = None,
 ) -> dict[int, Run]:
     """The runs of the traces with these trace_ids, all without, by trace_id in the order of ingest.
 
-    `source` is what to call the database. Those that are wanted are asked all rules, whatever their job.
+    `source` is what to call the database. Those that are wanted are asked all `rules`, else those asked by default, whatever
+    their job.
     """
     traces = {trace["trace_id"]: trace for trace in ask(connection, statement("database/trace.sql"))}
     ranks = tuple(sorted({trace["rank"] for trace in traces.values() if trace["rank"] is not None}))
     runs: dict[int, Run] = {}
-    for subject, judge in cached_or_judged(connection, traces=traces):
+    for subject, judge in cached_or_judged(connection, rules=rules, traces=traces):
         trace_id = subject.trace_id
         # The times of the others belong to the job, their findings to nobody.
         judged = judge() if wanted is None or trace_id in wanted else not_asked(trace_id)
@@ -72,11 +77,11 @@ def _run(
         items=_items(connection, trace_id, device),
         findings=tuple(
             FindingKept(**{name: getattr(each, name) for name in FindingKept.__dataclass_fields__})
-            for each in judged.findings
+            for each in judged.every_finding
         ),
         parts=tuple(
             PartKept(part.rule, part.finding_id, part.title, part.saving_ns, each.finding_id)
-            for each in judged.findings
+            for each in judged.every_finding
             for part in each.parts
         ),
         saturated=saturated[0] if saturated else None,

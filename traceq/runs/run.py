@@ -70,8 +70,8 @@ class Item:
 class FindingKept:
     """The likely saving as in a report, ns per counted step.
 
-    `owned_ns`, `assumed_share`, `only_bounds` and `rule_share` are those of Finding; None where baselines of traceq 0.1 do not
-    have them.
+    `owned_ns`, `assumed_share`, `only_bounds`, `rule_share` and `is_extra` are those of Finding; None where baselines of traceq
+    0.1 do not have them.
     """
 
     rule: str
@@ -85,6 +85,7 @@ class FindingKept:
     assumed_share: float | None = None
     only_bounds: bool = False
     rule_share: float | None = None
+    is_extra: bool = False
 
 
 @dataclass(frozen=True)

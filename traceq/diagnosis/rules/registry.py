@@ -11,6 +11,7 @@ from traceq.database.sql import package, shelved
 from traceq.diagnosis.calibrated import on_shares
 from traceq.diagnosis.manual import Manual, declared_manual, manual
 from traceq.diagnosis.query import Query, rule_query
+from traceq.diagnosis.record import shipped_record
 from traceq.diagnosis.rules.declared import claimed_by, declared, remarked
 from traceq.diagnosis.triage import JUDGED
 
@@ -193,17 +194,29 @@ RULES = tuple(place.partition("/")[2] for place in _PLACES)
 class Rule(NamedTuple):
     """A rule: its id (kebab-case), its manual page, and its judgement.
 
-    `remarks`: it never says what a fix could win. `unproven`: nothing but made-up traces has triggered it. `of_allocations`:
-    it is about those of a memory snapshot. `captures`: the kinds of captures that it speaks of, or reasons of the table triage.
+    `remarks`: it never says what a fix could win. `is_extra`: it does, and no labelled real trace has shown yet that it is right.
+    `is_of_host`: it speaks of programs for which no GPU works, and is asked of no others. `is_yours`: a user added it.
+    `of_allocations`: it is about those of a memory snapshot. `captures`: the kinds of captures that it speaks of, or reasons of
+    the table triage.
     """
 
     name: str
     manual: Manual
     judge: Judgement
     remarks: bool = False
-    unproven: bool = False
+    is_extra: bool = False
+    is_of_host: bool = False
+    is_yours: bool = False
     of_allocations: bool = False
     captures: tuple[str, ...] = JUDGED
+
+    @property
+    def pack(self) -> str:
+        """The packs that it is of, in words: default, yours, host, extra, or both of the latter."""
+        if self.is_yours:
+            return "yours"
+        packs = [name for name, is_of_it in (("host", self.is_of_host), ("extra", self.is_extra)) if is_of_it]
+        return ", ".join(packs) or "default"
 
 
 @cache
@@ -215,16 +228,15 @@ def examples() -> dict[str, dict[str, str]]:
 
 
 @cache
-def proven() -> dict[str, int]:
-    """How many real traces have triggered each rule, by id; written by tests/truth/proven.py."""
-    found: dict[str, int] = json.loads(package().joinpath("diagnosis/rules/proven.json").read_text("utf-8"))
-    return found
+def built_in() -> tuple[Rule, ...]:
+    """The rules of traceq itself, those of the pack extra too."""
+    return tuple(_load(place) for place in _PLACES)
 
 
 @cache
-def built_in() -> tuple[Rule, ...]:
-    """The rules of traceq itself."""
-    return tuple(_load(place) for place in _PLACES)
+def by_default() -> tuple[Rule, ...]:
+    """The rules that are asked unless the pack extra is wanted as well."""
+    return tuple(rule for rule in built_in() if not rule.is_extra)
 
 
 def has_shares(name: str) -> bool:
@@ -249,12 +261,14 @@ def _load(place: str) -> Rule:
 
 def _rule(name: str, page: Manual, judge: Judgement, query: Query) -> Rule:
     rule = name.replace("_", "-")
+    remarks = "remarks" in query.header
     return Rule(
         rule,
         page,
         judge,
-        "remarks" in query.header,
-        unproven=not proven().get(rule),
+        remarks,
+        is_extra=not remarks and not shipped_record().has_confirmed(rule),
+        is_of_host="host_alone" in query.listed("needs"),
         of_allocations="allocations" in query.listed("needs"),
         captures=query.listed("captures") or JUDGED,
     )

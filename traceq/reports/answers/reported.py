@@ -7,8 +7,9 @@ from typing import Any
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import cell, duration, some
-from traceq.diagnosis.choose import Chosen, choose
+from traceq.diagnosis.choose import Chosen, choose, placed
 from traceq.diagnosis.finding import Evidence, Finding
+from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
 from traceq.reports.answers.answer import Answer, fitting
 from traceq.reports.model import Report, TraceReport
@@ -21,6 +22,7 @@ from traceq.reports.sections.verdict import verdict
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
 _ROWS, _COLUMNS = 3, 8
 _MOST_TRACES, _MOST_FINDINGS, _MOST_REASONS = 20, 10, 8
+_NOT_ASKED = "no labelled trace has confirmed this rule: `traceq report SOURCE --rules extra` asks it"
 _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 
@@ -40,9 +42,9 @@ def _opened(report: Report, name: str, path: str) -> Iterator[Answer]:
             lines.append(f"and {some(len(report.traces) - traces, 'more trace')}")
         if shown is not None:
             lines += ["", *_verdict_lines(shown)]
-            lines += [finding_line(number, each) for number, each in enumerate(shown.findings[:findings], 1)]
+            lines += [finding_line(*each) for each in placed(shown.findings[:findings])]
             lines += _reasons(shown) if not shown.findings else ()
-            data["findings"] = [_short(number, each) for number, each in enumerate(shown.findings[:findings], 1)]
+            data["findings"] = [_short(*each) for each in placed(shown.findings[:findings])]
         yield Answer("\n".join(lines) + "\n", data)
 
 
@@ -53,7 +55,7 @@ def reported(report: Report, name: str, path: str, limit: int) -> Answer:
     data = {
         "id": name,
         **_verdict_of(report),
-        "findings": [_short(number, each) for number, each in enumerate(findings, 1)],
+        "findings": [_short(*each) for each in placed(findings)],
     }
     # The text never holds more bytes than its limit; escaped, they may be a few more characters.
     few = {**data, "findings": data["findings"][:3]}
@@ -104,6 +106,8 @@ def _without_finding(report: TraceReport, name: str) -> Answer | None:
         told = verdict(report)
         words = "\n".join(_verdict_lines(report))
         return _no_finding(report, words, told.outcome, "".join(told.spans))
+    if report.extra_left_out and is_of_extra(name):
+        return _no_finding(report, f"Not asked: {_NOT_ASKED}", "cannot tell", _NOT_ASKED)
     for each in report.not_applicable:
         if name.casefold() == each.rule:
             return _no_finding(report, f"Cannot tell: {each.title}: {each.reason}", "cannot tell", each.reason)
@@ -154,7 +158,7 @@ def _finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
     data["sql_note"] = _IN_TEXT
     yield _answer((*facts, *evidence, *own, *claim), data)
     yield _answer((*facts, *evidence, *own), data)
-    brief = {"trace": data["trace"], "outcome": "problem", **_short(chosen.number, found), "sql_note": _IN_TEXT}
+    brief = {"trace": data["trace"], "outcome": "problem", **_short(*chosen), "sql_note": _IN_TEXT}
     yield _answer((*facts, *own), brief)
     yield _answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
 
@@ -184,7 +188,7 @@ def _facts_of_finding(report: TraceReport, chosen: Chosen) -> list[str]:
         else f"{duration(found.saving_ns)} ({step_share(found)}), {step} -> {duration(found.expected_step_ns)}"
     )
     lines = [
-        f"# F{chosen.number} {found.title}",
+        f"# {chosen.place} {found.title}",
         f"trace {report.trace.trace_id}; id {found.finding_id}; {found.confidence} confidence: {found.confidence_reason}",
         f"Saves per {report.unit}: {likely}; bounds {low} to {high}",
         f"Fix: {found.fix}",
@@ -214,7 +218,7 @@ def _data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
     columns = found.instances.columns[:_COLUMNS]
     return {
         "trace": report.trace.trace_id,
-        **_short(chosen.number, found),
+        **_short(*chosen),
         "outcome": "problem",
         "step_ns": round(step_ns(found)),
         "expected_step_ns": round(found.expected_step_ns),
@@ -231,10 +235,10 @@ def _data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _short(number: int, found: Finding) -> dict[str, Any]:
+def _short(place: str, found: Finding) -> dict[str, Any]:
     step = step_ns(found)
     return {
-        "finding": f"F{number}",
+        "finding": place,
         "rule": found.rule,
         "finding_id": shortened(found.finding_id, _TITLE),
         "title": shortened(found.title, _TITLE),

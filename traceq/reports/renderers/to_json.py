@@ -77,11 +77,8 @@ def _trace(report: model.TraceReport) -> dict[str, Any]:
             {"device": each.device, "step": each.step, "dur_ns": each.dur, "parts_ns": dict(each.parts)}
             for each in report.step_ledgers
         ],
-        "findings": [
-            # The contract's names: what proves the saving.
-            {**plain(each, _RENAMED), "evidence": each.summary, "query": each.summary.query, "deed": each.deed}
-            for each in report.findings
-        ],
+        "findings": [_finding(each) for each in report.findings],
+        "extra_findings": [_finding(each) for each in report.extra_findings],
         "quality": [picked(each, "metric", "state", "reason", "needs") for each in report.quality],
         "host": report.host
         and {
@@ -89,6 +86,11 @@ def _trace(report: model.TraceReport) -> dict[str, Any]:
             "operators": [_host_time(each, "self_dur_ns") for each in report.host.operators],
         },
     }
+
+
+def _finding(each: Finding) -> dict[str, Any]:
+    # The contract's names: what proves the saving.
+    return {**plain(each, _RENAMED), "evidence": each.summary, "query": each.summary.query, "deed": each.deed}
 
 
 def _host_time(each: model.HostTime, dur: str) -> dict[str, Any]:

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from traceq.common.text import printable
 from traceq.common.units import duration, share, some
+from traceq.diagnosis.choose import placed
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Title
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.savings import step_share
 from traceq.reports.sections.brief import critical_trace
+from traceq.reports.sections.extra import extra_left_out
 from traceq.reports.sections.header import header_line
 from traceq.reports.sections.jobs import judged
 from traceq.reports.sections.notes import warnings
@@ -146,13 +148,23 @@ def _part(row: LedgerRow) -> str:
 
 
 def _findings(report: TraceReport) -> Iterator[Line]:
+    yield from _confirmed(report)
+    if report.extra_findings:
+        yield Line("Extra findings, whose rules no labelled real trace has confirmed:", (_FINDING, _FIRST + 1))
+    for number, (place, each) in enumerate(placed(report.extra_findings), 1):
+        yield Line(finding_line(place, each), (_FINDING, _FIRST + 1 + number), "extra finding")
+    if told := extra_left_out(report):
+        yield Line(f"Not asked: {told}.", (_REMARK, 0))
+
+
+def _confirmed(report: TraceReport) -> Iterator[Line]:
     if not report.findings:
         return
     yield Line("")
     yield Line(f"Findings (saving per {report.unit}; bounds; confidence):")
-    for number, each in enumerate(report.findings, 1):
+    for number, (place, each) in enumerate(placed(report.findings), 1):
         group = _FINDING if number <= _FIRST else _LESSER
-        yield Line(finding_line(number, each), None if number == 1 else (group, number), "finding")
+        yield Line(finding_line(place, each), None if number == 1 else (group, number), "finding")
         if number == 1:
             # Its first sentence stands in the verdict.
             yield Line(f"  fix: {_cut(each.fix, 2 * _SENTENCE)}", (_FINDING, number))
@@ -167,12 +179,12 @@ def _findings(report: TraceReport) -> Iterator[Line]:
         yield Line(f"Also {'; '.join(filter(None, left))}.", (_REMARK, 0))
 
 
-def finding_line(number: int, finding: Finding) -> str:
-    """A finding in a line: its number, rule and title, what it saves, and how sure that is."""
+def finding_line(place: str, finding: Finding) -> str:
+    """A finding in a line: its place (F1), rule and title, what it saves, and how sure that is."""
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} ({step_share(finding)}); "
     sure = f"{low} to {high}; {finding.confidence} confidence"
-    return f"- F{number} `{_cut(finding.finding_id, _NAME)}` {_cut(finding.title, _TITLE)}: {likely}{sure}"
+    return f"- {place} `{_cut(finding.finding_id, _NAME)}` {_cut(finding.title, _TITLE)}: {likely}{sure}"
 
 
 def _remarks(report: TraceReport) -> Iterator[Line]:
@@ -224,8 +236,8 @@ def _other_trace(report: TraceReport, number: int) -> Iterator[Line]:
         (_OTHER_TRACE, 1 + number),
         "trace",
     )
-    for place, each in enumerate(report.findings, 1):
-        yield Line(finding_line(place, each), (_DETAIL if place > 1 else _LESSER, 1_000 * number + place), "finding")
+    for count, (place, each) in enumerate(placed(report.findings), 1):
+        yield Line(finding_line(place, each), (_DETAIL if count > 1 else _LESSER, 1_000 * number + count), "finding")
 
 
 def _spans(spans: Spans, limit: int) -> str:

@@ -13,6 +13,7 @@ from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
 from traceq.reports.model import Job, Note, Report, TraceReport
 from traceq.reports.savings import saves
+from traceq.reports.sections.extra import extra_in_short, extra_left_out
 from traceq.reports.sections.header import header
 from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import findings_of_job
@@ -140,6 +141,7 @@ def _trace(report: TraceReport, most: int) -> Iterator[Block]:
         yield from where_time_goes(report)
     if report.findings:
         yield ranking(report, most)
+    yield from extra_in_short(report)
     yield from _also(report, most, len(warned[_MOST_WARNINGS:]))
 
 
@@ -157,13 +159,14 @@ def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]
         f"{some(len(report.small), 'finding')} below 1 %" if report.small else "",
         some(len({each.step for each in report.outliers}), "unusually long step") if report.outliers else "",
         f"{some(len(report.not_applicable), 'rule')} cannot tell" if report.not_applicable else "",
+        extra_left_out(report),
         f"{some(len(report.failed), 'check')} failed" if report.failed else "",
         some(warnings_left, "more warning") if warnings_left else "",
     ]
     words = " · ".join(filter(None, told))
     # Start-up stands before the verdict already.
     remarks = [each for each in report.observations if not (each.rule == "start-up" and report.run_ns)]
-    titles = [each.title for each in remarks[:_MOST_REMARKS]]
+    titles = [f"{each.title}{' (extra)' if each.is_extra else ''}" for each in remarks[:_MOST_REMARKS]]
     if len(remarks) > _MOST_REMARKS:
         titles.append(f"{len(remarks) - _MOST_REMARKS} more")
     rows = (("Also", words), ("Notes", " · ".join(titles)))

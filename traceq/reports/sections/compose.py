@@ -35,6 +35,7 @@ from traceq.reports.sections.conditions import conditions
 from traceq.reports.sections.copies import copies, no_copies
 from traceq.reports.sections.critical_path import critical_path, no_critical_path
 from traceq.reports.sections.data import data, no_data
+from traceq.reports.sections.extra import extra_in_short
 from traceq.reports.sections.findings import finding_in_full, finding_queries, findings, remark
 from traceq.reports.sections.header import header
 from traceq.reports.sections.idle import gaps, outliers, training_thread
@@ -96,7 +97,7 @@ def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
         yield from of_job if sql else without_sql(of_job)
         return
     try:
-        chosen = choose(name, {trace.trace.trace_id: trace.findings for trace in report.traces})
+        chosen = choose(name, {trace.trace.trace_id: trace.every_finding for trace in report.traces})
     except StoreError:
         told = [each for trace in report.traces for each in trace.observations if _is_called(each, name)]
         if not told:
@@ -106,8 +107,8 @@ def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
             if sql:
                 yield Query(each.evidence.query)
         return
-    trace = next(trace for trace in report.traces if chosen.finding in trace.findings)
-    yield from finding_in_full(chosen.number, chosen.finding, trace, sql=sql)
+    trace = next(trace for trace in report.traces if chosen.finding in trace.every_finding)
+    yield from finding_in_full(chosen.place, chosen.finding, trace, sql=sql)
 
 
 def _is_called(observation: Observation, name: str) -> bool:
@@ -190,6 +191,7 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
     yield from where_time_goes(report)
     if report.findings:
         yield ranking(report)
+    yield from extra_in_short(report)
     yield from account(report)
     yield from findings(report, folds=folds, draws=draws)
     yield from capture(report)

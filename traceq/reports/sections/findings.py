@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
 from traceq.common.units import cell, duration, share, some
+from traceq.diagnosis.choose import placed
 from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value, Where
 from traceq.reports.document import (
     Address,
@@ -36,6 +37,8 @@ _ROOM, _GAP, _LEAST_OF_NAME = 98, 2, 20
 # Columns of all rules that say where to look.
 _FIRST = ("step", "ts", "claimed", "slice_id", "name")
 _ALL_OF_IT = 0.995
+# What no labelled real trace has confirmed.
+_EXTRA = " (extra)"
 
 
 def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
@@ -51,14 +54,25 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
         yield Paragraph((f"{report.findings_left_out} smaller ones are not shown; ", Literal("--top"), " shows more."))
     if report.small:
         yield Paragraph((f"Below 1 % of the {report.unit} each: {', '.join(report.small)}.",))
-    for number, each in enumerate(report.findings, 1):
+    for number, (place, each) in enumerate(placed(report.findings)):
         if draws:
-            yield _card(number, each, report)
-            continue
-        yield from _finding(number, each, report)
-        yield from _occurrences(each, report.unit)
-        if folds:
-            yield Fold(("SQL",), tuple(_queries_of(number, each)))
+            yield _card(number, place, each, report)
+        else:
+            yield from _listed(place, each, report, folds=folds)
+    if report.extra_findings:
+        yield Heading(3, ("Extra findings",), anchor="extra")
+    for place, each in placed(report.extra_findings):
+        yield from _listed(place, each, report, folds=folds)
+    yield from _remarks(report, folds=folds)
+
+
+def _listed(place: str, finding: Finding, report: TraceReport, *, folds: bool) -> Iterator[Block]:
+    yield from finding_in_full(place, finding, report, sql=False)
+    if folds:
+        yield Fold(("SQL",), tuple(_queries_of(place, finding)))
+
+
+def _remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
     if report.observations:
         yield Heading(3, ("Other observations",))
     for observation in report.observations:
@@ -67,22 +81,22 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
             yield Fold(("SQL",), (Query(observation.evidence.query),))
 
 
-def _card(number: int, finding: Finding, report: TraceReport) -> Card:
+def _card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
     """The finding with what proves it, its timelines and its queries."""
     step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
     blocks: list[Block] = [Facts(tuple(_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
     evidence = tuple(_occurrences(finding, report.unit))
-    blocks.append(Fold(("Evidence and SQL",), (*evidence, *_queries_of(number, finding))))
-    return Card(ranking(report).rows[number - 1], min(won / step if step else 0.0, 1.0), tuple(blocks))
+    blocks.append(Fold(("Evidence and SQL",), (*evidence, *_queries_of(place, finding))))
+    return Card(ranking(report).rows[number], min(won / step if step else 0.0, 1.0), tuple(blocks))
 
 
-def finding_in_full(number: int, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
-    """Finding F`number` with its evidence, and with its queries if wanted."""
-    yield from _finding(number, finding, report)
+def finding_in_full(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
+    """The finding at that place (F1) with its evidence, and with its queries if wanted."""
+    yield from _finding(place, finding, report)
     yield from _occurrences(finding, report.unit)
     if sql:
-        yield from _queries_of(number, finding)
+        yield from _queries_of(place, finding)
 
 
 def _how_to_read(report: TraceReport) -> str:
@@ -112,8 +126,8 @@ def _how_to_read(report: TraceReport) -> str:
     return text
 
 
-def _finding(number: int, finding: Finding, report: TraceReport) -> Iterator[Block]:
-    yield Heading(4, (f"F{number}. {finding.title}",), anchor=f"F{number}")
+def _finding(place: str, finding: Finding, report: TraceReport) -> Iterator[Block]:
+    yield Heading(4, (f"{place}. {finding.title}{_EXTRA if finding.is_extra else ''}",), anchor=place)
     yield Facts(tuple(_facts(finding, report)))
 
 
@@ -139,7 +153,7 @@ def _occurrences(finding: Finding, unit: str) -> Iterator[Block]:
 
 def _part(part: Part, unit: str, *, is_known: bool) -> Spans:
     likely = f": likely {duration(part.saving_ns)} per {unit}" if is_known else ""
-    return (f"{part.title} ({part.rule}){likely}. ", *with_code(part.fix))
+    return (f"{part.title} ({part.rule}{', extra' if part.is_extra else ''}){likely}. ", *with_code(part.fix))
 
 
 def _evidence(evidence: Evidence, columns: Sequence[str]) -> Table:
@@ -177,7 +191,7 @@ def _telling(evidence: Evidence) -> list[str]:
 
 def remark(observation: Observation) -> Iterator[Block]:
     """All there is to say about a remark, which saves no time by itself."""
-    yield Heading(4, (observation.title,))
+    yield Heading(4, (f"{observation.title}{_EXTRA if observation.is_extra else ''}",))
     yield Paragraph(with_code(observation.text))
     yield Facts((("try", with_code(observation.fix)), ("id", (Name(observation.finding_id),))))
     if observation.evidence.rows:
@@ -246,22 +260,22 @@ def _where(where: Where) -> Spans:
 
 def finding_queries(report: TraceReport) -> Iterator[Block]:
     """The SQL behind the findings, apart from them: it is long."""
-    if not report.findings and not report.observations:
+    if not report.every_finding and not report.observations:
         return
     yield Heading(3, ("Queries behind the findings",))
-    for number, each in enumerate(report.findings, 1):
-        yield from _queries_of(number, each)
+    for place, each in placed(report.every_finding):
+        yield from _queries_of(place, each)
     for observation in report.observations:
         yield Paragraph((f"{observation.title}:",))
         yield Query(observation.evidence.query)
 
 
-def _queries_of(number: int, finding: Finding) -> Iterator[Block]:
-    yield Paragraph((f"F{number}, the time that it matches:",))
+def _queries_of(place: str, finding: Finding) -> Iterator[Block]:
+    yield Paragraph((f"{place}, the time that it matches:",))
     yield Query(finding.summary.query)
     if finding.instances.rows:
-        yield Paragraph((f"F{number}, its largest occurrences:",))
+        yield Paragraph((f"{place}, its largest occurrences:",))
         yield Query(finding.instances.query)
     for part in finding.parts:
-        yield Paragraph((f"F{number}, {part.rule}:",))
+        yield Paragraph((f"{place}, {part.rule}:",))
         yield Query(part.evidence.query)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from traceq.diagnosis.finding import Clean, NotApplicable
 from traceq.reports.document import Block, Heading, Items, Paragraph, Spans, Warn
 from traceq.reports.model import TraceReport
+from traceq.reports.sections.extra import extra_left_out
 from traceq.reports.sections.verdict import NOT_ASKED
 
 
@@ -20,6 +21,8 @@ def outcomes(report: TraceReport) -> Iterator[Block]:
     if report.not_applicable:
         yield Heading(3, ("Cannot tell",), is_minor=True)
         yield Items(_by_reason(report.not_applicable))
+    if told := extra_left_out(report):
+        yield Paragraph((f"Not asked: {told}.",))
     if report.failed:
         yield Heading(3, ("Failed",))
         yield Warn(("These checks broke; that says nothing about the trace:",))

@@ -19,12 +19,13 @@ ANY = "any"
 
 
 @cache
-def rules() -> tuple[frozenset[str], frozenset[str]]:
-    """The names of the rules with savings, and of those that only make observations."""
+def rules() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The names of the rules with savings, of those that only make observations, and of those that are asked on demand only."""
     from traceq.diagnosis.rules.registry import built_in
 
     remarking = frozenset(rule.name for rule in built_in() if rule.remarks)
-    return frozenset(rule.name for rule in built_in()) - remarking, remarking
+    extra = frozenset(rule.name for rule in built_in() if rule.is_extra)
+    return frozenset(rule.name for rule in built_in()) - remarking - extra, remarking, extra
 
 
 def closest(name: str, known: Collection[str]) -> str:

@@ -129,11 +129,17 @@ def _limited(name: Table, place: _Place, table: Mapping[str, Any]) -> Iterator[B
 
 
 def _of_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
-    finding, remarking = rules()
+    finding, remarking, extra = rules()
     for key, value in table.items():
         if key in remarking:
             raise place.wrong(
                 f"this rule only remarks, and has no saving to limit; `traceq explain {key}` says more", key
+            )
+        if key in extra:
+            raise place.wrong(
+                "this rule is of the pack extra, which budgets are not held against: no labelled real trace has confirmed it;"
+                f" `traceq explain {key}` says more",
+                key,
             )
         if key not in finding and key != ANY:
             raise place.wrong(f"unknown rule; {closest(key, (*finding, ANY))}", key)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from traceq.capture.knobs.registry import ABLATE
+from traceq.diagnosis.choose import placed
 from traceq.errors import NoSuchFinding
 from traceq.runs.experiment.plan import name_of
 from traceq.runs.experiment.trial import Kind, Setting
@@ -149,9 +150,9 @@ def by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -
 def _chosen(findings: Sequence[FindingKept], asked: Sequence[str]) -> list[FindingKept]:
     if ALL in asked:
         return list(findings)
-    names = [{f"F{number}", each.rule, each.finding_id} for number, each in enumerate(findings, 1)]
+    names = [{place, each.rule, each.finding_id} for place, each in placed(findings)]
     for one in asked:
         if not any(one in each for each in names):
-            there = ", ".join(f"F{number} {each.rule}" for number, each in enumerate(findings, 1)) or "none"
+            there = ", ".join(f"{place} {each.rule}" for place, each in placed(findings)) or "none"
             raise NoSuchFinding(f"--try {one}: the baseline has no such finding; it has: {there}")
     return [finding for finding, own in zip(findings, names, strict=True) if own & set(asked)]

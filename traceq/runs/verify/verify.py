@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from traceq.diagnosis.calibrated import Accuracy, Hardware, checked
+from traceq.diagnosis.choose import placed
 from traceq.errors import NoSuchFinding
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Comparison
@@ -80,7 +81,7 @@ def hardware(runs: Sequence[Run]) -> Hardware:
 
 def _named(name: str, runs: Sequence[Run]) -> FindingKept:
     found = [finding for run in runs for finding in run.findings]
-    places = {f"f{number}": [each] for number, each in enumerate(_ranked(runs[0]), 1)} if runs else {}
+    places = {place.lower(): [each] for place, each in placed(_ranked(runs[0]))} if runs else {}
     matching = (
         [each for each in found if each.finding_id == name]
         or [each for each in found if each.rule == name]

@@ -21,7 +21,6 @@
 -- wrong-if: A function of your own looks for NaN in each backward pass: then take that out.
 -- for: pytorch, training
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: logging-in-step tells{% endif %}
 -- low: 1
 -- likely: 1
 -- threshold: least_ns = 5000: an operator of PyTorch takes the host 5 to 20 us, most of it in Python and in finding what to call, outside of its own time

@@ -20,7 +20,6 @@
 -- wrong-if: The weights of attention are themselves an output, or something is computed from the scores that no fused operator does.
 -- for: pytorch
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: unfused-attention tells{% endif %}
 -- low: 0
 -- likely: 1
 -- threshold: most = 8: scale, mask, bias, softmax and dropout with their casts are at most eight operators between the two products

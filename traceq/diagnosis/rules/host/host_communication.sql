@@ -22,7 +22,6 @@
 --   or the network makes it long is not in one trace.
 -- wrong-if: The main thread does work then that was not traced.
 -- needs: steps, host_alone
--- absent: {% if has('gpu') %}a GPU works in the steps: the rules about communication tell{% endif %}
 -- low: 0.1
 -- likely: 0.5
 -- uses: host_time

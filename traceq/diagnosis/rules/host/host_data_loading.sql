@@ -30,7 +30,6 @@
 -- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
 --   hold, is what the steps wait for{% endif %}.
 -- needs: steps, host_alone
--- absent: {% if has('gpu') %}a GPU works in the steps: idle_data says what input costs it{% endif %}
 -- facts: input_facts
 -- low: 0
 -- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a

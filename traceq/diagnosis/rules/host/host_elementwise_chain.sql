@@ -19,7 +19,6 @@
 -- wrong-if: The operators are bound by arithmetic (exp, sin, tanh), or their results are needed elsewhere.
 -- for: pytorch
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: elementwise-chain tells{% endif %}
 -- low: 0
 -- likely: 0.5
 -- threshold: least_chain = 3: two are fused by hand; below that there is no chain

@@ -20,7 +20,7 @@
 -- wrong-if: The workers are kept already, and what is long is the first batch itself, such as a shuffle of the whole data set.
 -- for: pytorch
 -- needs: steps, host_alone, fetches
--- absent: {% if has('gpu') %}a GPU works in the steps: epoch-boundary tells{% elif ask('host_settings')[0].keeps_workers %}the snapshot of the run
+-- absent: {% if ask('host_settings')[0].keeps_workers %}the snapshot of the run
 --   says that workers persist{% endif %}
 -- low: 0.5
 -- likely: 1

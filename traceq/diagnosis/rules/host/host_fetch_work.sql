@@ -19,7 +19,6 @@
 -- reason: The range inside the fetch is in the trace; whether it can be made faster is not.
 -- wrong-if: It is one call of fast code already: then only workers, or data that is prepared once, help.
 -- needs: steps, host_alone, fetches
--- absent: {% if has('gpu') %}a GPU works in the steps: synchronous-loader tells{% endif %}
 -- low: 0
 -- likely: 0.9
 -- uses: host_time, fetch_part, fetch_range

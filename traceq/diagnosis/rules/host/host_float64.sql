@@ -17,7 +17,6 @@
 -- wrong-if: The results need double precision.
 -- for: pytorch
 -- needs: steps, host_alone, types
--- absent: {% if has('gpu') %}a GPU works in the steps: the rules about kernels tell{% endif %}
 -- low: 0.25
 -- likely: 0.5
 -- high: 0.75

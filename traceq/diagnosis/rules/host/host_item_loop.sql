@@ -19,7 +19,6 @@
 -- wrong-if: Each round of the loop needs the result of the one before.
 -- for: pytorch
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: item-read and loop-indexing tell{% endif %}
 -- low: 0.5
 -- likely: 1
 -- threshold: least_reads = 16: a step reads its loss and some metrics; more than that are read in a loop

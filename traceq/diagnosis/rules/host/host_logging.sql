@@ -20,7 +20,6 @@
 -- reason: The name says that it logs or saves; the time is measured.
 -- wrong-if: The name misleads, or each of these records is needed at once.
 -- needs: steps, host_alone
--- absent: {% if has('gpu') %}a GPU works in the steps: logging-in-step and checkpoint-blocking tell{% endif %}
 -- threshold: often = 0.5: in fewer than half of the steps it is rare already
 -- low: 0.5
 -- likely: 0.9

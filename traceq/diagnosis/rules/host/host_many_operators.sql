@@ -18,7 +18,6 @@
 -- wrong-if: The operators depend on one another and on the data, so that nothing can be compiled or batched.
 -- for: pytorch
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: host-bound and tiny-kernels tell{% endif %}
 -- facts: host_names
 -- low: 0
 -- likely: 0.5

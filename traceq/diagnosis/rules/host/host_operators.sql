@@ -28,7 +28,6 @@
 -- wrong-if: The operators are as fast as this machine allows{% if subject.present.gpus %}, or wait for a GPU, whose work this trace
 --   does not hold{% endif %}.
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: the rules about launching tell{% endif %}
 -- facts: host_operators_facts
 -- low: 0
 -- likely: 0.4

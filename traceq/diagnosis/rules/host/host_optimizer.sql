@@ -19,7 +19,6 @@
 -- same-fix: fewer-launches
 -- for: pytorch, training
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: unfused-optimizer tells{% endif %}
 -- low: 1
 -- threshold: operators = 50: a foreach optimizer needs a few dozen operators at most, for any number of parameters
 -- threshold: least_common = 0.25: an operator of the update is run for each parameter, others now and then

@@ -16,7 +16,6 @@
 -- wrong-if: They wait for work of another thread or process that the step needs.
 -- needs: steps, host_alone, os_calls
 -- captures: steps, window, by_design
--- absent: {% if has('gpu') %}a GPU works in the steps: blocking-os-call tells{% endif %}
 -- low: 0.1
 -- likely: 0.5
 -- uses: host_time

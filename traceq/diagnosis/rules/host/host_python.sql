@@ -20,7 +20,6 @@
 -- wrong-if: The thread waits there for something that was not traced, such as a lock or another process{% if subject.present.gpus %}, or
 --   a GPU, whose work this trace does not hold{% endif %}.
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: python-bound tells{% endif %}
 -- facts: host_names
 -- low: 0.2
 -- likely: 0.6

@@ -20,7 +20,6 @@
 -- reason: Where the time goes is measured; what of it can be saved is not in the trace.
 -- wrong-if: The range is where the program waits for a GPU, or for another process, that the trace does not hold.
 -- needs: steps, host_alone, annotations
--- absent: {% if has('gpu') %}a GPU works in the steps: its ledger tells{% endif %}
 -- low: 0
 -- likely: 0.5
 -- uses: host_time

@@ -21,7 +21,6 @@
 -- reason: The range is in the trace; that the model does not need it there is inferred from its name, or from Python being most of it.
 -- wrong-if: The range is a part of the model, or is fast code already.
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: python-bound tells{% endif %}
 -- low: 0.2
 -- likely: 0.9
 -- uses: host_time, side_part, side_range

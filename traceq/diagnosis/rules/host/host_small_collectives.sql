@@ -21,7 +21,6 @@
 -- wrong-if: The ranks wait for a late one: then one collective waits as long.
 -- for: pytorch
 -- needs: steps, host_alone
--- absent: {% if has('gpu') %}a GPU works in the steps: small-messages tells{% endif %}
 -- unseen: {% set known = ask('host_collective_sizes')[0] -%} {% if known.collectives and not known.sized %}{{ lacks('the sizes of collectives are
 --   not known', 'message_sizes') }}{% endif %}
 -- threshold: bucket = 25000000: DistributedDataParallel fuses gradients into buckets of 25 MB

@@ -18,7 +18,6 @@
 -- wrong-if: The operators are too small to be shared out, or the threads are idle.
 -- for: pytorch
 -- needs: steps, host_alone, operators
--- absent: {% if has('gpu') %}a GPU works in the steps: host-preempted tells{% endif %}
 -- unseen: {% if ask('host_settings')[0].threads is none %}how many threads operators run on is not known: traceq.profile and traceq record
 --   write that beside the trace{% endif %}
 -- low: 0

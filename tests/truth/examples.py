@@ -1,10 +1,8 @@
-"""Which rules real traces have triggered: writes traceq/diagnosis/rules/proven.json, how many traces for each rule, and
-examples.json beside it, what a report says of one of them.
+"""Of rules that real traces trigger, what a report says of one: writes traceq/diagnosis/rules/examples.json.
 
-    python tests/truth/proven.py [--jobs N]
+    python tests/truth/examples.py [--jobs N]
 
-runs over all traces in ../shared/traces and ../shared/judged, which takes some minutes. A rule counts with a finding, as a part
-of one, or with a remark.
+runs over all traces in ../shared/traces and ../shared/judged, which takes some minutes. Rules of the pack extra are asked, too.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -21,14 +18,14 @@ from tempfile import TemporaryDirectory
 from traceq.common.units import duration
 from traceq.database.connect import connect
 from traceq.diagnosis.judge import Judged, judge
+from traceq.diagnosis.rules.registry import built_in
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
 from traceq.reports.savings import step_ns, step_share
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
-PROVEN = ROOT / "traceq" / "diagnosis" / "rules" / "proven.json"
-EXAMPLES = PROVEN.with_name("examples.json")
+EXAMPLES = ROOT / "traceq" / "diagnosis" / "rules" / "examples.json"
 _ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".pickle")
 
 
@@ -48,30 +45,28 @@ def triggered(path: Path) -> dict[str, dict[str, str]]:
             sys.stderr.write(f"{path.name}: {error}\n")
             return {}
         with closing(connect(database)) as connection:
-            return {rule: said for judged in judge(connection) for rule, said in of(judged, path.name).items()}
+            judgements = judge(connection, rules=built_in())
+            return {rule: said for judged in judgements for rule, said in of(judged, path.name).items()}
 
 
 def of(judged: Judged, trace: str) -> dict[str, dict[str, str]]:
-    """The rules with a finding, a part of one or a remark; of findings and remarks what is said."""
-    found: dict[str, dict[str, str]] = {part.rule: {} for each in judged.findings for part in each.parts}
-    found |= {each.rule: {"trace": trace, "said": f"{each.title}. {each.deed}."} for each in judged.observations}
-    for each in reversed(judged.findings):
+    """What is said by each rule with a finding or a remark."""
+    found = {each.rule: {"trace": trace, "said": f"{each.title}. {each.deed}."} for each in judged.observations}
+    for each in reversed(judged.every_finding):
         saves = f"saves {duration(each.saving_ns)} of {duration(step_ns(each))} ({step_share(each)})"
         found[each.rule] = {"trace": trace, "said": f"{each.title}: {saves}. {each.deed}."}
     return found
 
 
 def main() -> None:
-    """Write the files."""
+    """Write the file."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--jobs", type=int, default=1)
     jobs = arguments.parse_args().jobs
     with ProcessPoolExecutor(jobs) as pool:
         found = list(pool.map(triggered, traces()))
-    counts = Counter(rule for each in found for rule in each)
-    PROVEN.write_text(json.dumps(counts, indent=2, sort_keys=True) + "\n")
     # The first trace, by name, of which a report says something.
-    examples = {rule: said for each in reversed(found) for rule, said in each.items() if said}
+    examples = {rule: said for each in reversed(found) for rule, said in each.items()}
     EXAMPLES.write_text(json.dumps(examples, indent=2, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
 
 

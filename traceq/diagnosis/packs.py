@@ -1,0 +1,59 @@
+"""Which packs of rules are asked of a trace, and how what the pack extra finds stands beside the rest.
+
+Rules without one true finding on a labelled real trace form the pack extra: asked on demand, they change nothing of what the
+others say. Rules for hosts are asked where no GPU works.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from traceq.diagnosis.rules.registry import built_in, by_default
+
+if TYPE_CHECKING:
+    from traceq.diagnosis.finding import Finding
+    from traceq.diagnosis.rules.registry import Rule
+
+
+_PLACE = re.compile(r"E\d+", re.IGNORECASE)
+
+
+def is_of_extra(name: str) -> bool:
+    """Return whether a finding of this name (E1, an id or a rule) is one of the pack extra: who names it asks for the pack."""
+    rule = name.partition("@")[0].partition(":")[0].lower().replace("_", "-")
+    return bool(_PLACE.fullmatch(name)) or any(each.is_extra and each.name == rule for each in built_in())
+
+
+def rules_for(name: str) -> tuple[Rule, ...]:
+    """Return the rules to ask where a finding of this name is wanted."""
+    return built_in() if is_of_extra(name) else by_default()
+
+
+def suited(rules: Sequence[Rule], *, has_gpu: bool) -> list[Rule]:
+    """Return the rules to ask of a trace in which a GPU works, or none does."""
+    return [rule for rule in rules if not (has_gpu and rule.is_of_host)]
+
+
+def left_out(asked: Sequence[Rule], *, has_gpu: bool) -> int:
+    """Return how many rules of the pack extra would be asked of such a trace, and are not."""
+    names = {rule.name for rule in asked}
+    return sum(rule.is_extra and rule.name not in names for rule in suited(built_in(), has_gpu=has_gpu))
+
+
+def with_extra_parts(findings: Sequence[Finding], together: Sequence[Finding]) -> list[Finding]:
+    """Return the findings with what rules of the pack extra say of their time.
+
+    `together` are the findings where the rules of all packs share out the time.
+    """
+    parts = {each.finding_id: tuple(part for part in each.parts if part.is_extra) for each in together}
+    return [replace(each, parts=(*each.parts, *parts.get(each.finding_id, ()))) for each in findings]
+
+
+def only_extra(together: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of the pack extra; what other rules say of their time is among the other findings."""
+    return [
+        replace(each, parts=tuple(part for part in each.parts if part.is_extra)) for each in together if each.is_extra
+    ]

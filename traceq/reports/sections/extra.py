@@ -1,0 +1,37 @@
+"""The words about rules of the pack extra, which no labelled real trace has confirmed: always apart from the other findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.common.units import some
+from traceq.diagnosis.choose import placed
+from traceq.reports.document import Block, Items, Paragraph, Reference, Spans, Title, with_code
+from traceq.reports.model import TraceReport
+from traceq.reports.savings import saves, step_share
+from traceq.reports.sections.triage import nothing_to_judge
+
+_HOW_TO_READ = (
+    "Extra, of low confidence: no labelled real trace has shown yet that the rules behind these are right. Their time may count"
+    " in findings above, too, which stand as they would without them."
+)
+
+
+def extra_in_short(report: TraceReport) -> Iterator[Block]:
+    """A line for each extra finding: what it would save, and what to do."""
+    if report.extra_findings:
+        yield Paragraph((_HOW_TO_READ,))
+        yield Items(tuple(_lines(report)))
+
+
+def _lines(report: TraceReport) -> Iterator[Spans]:
+    for place, each in placed(report.extra_findings):
+        amount = f"{saves(each)} ({step_share(each)})"
+        yield (Reference(place), " ", Title(each.title), f", saves {amount}: ", *with_code(each.deed))
+
+
+def extra_left_out(report: TraceReport) -> str:
+    """How many rules of the pack were not asked; empty where none, or nothing is judged."""
+    if not report.extra_left_out or nothing_to_judge(report) is not None:
+        return ""
+    return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra)"
