@@ -84,7 +84,7 @@ def test_a_window_says_why_there_are_no_steps():
 
 def test_savings_in_a_window_are_shares_of_it_and_of_the_run():
     trace = MadeUp().step(0, 1000, source="window").run(("start_up", 3000), ("window", 1000))
-    trace.gpu("d2h", 0, 400).gpu("compute", 400, 600)
+    trace.gpu("h2d", 0, 400).gpu("compute", 400, 600)
     text = " ".join(text_of(compose(made_up.report(trace))).split())
     assert "no steps found: one window of 1.000 µs, 25.0 % of the capture" in text
     assert "1.000 µs -> 680 ns, 1.47x as fast (saves 32.0 %: " in text
