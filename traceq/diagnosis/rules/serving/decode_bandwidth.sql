@@ -1,17 +1,17 @@
 -- GPU work of decode steps against what reading the model's weights and the requests' keys and values takes at $reachable of the
 -- bandwidth of memory. The part that can go is what is above that.
 -- title: Decoding is far slower than the memory bandwidth allows
--- finds: Decode steps of a server whose kernels take more than twice as long as reading weights, keys and values once.
+-- finds: Decode steps of a server whose kernels take longer than reading weights, keys and values once.
 -- matters: A decode step computes one token a request: with the batches of most servers it is over when all weights and
 --   the cached keys and values have been read once. What is above that is kernels that read slowly: grids too small for
 --   the GPU, products not tuned for a few rows, attention that does not split long caches.
 -- measured: serving_roofline of the counted steps of kind decode: bytes from the shapes of matrix products and of what
 --   writes to the cache, times the tokens that the step's annotation says are in it; of steps in CUDA graphs the weights
 --   that the least of the other steps of the trace reads, unless a capture beside it (`--capture`) tells those of the graph.
---   Quantised weights whose operators have no shapes are not in it, so it is the least. Against the time in which kernels
---   run, those of experts left aside, whose weights stand in no shape; said where that is more than twice as long as at
---   0.8 of the bandwidth, which copies and reductions reach. Claimed is what is above, wholly. Shares: 0.1 low, 0.4
---   likely, 0.8 high: larger batches compute, too, and small layers leave memory waiting between them.
+--   Quantised weights whose operators have no shapes are not in it, so it is the least. Reading
+--   them at 0.8 of the bandwidth, as copies and reductions do, is held against the time in which kernels run, those of experts
+--   left aside, whose weights stand in no shape. Claimed is what is above: wholly where it takes twice as long, of less in
+--   proportion. Shares: 0.1 low, 0.4 likely, 0.8 high: larger batches compute, too, and small layers leave memory waiting.
 -- try: Another attention backend, tuned matrix kernels, fusion of the small kernels between them; then fewer bytes:
 --   weights and cache in fp8.
 -- references: https://kipp.ly/transformer-inference-arithmetic/
@@ -34,7 +34,7 @@
 -- heading: Read weights and cache faster: decoding is far from the memory's bandwidth
 -- needs: gpu, steps
 -- absent: {% set told = ask('serving_told') and ask('decode_bandwidth_told') %}{% if not told or not told[0].steps %}no step decodes only
---   {%- elif told[0].known and told[0].slow_share <= slow / reachable %}decode steps take {{ '%.1f' % told[0].slow_share }} times what
+--   {%- elif told[0].known and told[0].slow_share <= 1 / reachable %}decode steps take {{ '%.1f' % told[0].slow_share }} times what
 --   reading weights, keys and values takes at the peak of memory: only fewer bytes (fp8, int4) make them shorter
 --   {%- endif %}
 -- unknown: {% set told = ask('serving_told') and ask('decode_bandwidth_told') %}{% if told and told[0].steps and not told[0].known %}{{ told[0].reason }}
@@ -45,7 +45,8 @@
 -- high: 0.8
 -- down-to: limit
 -- threshold: reachable = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
--- threshold: slow = 2: twice the time of reading: beyond what kernels, batches and contexts of other sizes differ by
+-- threshold: slow = 2: twice the time of reading: beyond what kernels, batches and contexts of other sizes differ by; of less the
+--   share counts that it is on the way there
 -- uses: dense_busy
 -- categories: compute
 with
@@ -54,13 +55,16 @@ step_busy as (
 ),
 
 slow as (
-    select r.step, 1 - r.least_dur / $reachable / b.dur as spare
+    -- of a little more than reading nobody can tell whether it can go
+    select
+        r.step,
+        (1 - r.least_dur / $reachable / b.dur) * least(1, (b.dur / (r.least_dur / $reachable) - 1) / ($slow - 1)) as spare
     from serving_roofline as r
     inner join step_busy as b using (step)
     where
         r.trace_id = $trace_id
         and r.excluded is null
-        and b.dur > $slow * r.least_dur / $reachable
+        and b.dur > r.least_dur / $reachable
 )
 
 select
