@@ -64,7 +64,7 @@ def test_a_trace_of_a_gpu_takes_what_was_fitted_on_one(tmp_path, fitted, kind, a
     item_read.found(trace)
     only = [each for each in built_in() if each.name == "item-read"]
     (judged,) = judge(trace.build(tmp_path)._connection, rules=only)
-    assert {each.assumed_share for each in judged.findings} == {assumed}
+    assert {each.assumed_share for each in judged.every_finding} == {assumed}
 
 
 def test_the_manual_says_whether_shares_are_assumed_or_fitted(fitted):

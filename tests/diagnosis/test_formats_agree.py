@@ -81,6 +81,7 @@ NOT_SERVED = {
         "loop-indexing",
         "recompute",
         "redundant-copy",
+        "torchscript-compilation",
         # and of their shapes and types
         "host-float64",
         "low-mfu",

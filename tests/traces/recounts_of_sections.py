@@ -389,6 +389,7 @@ ELSEWHERE = {
     "account": "test_account_of_traces.py",
     "capture": "test_captures_of_traces.py",
     "conditions": "tests/analysis/test_monitor_step.py",
+    "extra_in_short": "said_of_findings.py",
     "finding_queries": "test_findings_of_traces.py",
     "findings": "said_of_findings.py",
     "header": "test_identity_of_traces.py",

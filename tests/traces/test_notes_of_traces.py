@@ -53,8 +53,12 @@ def remarking():
     return declared | in_code
 
 
+# Their numbers stand in a view whose rows a test has by hand.
+COUNTED_BY_HAND = {"out-of-memory": "tests/analysis/test_memory_failures.py"}
+
+
 def test_every_note_is_counted_again():
-    assert {rule.replace("_", "-") for rule in remarking()} == RECOUNTS.keys()
+    assert {rule.replace("_", "-") for rule in remarking()} == RECOUNTS.keys() | COUNTED_BY_HAND.keys()
 
 
 @every_report
@@ -70,6 +74,8 @@ def test_notes_say_what_is_there(path, reports, databases):
 
 def wrong_of(note, world):
     """List what is wrong with a note."""
+    if note.rule in COUNTED_BY_HAND:
+        return []
     return [*untold(note.text, RECOUNTS[note.rule](world, note.text))]
 
 

@@ -287,7 +287,7 @@ def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         check_times(connection, path, SCHEMA)
         check_keys(connection, path)
-    except (duckdb.BinderException, duckdb.ConversionException, *FAILURES) as error:
+    except (duckdb.Error, *FAILURES) as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 

@@ -108,9 +108,11 @@ def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple
     return tuple(f"{each['what']} ({each['count']:,})" for each in impossible) if broken <= excused else ()
 
 
-def quality(connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str) -> tuple[MetricHealth, ...]:
-    """How far each metric goes in one trace; without the identities, which take long to check."""
-    return _metrics(coverage.read(connection, trace_id), format_, program_of(connection, trace_id))
+def quality(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str, program: Program
+) -> tuple[MetricHealth, ...]:
+    """Return how far each metric goes in a trace of `program`; without the identities, which take long to check."""
+    return _metrics(coverage.read(connection, trace_id), format_, program)
 
 
 def _metrics(held: Inputs, format_: str, program: Program) -> tuple[MetricHealth, ...]:

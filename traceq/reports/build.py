@@ -170,7 +170,7 @@ def _trace_report(
         not_applicable=judged.not_applicable,
         failed=judged.failed,
         rules_asked=judged.asked,
-        quality=quality(connection, trace_id, trace["format"]),
+        quality=quality(connection, trace_id, trace["format"], subject.program),
         topics=build_topics.topics(connection, trace_id, top),
         host=None if ledger else _host(connection, trace_id, top),
         queries={

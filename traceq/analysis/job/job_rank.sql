@@ -85,8 +85,8 @@ unit as (
     left join chosen as c using (trace_id)
     left join told as o on o.trace_id = t.trace_id and o.of_device.device = c.device
     left join process_rank as p on p.trace_id = t.trace_id and p.device = c.device
-    -- memory snapshots tell nothing of the time of a job
-    where t.format <> 'memory_snapshot'
+    -- memory snapshots without a trace tell nothing of the time of a job
+    where t.trace_id in (select trace_id from gpu_slice) or t.trace_id not in (select trace_id from memory_peak)
 ),
 
 -- Names of files tell ranks where every trace of the job that lacks one has a number.

@@ -17,10 +17,15 @@ asof left join step as s on m.ts >= s.ts
 where m.ts is not null and not exists (from counter where name = 'memory_allocated' and device is not null)
 order by m.device, m.number;
 
--- of a snapshot marks of the program can be few, or outlast the history
+-- of a snapshot without a trace marks of the program can be few, or outlast the history
 update trace
 set
     ts = least(e.ts, trace.ts),
     dur = greatest(e.ts_end, trace.ts + trace.dur) - least(e.ts, trace.ts)
 from (select min(ts) as ts, max(ts) as ts_end from allocator_event) as e
-where (trace.ts is null or trace.format = 'memory_snapshot') and e.ts is not null;
+where
+    e.ts is not null
+    and (
+        trace.ts is null
+        or not exists (from gpu_slice) and not exists (from cpu_slice where kind <> 'annotation')
+    );

@@ -56,7 +56,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
         yield Remark(
             text=" ".join(filter(None, (_short(row), _idle(row), _held(row)))),
             query="out_of_memory",
-            fix=_fix(row),
+            fix=_fix(subject, row),
             title=_title(row),
             key=str(row["device"]) if len(rows) > 1 else "",
         )
@@ -143,22 +143,23 @@ def _held(row: Mapping[str, Any]) -> str:
     return text
 
 
-def _fix(row: Mapping[str, Any]) -> str:
+def _fix(subject: Subject, row: Mapping[str, Any]) -> str:
     """What would have sufficed."""
     idle, elsewhere, awaiting, lacked, largest = (
         mebibytes(row[f"{name}_bytes"] or 0) for name in ("idle", "idle_elsewhere", "awaiting", "short", "largest_free")
     )
     match row["cause"]:
         case "full":
-            text = _less(row)
+            text = _less(subject, row)
         case "fragmented" if row["is_expandable"]:
             text = (
                 "Let batches have few shapes, the largest first, and allocate what stays before what does not: expandable"
-                f" segments are on already. {_less(row)}"
+                f" segments are on already. {_less(subject, row)}"
             )
         case "fragmented":
             most = "" if row["is_exact"] else "up to "
-            text = f"{_EXPANDABLE} The {most}{idle} that lay idle would have covered the {lacked} that lacked. {_less(row)}"
+            covered = f"The {most}{idle} that lay idle would have covered the {lacked} that lacked."
+            text = f"{_EXPANDABLE} {covered} {_less(subject, row)}"
         case "elsewhere":
             text = (
                 "Let streams and graphs share a pool (`torch.cuda.graph_pool_handle()`), or release what they cache"
@@ -172,10 +173,11 @@ def _fix(row: Mapping[str, Any]) -> str:
         case "limit":
             text = (
                 "Look for a limit of this process: `torch.cuda.set_per_process_memory_fraction()`. Without one another"
-                " process released its memory meanwhile: `nvidia-smi` shows who else is on the GPU."
+                f" process released its memory meanwhile: `{subject.program.words['smi']}` shows who else is on the GPU."
             )
         case "others":
-            text = f"Give the process a GPU of its own: `nvidia-smi` shows who else is on it. {_less(row)}"
+            others = f"`{subject.program.words['smi']}` shows who else is on it"
+            text = f"Give the process a GPU of its own: {others}. {_less(subject, row)}"
         case _ if row["is_exact"] and row["largest_free_bytes"]:
             text = (
                 f"Look for what keeps the free block of {largest} from the request: `max_split_size_mb` of"
@@ -189,7 +191,7 @@ def _fix(row: Mapping[str, Any]) -> str:
     return text
 
 
-def _less(row: Mapping[str, Any]) -> str:
+def _less(subject: Subject, row: Mapping[str, Any]) -> str:
     """How to have so much less in use as was lacking."""
     lacked, used = row["short_bytes"] or 0, max(row["used_bytes"], 1)
     text = f"At least {mebibytes(lacked)} less in use would have sufficed: " if lacked else ""
@@ -206,7 +208,7 @@ def _less(row: Mapping[str, Any]) -> str:
         )
     if row["activation_bytes"] >= max(lacked, 1):
         ways.append("checkpointing of layers (`torch.utils.checkpoint`)")
-    if row["optimizer_bytes"] >= max(lacked, 1) and not ways:
+    if subject.program.trains and row["optimizer_bytes"] >= max(lacked, 1) and not ways:
         ways.append("states of the optimizer in 8 bits, or sharded over ranks (FSDP)")
     if not ways and row["ownerless_bytes"] > _MOST * used:
         ways.append(

@@ -13,8 +13,8 @@
 --   https://docs.pytorch.org/docs/stable/generated/torch.jit.freeze.html
 -- for: pytorch
 -- fix: Warm up: call what is scripted three times with every shape before what counts. TorchScript compiles in the first calls
---   and for new shapes ({{ names(pieces[:3]) }}), {{ time(longest_ns) }} at worst; torch.compile would compile as well. Of a
---   module that is in eval(), `torch.jit.freeze(module)` leaves less to compile; where the start counts more than speed,
+--   and for new shapes ({{ names(pieces[:3]) }}), {{ time(longest_ns) }} at worst{% if program.can_compile %}; torch.compile would
+--   compile as well{% endif %}. Of a module that is in eval(), `torch.jit.freeze(module)` leaves less to compile; where the start counts more than speed,
 --   `torch.jit.optimized_execution(False)` around the calls compiles nothing.
 -- confidence: high
 -- reason: Operators of TorchScript's executor show that the function is scripted; the time lies between them, where the
