@@ -23,6 +23,8 @@ def beyond(trace):
             yield f"{each.finding_id}: {bounds} are not in order"
         if each.owned_ns > each.claimed_ns + SLACK:
             yield f"{each.finding_id}: owns {each.owned_ns:.0f} of {each.claimed_ns:.0f}"
+        if each.saving_ns > each.claimed_ns + SLACK:
+            yield f"{each.finding_id}: saves {each.saving_ns:.0f} of {each.claimed_ns:.0f}"
         left = busy.get(each.where.device, 0) - sum(
             ns for category, ns in each.owned_by_category.items() if not category.startswith("idle")
         )
