@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from tables import filled_as_by_ingest, put_together
 from trace_files import NSYS, TORCH, stem
-from transformed import OTHER_DEVICES, after, backwards, doubled, shifted, started_later, unchanged
+from transformed import OTHER_DEVICES, after, backwards, doubled, scaled, shifted, started_later, unchanged
 
 from traceq import importers
 from traceq.diagnosis.judge import judge
+from traceq.diagnosis.query import thresholds
 
 TEN = (
     "hta_amd_mi250_train",
@@ -98,3 +99,32 @@ def test_another_process_on_other_gpus_says_nothing_of_the_first(path, plain):
 def test_a_second_of_nothing_before_the_program_moves_no_border(path, plain):
     later = after(unchanged, started_later(SECOND_NS))
     assert told(path, later, first=SECOND_NS)["step"] == plain(path)["step"]
+
+
+# Thresholds of so much and more are times in ns, those of sizes aside: they are doubled with the times.
+TIMES = 1000
+# What these hold against is a link, whose speed stays what it is.
+AGAINST_A_LINK = {"late-input-copy", "low-copy-bandwidth", "pageable-copy"}
+# Savings are off by so much where times of analyses that are no thresholds of rules decide what a gap is.
+NEAR, NEAR_OF_GAPS = 0.03, {"cestwc_report11": 0.1}
+
+
+@pytest.mark.parametrize("path", CHOSEN)
+def test_a_program_that_takes_twice_as_long_wins_twice_as_much(path):
+    once, twice = (savings(path, factor) for factor in (1, 2))
+    near = NEAR_OF_GAPS.get(stem(path), NEAR)
+    compared = (once.keys() | twice.keys()) - AGAINST_A_LINK
+    assert {rule: twice.get(rule) for rule in compared} == {
+        rule: pytest.approx(2 * once.get(rule, 0), rel=near) for rule in compared
+    }
+
+
+def savings(path, factor):
+    """The likely saving by rule of a trace whose times, and those among the thresholds of rules, are `factor` times as long."""
+    (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
+    change = scaled(factor)
+    batches = [(table, new) for table, batch in importer.read(path) for new in change(table, batch) if new.num_rows]
+    times = {each.key: float(factor) for each in thresholds() if each.value >= TIMES and "bytes" not in each.name}
+    with put_together([filled_as_by_ingest(batches, importer.NAME)]) as connection:
+        (judged,) = judge(connection, scaled=times)
+        return {each.rule: each.saving_ns for each in judged.findings}
