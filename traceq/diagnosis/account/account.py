@@ -335,7 +335,7 @@ def _line_of_rest(subject: Subject, category: str, part: Part, winnable: Winnabl
                 saving_low_ns=0.0,
                 saving_ns=_LIKELY_OF_ABOVE * winnable.likely * part.rest,
                 saving_high_ns=winnable.high * part.rest,
-                reason=f"{share(_AT_LIMIT)} of the {part.limit} would take this time less",
+                reason=f"at {share(_AT_LIMIT)} of the {part.limit} its work would take so much less",
                 remedy=remedy_above_limit(subject, line),
             )
     reason, remedy = reason_and_remedy(subject, line, part.example)
