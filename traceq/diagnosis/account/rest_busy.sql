@@ -62,8 +62,8 @@ known as (
     where rest > 0
 ),
 
-told as (
-    select category, part, name, slice_id, limit_kind, floor, 'near' as told, near as rest
+divided as (
+    select category, part, name, slice_id, limit_kind, floor, 'near' as nearness, near as rest
     from known
     where near is not null
     union all
@@ -78,7 +78,7 @@ told as (
 
 select
     category,
-    told,
+    nearness,
     part,
     limit_kind,
     arg_max(name, rest) as example,
@@ -86,7 +86,7 @@ select
     count(*) as slices,
     sum(rest)::double as rest,
     sum(floor)::double as reached
-from told
+from divided
 where rest > 0
-group by category, told, part, limit_kind
-order by category, told, sum(rest) desc, part, limit_kind
+group by category, nearness, part, limit_kind
+order by category, nearness, sum(rest) desc, part, limit_kind

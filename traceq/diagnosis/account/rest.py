@@ -1,0 +1,213 @@
+"""Tell what findings leave of the ledger: near a limit, above it, hidden beside other work, or unknown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from traceq.analysis.categories import IDLE
+from traceq.common.units import share
+from traceq.database.query import ask, literal
+from traceq.database.sql import statement
+from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
+from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
+from traceq.diagnosis.query import Query, printed, read
+from traceq.diagnosis.subject import Subject
+
+# A part that holds more than this of what findings leave of a category is a line of its own.
+_MOST = 0.5
+# A line at this share of a limit, or above it, is at its limit: libraries reach 0.7 to 0.9 of what makers publish.
+_AT_LIMIT = 0.7
+# Start and end of a kernel or copy take some us of either: of shorter ones a limit tells nothing.
+_SHORTEST_NS = 20_000
+# What is above _AT_LIMIT of a limit goes in part only: not every shape, layout or algorithm has a kernel that comes as near.
+_LIKELY_OF_ABOVE = 0.5
+Nearness = Literal["near", "above", "unknown"]
+_NEARNESS: tuple[Nearness, ...] = ("near", "above", "unknown")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Hold what findings leave of a category, or of a part of it; ns per counted step.
+
+    `nearness`: whether it is the time that its work takes near a limit, what it takes above that, or its limit is unknown.
+    `reached` is the least time that the work could take, by `limit`; None where that is not known.
+    """
+
+    nearness: Nearness
+    part: str | None
+    example: str | None
+    rest: float
+    reached: float | None = None
+    limit: str | None = None
+
+
+@dataclass(frozen=True)
+class Winnable:
+    """Hold shares (0..1) of a category's time: what the replay saves without it, and what of it is on the critical path."""
+
+    likely: float
+    high: float
+    on_path: float
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether other work takes as long beside nearly all of it."""
+        return max(self.high, self.on_path) <= 1 - _AT_LIMIT
+
+
+def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[str, Winnable]) -> Iterator[Line]:
+    """Yield the lines of what findings leave of each category."""
+    large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
+    parts = _rest_by_part(subject, large)
+    for category, rest in left.items():
+        # of idle time the replay says what its causes win; what is left has none that a rule knows
+        by_replay = None if category in IDLE else winnable.get(category)
+        yield from _of_rest(subject, category, rest, parts.get(category, []), by_replay)
+
+
+def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[Part]]:
+    """Return what findings leave of these categories of a GPU, by part, the largest first."""
+    found: dict[str, list[Part]] = defaultdict(list)
+    if subject.device is None or not categories:
+        return found
+    if any(each not in IDLE for each in categories):
+        limits = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
+        for row in subject.workspace.ask(_account_query("rest_busy"), {**subject.workspace.given(), **limits}):
+            reached = None if row["reached"] is None else row["reached"] / subject.steps
+            rest = row["rest"] / subject.steps
+            part = Part(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
+            found[row["category"]].append(part)
+    if any(each in IDLE for each in categories):
+        for row in subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given()):
+            found[row["category"]].append(Part("unknown", row["part"], row["part"], row["rest"] / subject.steps))
+    return found
+
+
+def _account_query(name: str) -> Query:
+    return read(statement(f"diagnosis/account/{name}.sql"), name)
+
+
+def _of_rest(
+    subject: Subject, category: str, rest: float, parts: Sequence[Part], winnable: Winnable | None
+) -> Iterator[Line]:
+    """Yield the lines of what findings leave of a category, by what is known of it and by the part that holds most of that."""
+    if rest < LEAST_SHARE * subject.step_ns:
+        if rest > 0:
+            yield new_line(subject, category, None, rest, "small")
+        return
+    if winnable is not None and winnable.is_hidden:
+        yield _hidden_line(subject, category, rest, winnable)
+        return
+    # work launched in a step may end after it: what the ledger holds is shared out as the pieces are
+    whole = sum(each.rest for each in parts)
+    if not whole:
+        yield _line_of_rest(subject, category, Part("unknown", None, None, rest), winnable)
+        return
+    for nearness in _NEARNESS:
+        alike = [_scaled(each, rest / whole) for each in parts if each.nearness == nearness]
+        for part in _largest_and_others(alike, LEAST_SHARE * subject.step_ns):
+            yield _line_of_rest(subject, category, part, winnable)
+
+
+def _largest_and_others(parts: Sequence[Part], least: float) -> list[Part]:
+    """Return the part that holds most of all, if it takes `least`, and all others as one."""
+    if not parts:
+        return []
+    whole = sum(each.rest for each in parts)
+    name = max(parts, key=lambda each: each.rest).part
+    largest = [each for each in parts if each.part == name]
+    others = [each for each in parts if each.part != name]
+    if name is None or sum(each.rest for each in largest) <= max(_MOST * whole, least):
+        return [_merged_part(parts, None)]
+    return [_merged_part(largest, name), *([_merged_part(others, None)] if others else [])]
+
+
+def _scaled(part: Part, scale: float) -> Part:
+    return replace(part, rest=part.rest * scale, reached=None if part.reached is None else part.reached * scale)
+
+
+def _merged_part(parts: Sequence[Part], name: str | None) -> Part:
+    """Merge parts that are as near their limits; the limit is that of most of the time."""
+    largest = max(parts, key=lambda each: each.rest)
+    reached = [each.reached for each in parts if each.reached is not None]
+    return Part(
+        largest.nearness,
+        name,
+        largest.example,
+        sum(each.rest for each in parts),
+        sum(reached) if len(reached) == len(parts) else None,
+        largest.limit,
+    )
+
+
+def _hidden_line(subject: Subject, category: str, dur_ns: float, winnable: Winnable) -> Line:
+    """Return the line of time beside which other work takes as long."""
+    saved = share(winnable.high * subject.ledger[category] / subject.step_ns)
+    return replace(
+        new_line(subject, category, None, dur_ns, "at its limit"),
+        limit="critical path",
+        limit_share=1 - max(winnable.high, winnable.on_path),
+        reason=f"without all of it a step would be at most {saved} shorter, as other work takes as long",
+        remedy="What the step waits for comes first",
+        query=literal(
+            "select * from replay where trace_id = $trace_id and scenario = $category",
+            trace_id=subject.trace_id,
+            category=category,
+        ),
+    )
+
+
+def _line_of_rest(subject: Subject, category: str, part: Part, winnable: Winnable | None) -> Line:
+    """Return the line of a part: at its limit, above it, or with what would tell."""
+    line = new_line(subject, category, part.part, part.rest, "cannot tell")
+    query = _account_query("rest_idle" if category in IDLE else "rest_busy")
+    if subject.device is not None:
+        limits = {} if category in IDLE else {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
+        line = replace(line, query=printed(query, {**subject.workspace.given(), **limits}))
+    if category == "compute" and part.example:
+        line = replace(line, kernel=kernel_word(part.example))
+    if part.nearness == "near" and part.reached is not None:
+        reached = part.reached / part.rest
+        return replace(
+            line,
+            verdict="at its limit",
+            limit=part.limit,
+            limit_share=reached,
+            reason=f"{share(reached)} of the {part.limit}",
+        )
+    if part.nearness == "above":
+        line = replace(line, limit=part.limit)
+        # of a collective it may be waiting for other ranks
+        if winnable is not None and category != "communication":
+            return replace(
+                line,
+                verdict="avoidable",
+                saving_low_ns=0.0,
+                saving_ns=_LIKELY_OF_ABOVE * winnable.likely * part.rest,
+                saving_high_ns=winnable.high * part.rest,
+                reason=f"at {share(_AT_LIMIT)} of the {part.limit} its work would take so much less",
+                remedy=remedy_above_limit(subject, line),
+            )
+    reason, remedy = reason_and_remedy(subject, line, part.example)
+    return replace(line, reason=reason, remedy=remedy)
+
+
+def winnable_by_category(subject: Subject) -> dict[str, Winnable]:
+    """Return what the replay saves of each category, as a share of its time, where the replay is near enough to tell."""
+    query = "select scenario, removable, saved, saved_high, on_path from replay where trace_id = $trace_id and saved is not null"
+    found = ask(subject.connection, query, trace_id=subject.trace_id)
+    return {
+        row["scenario"]: Winnable(
+            *(min(row[name] / row["removable"], 1.0) for name in ("saved", "saved_high", "on_path"))
+        )
+        for row in found
+        if row["removable"] > 0 and row["on_path"] is not None
+    }
+
+
+def new_line(subject: Subject, category: str, part: str | None, dur_ns: float, verdict: Judgement) -> Line:
+    """Return a line of the device of the subject."""
+    return Line(subject.device, category, part, dur_ns, dur_ns / subject.step_ns, verdict)
