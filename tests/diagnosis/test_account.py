@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builder import TraceBuilder
+from labelled.gpu_work import GEMM, a100, kernel, run, shapes
 
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.account.reasons import kernel_word
@@ -74,6 +75,68 @@ def test_lines_of_less_than_a_twentieth_need_no_verdict(lines):
 
 def test_without_findings_every_line_has_a_verdict(lines):
     assert {verdict for *_, dur, verdict in lines(0, gemm=600) if dur >= 50} == {"cannot tell"}
+
+
+def account(trace, tmp_path):
+    """The account of a trace that no rule is asked about."""
+    (subject,) = subjects(trace.build(tmp_path)._connection)
+    judged = judge_subject(subject, [])
+    assert not judged.failed
+    return judged.account
+
+
+SQUARE = shapes([4096, 4096], [4096, 4096], dtype="c10::BFloat16")
+
+
+@pytest.mark.parametrize(("dur", "near"), [(2_000_000, 630_000), (600_000, 600_000)])
+def test_time_near_a_limit_is_told_from_what_is_above_it(tmp_path, dur, near):
+    """137 GFLOP take 441 us at the peak, 630 at 0.7 of it: what a kernel takes above that is avoidable, the rest is not."""
+    trace = TraceBuilder()
+    a100(trace)
+    run(trace, kernel(GEMM, dur, "aten::mm", SQUARE))
+    found = {each.verdict: each for each in account(trace, tmp_path) if each.category == "compute"}
+    assert found["at its limit"].dur_ns == pytest.approx(near, rel=0.01)
+    assert found["at its limit"].limit == "peak of the arithmetic"
+    if dur == near:
+        assert set(found) == {"at its limit"}
+        return
+    above = found["avoidable"]
+    assert above.dur_ns == pytest.approx(dur - near, rel=0.01)
+    assert 0 == above.saving_low_ns < above.saving_ns < above.saving_high_ns <= above.dur_ns
+
+
+def test_of_kernels_of_a_few_microseconds_a_limit_tells_nothing(tmp_path):
+    trace = TraceBuilder()
+    a100(trace)
+    small = shapes([64, 64], [64, 64], dtype="c10::BFloat16")
+    run(trace, *[kernel(GEMM, 15_000, "aten::mm", small)] * 20)
+    assert {each.verdict for each in account(trace, tmp_path) if each.category == "compute"} == {"cannot tell"}
+
+
+def test_kernels_that_the_host_keeps_waiting_are_not_on_the_critical_path(tmp_path):
+    """The host launches a kernel each 100 us, which takes 20: faster ones would change nothing."""
+    trace = TraceBuilder()
+    for step in range(3):
+        trace.annotation("step", 1_000_000 * step, 1_000_000)
+        for place in range(10):
+            at = 1_000_000 * step + 100_000 * place
+            trace.op("aten::add", at, 99_000)
+            trace.kernel("my_own", at + 60_000, 20_000, launched=(at + 50_000, 5_000))
+    (line,) = (each for each in account(trace, tmp_path) if each.category == "compute")
+    assert (line.verdict, line.limit) == ("at its limit", "critical path")
+    assert line.limit_share > 0.9
+
+
+def test_other_devices_have_lines_of_their_own_and_no_savings(tmp_path):
+    trace = TraceBuilder()
+    for start in (0, 1000, 2000):
+        trace.annotation("step", start, 900)
+        trace.kernel("gemm", start, 800, launched=(start, 1))
+        trace.kernel("other", start + 10, 300, launched=(start + 2, 1), device=1)
+    found = account(trace, tmp_path)
+    assert {(each.device, each.is_critical) for each in found} == {(0, True), (1, False)}
+    (line,) = (each for each in found if each.device == 1 and each.category == "compute")
+    assert (round(line.dur_ns), line.verdict, line.saving_ns) == (300, "cannot tell", None)
 
 
 @pytest.mark.parametrize(
