@@ -1,8 +1,9 @@
 -- The claim of a rule over the counted steps, per step, and what fixing it would win if no other rule had a claim. Of a scenario
 -- that is claimed in part the replay knows what a quarter of it saves, and all of it: between them it is a straight line, which is
--- no more than it saves. What is likely is no more than what is claimed; what follows may go, too, which the upper bound has. What is
--- not replayed (no row) counts in full, and nothing of it is certain; without a GPU ($device -2) what goes from the training thread
--- goes from the step. Where only bounds are known their middle stands for what is likely.
+-- no more than it saves. All of it may save more than the ledger holds for it, as what follows goes, too; of waits and of a host that
+-- stands still it counts for as long as what comes late after them: so much may come late that the ledger holds as something else. What is not replayed (no
+-- row) counts in full, and nothing of it is certain; without a GPU ($device -2) what goes from the training thread goes from the
+-- step. Where only bounds are known their middle stands for what is likely.
 -- Sums of decimals do not depend on the order of the rows, which changes from run to run; those of doubles do.
 select
     count(*) as instances,
@@ -23,7 +24,7 @@ cross join (
         sum(if(
             is_replayed,
             least(
-                claimed * $likely,
+                if(scenario in ('idle_sync', 'host_preempted') and not only_bounds, least(claimed + after, greatest(claimed, part * saved)), claimed) * $likely,
                 if(
                     part * $likely <= 0.25,
                     4 * part * $likely * saved_quarter,
@@ -35,6 +36,7 @@ cross join (
     from (
         select
             c.claimed,
+            c.after,
             c.scenario,
             r.scenario is not null as is_replayed,
             r.scenario is not null and r.saved is null as only_bounds,
@@ -44,7 +46,8 @@ cross join (
             r.saved_low,
             r.saved_high
         from (
-            select coalesce(scenario, cause) as scenario, sum(claimed::decimal(18, 3))::double as claimed
+            select coalesce(scenario, cause) as scenario, sum(claimed::decimal(18, 3))::double as claimed,
+                coalesce(sum(claimed::decimal(18, 3)) filter (cause <> coalesce(scenario, cause)), 0)::double as after
             from rule_instances
             group by coalesce(scenario, cause)
         ) as c
