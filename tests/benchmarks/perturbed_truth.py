@@ -111,7 +111,7 @@ def _rows(cases: Sequence[Perturbation], work: Path) -> Iterator[Row]:
 
 
 def said(path: Path, work: Path) -> tuple[Said, Said]:
-    """What the rules of all packs find in a trace, and those asked by default."""
+    """Judge a trace twice: by the rules of all packs, and by those asked by default."""
     database = work / f"{stem(path)}.duckdb"
     database.unlink(missing_ok=True)
     ingest([path], database)

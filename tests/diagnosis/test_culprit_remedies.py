@@ -85,7 +85,7 @@ SAID = {
 
 
 def advice(add, rule):
-    """What a rule says of a trace by itself."""
+    """Return what a rule advises for a trace that only it is asked about."""
     trace = TraceBuilder()
     add(trace)
     trace.fill_all(without=UNREAD)

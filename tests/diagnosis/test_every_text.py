@@ -36,13 +36,13 @@ OF_SERVERS = {"serving_host_gap", "decode_bandwidth", "decode_weights", "prefill
 
 
 def told_by_remedy(program, given):
-    """What a remedy says; of one whose name the trace decides all that it can be."""
+    """Return the text of a remedy; all texts it can have where its name depends on the trace."""
     names = [value for values in given for value in values if isinstance(value, str)]
     return " ".join(remedy(program, name, **GIVEN) for name in names or REMEDIES)
 
 
 def told_by_culprit(program, given):
-    """What is said by what held the host up, and where nothing else did."""
+    """Return all remedies that a culprit can choose, with the one for no culprit."""
     return told_by_remedy(program, [*given, REMEDIES])
 
 

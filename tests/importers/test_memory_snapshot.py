@@ -326,7 +326,7 @@ def test_a_pickle_of_something_else_is_no_snapshot(tmp_path):
 
 
 def test_old_snapshots_have_an_order_and_no_times(tmp_path):
-    """As PyTorch 2.0 writes them: blocks without an address, who used them in a list, the last first."""
+    """PyTorch 2.0 writes blocks without an address, and their users as a list, the last first."""
     events = history(EVENTS)
     for event in events:
         del event["time_us"]

@@ -161,7 +161,7 @@ def _truth(name: str, path: Path, judged: dict[str, Any]) -> Truth:
 
 
 def compared(wanted: Sequence[Truth], jobs: int = 1, *, extra: bool = False) -> list[Result]:
-    """What the rules say of each trace beside the truth, those of the pack extra too where wanted."""
+    """Compare what the rules say of each trace with the truth; `extra` asks the pack extra, too."""
     judge_one = partial(one, extra=extra)
     if jobs == 1:
         return [judge_one(each) for each in wanted]
@@ -182,7 +182,7 @@ def one(truth: Truth, *, extra: bool = False) -> Result:
 
 
 def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> Result:
-    """What `rules`, else those asked by default, say of the only trace of a database beside the truth."""
+    """Compare what `rules`, else those asked by default, say of the only trace of a database with the truth."""
     # a trace is no proof of what is said of its own program
     (judged,) = judge(connection, rules=rules, record=shipped_record().without_program(program_of(truth.name)))
     said, extra = (tuple(_said(truth, each) for each in found) for found in (judged.findings, judged.extra_findings))

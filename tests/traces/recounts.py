@@ -170,7 +170,7 @@ def idle_tail(world: World, text: str) -> list[str]:
 
 
 def _of_run(world: World, text: str, phase: str) -> list[str]:
-    """What is outside of what is judged: its length, the work of all GPUs in it, and what the main thread has open in it."""
+    """Recount a phase outside of what is judged: its length, the work of all GPUs in it, what the main thread has open."""
     phases = world.rows("select phase, ts, dur from phase_of_run where trace_id = $t")
     run = sum(dur for _, _, dur in phases)
     own = [(ts, ts + dur) for name, ts, dur in phases if name == phase]

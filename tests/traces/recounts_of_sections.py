@@ -321,7 +321,7 @@ def of_where_time_goes(world: World, report: TraceReport) -> Iterator[str]:
 
 
 def of_data(world: World, report: TraceReport) -> Iterator[str]:
-    """What the training thread fetches, and what of it the GPU idles, as both ledgers have it."""
+    """Recount the time in which the training thread fetches, and that in which the GPU idles for it, from both ledgers."""
     stall = report.topics.data.stall
     fetching = sum(
         dur

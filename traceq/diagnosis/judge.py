@@ -212,12 +212,12 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
             if not judgements:
                 clean.append(Clean(name, title, _NOT_FOUND))
     confirmed = [each for each in proposals if not each.rule.is_extra]
-    findings = _findings(subject, confirmed, not_applicable, broken)
+    findings = _rank_findings(subject, confirmed, not_applicable, broken)
     account = _account_of(subject, findings, confirmed)
     extra: list[Finding] = []
     if len(confirmed) < len(proposals):
         # what a rule that nothing has confirmed takes for its own is missing in no other finding
-        together = _findings(subject, proposals, not_applicable, broken)
+        together = _rank_findings(subject, proposals, not_applicable, broken)
         findings, extra = with_extra_parts(findings, together), only_extra(together)
     every = [*findings, *extra]
     listed = {each.rule for each in every} | {each.rule for each in broken}
@@ -236,7 +236,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     )
 
 
-def _findings(
+def _rank_findings(
     subject: Subject, proposals: Sequence[Proposal], not_applicable: list[NotApplicable], broken: list[Failed]
 ) -> list[Finding]:
     """Return what the proposals are worth where they share out the time among them, what wins most first."""
@@ -279,6 +279,6 @@ def _worth_listing(subject: Subject, proposals: Sequence[Proposal]) -> list[Prop
 
 
 def _wins_little(proposal: Proposal) -> bool:
-    """Whether the replay saves little of the time that a rule says could go."""
+    """Return whether the replay saves little of the time that a rule says could go."""
     claim = proposal.advice.claim
     return claim.saving_ns < _LITTLE_OF_CLAIM * claim.rule_share * claim.claimed_ns

@@ -66,7 +66,7 @@ def found_on_a_gpu_of_others(trace):
 
 
 def found_for_another_stream(trace):
-    """What is idle belongs to another stream."""
+    """The idle memory belongs to another stream."""
     history(trace, asked=400, free=200)
     held(trace, stream=7)
 
@@ -95,7 +95,7 @@ def found_where_segments_contradict_events(trace):
 
 
 def clean(trace):
-    """As full, and nothing failed."""
+    """The device is as full, and no allocation failed."""
     events(trace, f"1 + 0 {500 * MIB} main\n2 alloc 0 {200 * MIB} forward")
     segment(trace, 0, 0, HALF)
 

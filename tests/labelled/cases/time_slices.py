@@ -24,7 +24,7 @@ def found(trace):
 
 
 def clean_of_all_lengths(trace):
-    """As many, and none as long as another."""
+    """The pauses are as many, and no two are of like length."""
     queue(trace, {13: 1_100_000, 27: 2_200_000, 46: 3_600_000})
 
 

@@ -107,7 +107,7 @@ def _of_rest(
         yield _line_of_rest(subject, category, Part("unknown", None, None, rest), winnable)
         return
     for nearness in _NEARNESS:
-        alike = [_scaled(each, rest / whole) for each in parts if each.nearness == nearness]
+        alike = [_scale_part(each, rest / whole) for each in parts if each.nearness == nearness]
         for part in _largest_and_others(alike, LEAST_SHARE * subject.step_ns):
             yield _line_of_rest(subject, category, part, winnable)
 
@@ -125,7 +125,7 @@ def _largest_and_others(parts: Sequence[Part], least: float) -> list[Part]:
     return [_merged_part(largest, name), *([_merged_part(others, None)] if others else [])]
 
 
-def _scaled(part: Part, scale: float) -> Part:
+def _scale_part(part: Part, scale: float) -> Part:
     return replace(part, rest=part.rest * scale, reached=None if part.reached is None else part.reached * scale)
 
 

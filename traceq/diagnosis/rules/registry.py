@@ -229,13 +229,13 @@ def examples() -> dict[str, dict[str, str]]:
 
 @cache
 def built_in() -> tuple[Rule, ...]:
-    """The rules of traceq itself, those of the pack extra too."""
+    """Return the rules of traceq itself, those of the pack extra included."""
     return tuple(_load(place) for place in _PLACES)
 
 
 @cache
 def by_default() -> tuple[Rule, ...]:
-    """The rules that are asked unless the pack extra is wanted as well."""
+    """Return the rules that are asked unless the pack extra is wanted as well."""
     return tuple(rule for rule in built_in() if not rule.is_extra)
 
 

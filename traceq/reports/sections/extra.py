@@ -18,7 +18,7 @@ _HOW_TO_READ = (
 
 
 def extra_in_short(report: TraceReport) -> Iterator[Block]:
-    """A line for each extra finding: what it would save, and what to do."""
+    """Yield a line for each extra finding: what it would save, and what to do."""
     if report.extra_findings:
         yield Paragraph((_HOW_TO_READ,))
         yield Items(tuple(_lines(report)))
@@ -31,7 +31,7 @@ def _lines(report: TraceReport) -> Iterator[Spans]:
 
 
 def extra_left_out(report: TraceReport) -> str:
-    """How many rules of the pack were not asked; empty where none, or nothing is judged."""
+    """Say how many rules of the pack were not asked; empty where none, or nothing is judged."""
     if not report.extra_left_out or nothing_to_judge(report) is not None:
         return ""
     return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra)"

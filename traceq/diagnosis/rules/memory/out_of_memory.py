@@ -46,7 +46,7 @@ _CHUNKS = (
 
 
 def judge(subject: Subject) -> Iterator[Remark]:
-    """A remark for each device on which memory ran out."""
+    """Yield a remark for each device on which memory ran out."""
     subject.only_for("pytorch")
     subject.needs("allocations")
     rows = subject.ask("out_of_memory")
@@ -54,23 +54,25 @@ def judge(subject: Subject) -> Iterator[Remark]:
         raise NothingThere("no allocation failed in the history")
     for row in rows:
         yield Remark(
-            text=" ".join(filter(None, (_short(row), _idle(row), _held(row)))),
+            text=" ".join(
+                filter(None, (_describe_shortage(row), _describe_idle_segments(row), _describe_holders(row)))
+            ),
             query="out_of_memory",
-            fix=_fix(subject, row),
-            title=_title(row),
+            fix=_fix_by_cause(subject, row),
+            title=_title_of_failure(row),
             key=str(row["device"]) if len(rows) > 1 else "",
         )
 
 
-def _title(row: Mapping[str, Any]) -> str:
+def _title_of_failure(row: Mapping[str, Any]) -> str:
     asked = mebibytes(row["asked_bytes"])
     what = f"{cut(row['asked_by'])} asked for {asked}" if row["asked_by"] else f"{asked} were asked for"
     free = "" if row["free_bytes"] is None else f", {mebibytes(row['free_bytes'])} were free"
     return f"Out of memory on GPU {row['device']}: {what}{free}"
 
 
-def _short(row: Mapping[str, Any]) -> str:
-    """By how much it failed, and how often."""
+def _describe_shortage(row: Mapping[str, Any]) -> str:
+    """Say by how much the allocation failed, and how often."""
     often = (
         f" It failed {some(row['failures'], 'time')} in the history; this is the last." if row["failures"] > 1 else ""
     )
@@ -84,8 +86,8 @@ def _short(row: Mapping[str, Any]) -> str:
     return f"{by}.{often}"
 
 
-def _idle(row: Mapping[str, Any]) -> str:
-    """What lay idle in segments, and whether that is the reason."""
+def _describe_idle_segments(row: Mapping[str, Any]) -> str:
+    """Say how much lay idle in segments, and whether that is the reason."""
     if row["reserved_bytes"] is None:
         return "What the allocator held then cannot be told: segments and events of the file contradict each other."
     most = "" if row["is_exact"] else "at most "
@@ -106,11 +108,11 @@ def _idle(row: Mapping[str, Any]) -> str:
         ),
         "full": "too little: memory is full" if row["idle_bytes"] else "memory is full",
     }.get(row["cause"], "")
-    return f"{text}{': ' if told else ''}{told}.{_rest(row)}"
+    return f"{text}{': ' if told else ''}{told}.{_describe_other_holders(row)}"
 
 
-def _rest(row: Mapping[str, Any]) -> str:
-    """What others held, as far as that can be told."""
+def _describe_other_holders(row: Mapping[str, Any]) -> str:
+    """Say how much other processes held, as far as that is known."""
     if row["free_bytes"] is None:
         return ""
     if row["others_bytes"]:
@@ -123,8 +125,8 @@ def _rest(row: Mapping[str, Any]) -> str:
     return ""
 
 
-def _held(row: Mapping[str, Any]) -> str:
-    """Who held most, and the largest tensor where it is another's."""
+def _describe_holders(row: Mapping[str, Any]) -> str:
+    """Say who held most, and which tensor was largest if that is another's."""
     used, ownerless = row["used_bytes"], row["ownerless_bytes"]
     if not used:
         return ""
@@ -143,23 +145,23 @@ def _held(row: Mapping[str, Any]) -> str:
     return text
 
 
-def _fix(subject: Subject, row: Mapping[str, Any]) -> str:
-    """What would have sufficed."""
+def _fix_by_cause(subject: Subject, row: Mapping[str, Any]) -> str:
+    """Say what would have sufficed."""
     idle, elsewhere, awaiting, lacked, largest = (
         mebibytes(row[f"{name}_bytes"] or 0) for name in ("idle", "idle_elsewhere", "awaiting", "short", "largest_free")
     )
     match row["cause"]:
         case "full":
-            text = _less(subject, row)
+            text = _ways_to_use_less(subject, row)
         case "fragmented" if row["is_expandable"]:
             text = (
                 "Let batches have few shapes, the largest first, and allocate what stays before what does not: expandable"
-                f" segments are on already. {_less(subject, row)}"
+                f" segments are on already. {_ways_to_use_less(subject, row)}"
             )
         case "fragmented":
             most = "" if row["is_exact"] else "up to "
             covered = f"The {most}{idle} that lay idle would have covered the {lacked} that lacked."
-            text = f"{_EXPANDABLE} {covered} {_less(subject, row)}"
+            text = f"{_EXPANDABLE} {covered} {_ways_to_use_less(subject, row)}"
         case "elsewhere":
             text = (
                 "Let streams and graphs share a pool (`torch.cuda.graph_pool_handle()`), or release what they cache"
@@ -177,7 +179,7 @@ def _fix(subject: Subject, row: Mapping[str, Any]) -> str:
             )
         case "others":
             others = f"`{subject.program.words['smi']}` shows who else is on it"
-            text = f"Give the process a GPU of its own: {others}. {_less(subject, row)}"
+            text = f"Give the process a GPU of its own: {others}. {_ways_to_use_less(subject, row)}"
         case _ if row["is_exact"] and row["largest_free_bytes"]:
             text = (
                 f"Look for what keeps the free block of {largest} from the request: `max_split_size_mb` of"
@@ -191,8 +193,8 @@ def _fix(subject: Subject, row: Mapping[str, Any]) -> str:
     return text
 
 
-def _less(subject: Subject, row: Mapping[str, Any]) -> str:
-    """How to have so much less in use as was lacking."""
+def _ways_to_use_less(subject: Subject, row: Mapping[str, Any]) -> str:
+    """Say how to have as much less in use as was lacking."""
     lacked, used = row["short_bytes"] or 0, max(row["used_bytes"], 1)
     text = f"At least {mebibytes(lacked)} less in use would have sufficed: " if lacked else ""
     scaled = row["scaled_bytes"] + (row["asked_bytes"] if row["is_scaled"] else 0)
