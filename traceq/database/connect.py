@@ -49,6 +49,7 @@ SCHEMA = (
     "database/intervals.sql",
     "database/frames.sql",
     "database/names.sql",
+    "database/ramps.sql",
     "analysis/ledger/tables.sql",
     "analysis/stalls/tables.sql",
     "analysis/steps/tables.sql",

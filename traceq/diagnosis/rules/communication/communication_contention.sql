@@ -27,9 +27,9 @@
 -- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either), which communication
 --   beside them does not change
 -- threshold: fewest = 10: a median and the outer tenths of a sample need at least ten of it
--- threshold: steady = 1.2: kernels of one name and geometry that do equal work differ by clocks and caches, by less
+-- threshold: steady = 0.2: kernels of one name and geometry that do equal work differ by clocks and caches, by less
 --   than a fifth; more is different work
--- threshold: slower = 1.1: half of what `steady` lets pass as usual: the medians of many lie closer together than
+-- threshold: slower = 0.1: half of what `steady` lets pass as usual: the medians of many lie closer together than
 --   single kernels
 -- uses: busy
 -- categories: compute
@@ -71,14 +71,16 @@ class as (
     select
         same,
         median(dur) filter (talked = 0) as alone,
-        median(dur) filter (talked >= 0.9 * dur) as accompanied
+        median(dur) filter (talked >= 0.9 * dur) as accompanied,
+        accompanied / alone - 1 as slower,
+        quantile_cont(dur, 0.9) filter (talked = 0) / quantile_cont(dur, 0.1) filter (talked = 0) - 1 as spread
     from beside
     group by same
     having
         count(*) filter (talked = 0) >= $fewest
         and count(*) filter (talked >= 0.9 * dur) >= $fewest
         -- alone, all take the same time: else the kernel does different work from call to call
-        and quantile_cont(dur, 0.9) filter (talked = 0) <= $steady * quantile_cont(dur, 0.1) filter (talked = 0)
+        and spread <= $steady
 )
 
 select
@@ -87,11 +89,11 @@ select
     b.dur,
     b.name,
     b.slice_id,
-    (b.dur - c.alone) * b.ledger_dur / b.dur as claimed,
+    (b.dur - c.alone) * b.ledger_dur / b.dur * _above(c.slower, $slower) * _below(c.spread, $steady) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,
     c.alone as alone_ns,
     c.accompanied as accompanied_ns
 from beside as b
 inner join class as c on c.same = b.same
-where c.accompanied > $slower * c.alone and b.talked >= 0.9 * b.dur and b.dur > c.alone
+where c.slower > $slower and b.talked >= 0.9 * b.dur and b.dur > c.alone

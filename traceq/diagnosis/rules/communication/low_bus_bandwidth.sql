@@ -126,7 +126,8 @@ select
     s.name,
     s.slice_id,
     -- only what its own best is slower than the bus: the rest is waiting for ranks
-    least(s.ledger_dur, s.dur * (s.bus_bandwidth / r.best) * (1 - r.best / r.reachable)) as claimed,
+    least(s.ledger_dur, s.dur * (s.bus_bandwidth / r.best) * (1 - r.best / r.reachable))
+    * if(r.below_link, 1, _below(r.best, $far * r.best_of_smaller)) as claimed,
     'communication' as cause,
     s.slice_id as busy_id,
     s.op,

@@ -75,7 +75,7 @@ select
     s.dur,
     s.name,
     s.slice_id,
-    least(s.ledger_dur, s.dur - c.typical) as claimed,
+    least(s.ledger_dur, s.dur - c.typical) * _above(s.dur, $outlier * c.typical) as claimed,
     'communication' as cause,
     'communication' as scenario,
     s.slice_id as busy_id,

@@ -70,7 +70,7 @@ select
     dur,
     name,
     slice_id,
-    exposed * (1 - bandwidth / possible) as claimed,
+    exposed * (1 - bandwidth / possible) * _below(bandwidth, $slow_share * possible) as claimed,
     category as cause,
     slice_id as busy_id,
     direction,

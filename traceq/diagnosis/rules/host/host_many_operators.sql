@@ -41,7 +41,7 @@ select
     p.dur,
     p.name,
     p.slice_id,
-    p.dur as claimed,
+    p.dur * _above(k.operators, $operators) as claimed,
     p.category as cause,
     p.piece_id as gap_id,
     1 - 1 / k.operators as goes_high,

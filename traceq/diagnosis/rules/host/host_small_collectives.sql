@@ -61,6 +61,7 @@ of_step as (
     select
         step,
         count(*) as collectives,
+        _above(count(*), $times_more * ceil(sum(bytes) / $bucket)) as sure,
         sum(bytes) as step_bytes,
         ceil(sum(bytes) / $bucket) as buffers,
         (count(*) - buffers) * min(dur) / sum(dur) as surely,
@@ -82,7 +83,7 @@ select
     p.dur,
     p.name,
     p.slice_id,
-    p.dur as claimed,
+    p.dur * s.sure as claimed,
     p.category as cause,
     p.piece_id as gap_id,
     s.surely as goes_low,

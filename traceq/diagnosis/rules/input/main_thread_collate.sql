@@ -55,7 +55,7 @@ select
     p.dur,
     f.loader as name,
     f.slice_id,
-    p.dur * f.busy_share as claimed,
+    p.dur * f.busy_share * _above(f.busy_share, $least_busy) as claimed,
     p.cause,
     p.gap_id,
     f.dur as fetch_ns,

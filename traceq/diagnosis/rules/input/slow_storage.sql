@@ -85,7 +85,7 @@ select
     p.dur,
     f.loader as name,
     f.slice_id,
-    p.dur * f.reading_share as claimed,
+    p.dur * f.reading_share * _above(f.reading_share, $least_reading) as claimed,
     p.cause,
     p.gap_id,
     f.dur as fetch_ns,

@@ -41,7 +41,7 @@ select
     b.dur,
     b.name,
     b.slice_id,
-    b.ledger_dur * (1 - k.theoretical_occupancy / 0.5) as claimed,
+    b.ledger_dur * (1 - k.theoretical_occupancy / 0.5) * _below(k.theoretical_occupancy, $low_share) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,
     k.limiter,
@@ -55,7 +55,7 @@ inner join gpu_slice as g using (trace_id, slice_id)
 where
     b.category = 'compute'
     and b.dur >= $shortest
-    and k.theoretical_occupancy < $low_share and limiter in ('registers', 'shared_memory', 'blocks')
+    and k.theoretical_occupancy < $low_share
     and k.limiter in ('registers', 'shared_memory', 'blocks')
     and k.tensor_core is not true
     and k.family not in ('cublas', 'cutlass', 'cudnn', 'nvjet', 'flash_attention', 'hipblas', 'composable_kernel', 'deep_gemm', 'marlin')

@@ -77,7 +77,7 @@ select
     p.dur,
     p.name,
     p.slice_id,
-    p.dur * least(1, a.dur / p.idle_dur) as claimed,
+    p.dur * least(1, a.dur / p.idle_dur) * _above(h.blocking_kernels / h.kernels, $share) as claimed,
     p.cause,
     p.gap_id,
     h.kernels,

@@ -62,7 +62,7 @@ alike as (
     where abs(p.dur - u.dur) <= $near * u.dur
 )
 
-select step, ts, dur, name, next_slice_id as slice_id, dur as claimed, cause, gap_id, usual_ns
+select step, ts, dur, name, next_slice_id as slice_id, dur * _above(usual_ns, $least_ns) as claimed, cause, gap_id, usual_ns
 from alike
 where
     (select count(*) from alike) >= $least_pauses
