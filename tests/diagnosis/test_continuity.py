@@ -16,8 +16,8 @@ from traceq.diagnosis.judge import judge_subject
 from traceq.diagnosis.query import Workspace, thresholds
 from traceq.diagnosis.rules.registry import RULES, built_in
 
-# Rules that hold work against a limit of the GPU or a link, or against the work it can hide behind, and those whose claims grow from
-# nothing at a threshold (database/ramps.sql). The others are tried in the slow run.
+# Rules that hold work against a limit of the GPU or a link, or against the work it can hide behind, and those whose claims grow
+# from nothing at a threshold (database/ramps.sql). The others are tried in the slow run.
 BY_DEFAULT = (
     "slow_matmul",
     "slow_elementwise",

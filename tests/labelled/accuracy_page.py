@@ -66,7 +66,18 @@ def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
         "",
         *_causes(measured),
     ]
-    lines += ["", *section(load()), "", *_kept("jobs"), "", *_kept("perturbed"), "", *_kept("replay"), "", *_kept("compared")]
+    lines += [
+        "",
+        *section(load()),
+        "",
+        *_kept("jobs"),
+        "",
+        *_kept("perturbed"),
+        "",
+        *_kept("replay"),
+        "",
+        *_kept("compared"),
+    ]
     first = [_TITLE, *_kept("blind"), "", *_kept("judged3"), "", *_kept("real"), ""]
     return "\n".join(first) + _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(
         lines
