@@ -14,8 +14,8 @@ from traceq.analysis.steps.recurring_communication import recurring_communicatio
 from traceq.health.identities import IDENTITIES, check_one
 
 STEP = "ABABABABCCDE"
-# Capitals are kernels; of the rest: < a copy to the GPU, > one to the host, u an update, g a graph.
-READ, INPUT, UPDATE, GRAPH = ">", "<", "u", "g"
+# Capitals are kernels; of the rest: < a copy to the GPU, > one to the host, u an update, g a graph, m a memset.
+READ, INPUT, UPDATE, GRAPH, MEMSET = ">", "<", "u", "g", "m"
 
 
 def numbers(letters):
@@ -38,7 +38,8 @@ def launches(letters, gpu_behind=50, gpu_period=None):
     return Launches(
         number=numbers(kinds), thread_id=np.ones_like(ts), ts=ts, ts_end=ts + 20, settled=ts + 20,
         gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30, is_aside=np.zeros(len(ts), np.bool_),
-        is_compute=np.array([each not in (READ, INPUT, GRAPH) for each in kinds]), **flags,
+        is_compute=np.array([each not in (READ, INPUT, GRAPH, MEMSET) for each in kinds]),
+        is_set_up=np.array([each in (INPUT, MEMSET) for each in kinds]), **flags,
     )  # fmt: skip
 
 
@@ -90,13 +91,15 @@ def test_the_period_is_the_smallest_lag_at_which_as_many_recur_as_at_any(sequenc
         (("<ABCDEF" * 3 + "uu") * 2 + "<ABCDEF" * 3 + "uXu", "/" + ("<ABCDEF" * 3 + "uu/") * 2 + "<ABCDEF" * 3 + "uXu/"),
         (("<ABCDEFGu" * 3 + "<ABC>" * 3) * 2, "/" + ("<ABCDEFGu/" * 3 + f"({'<ABC>' * 3})/") + "<ABCDEFGu/" * 3 + "<ABC>" * 3),
         ("<IJKLABCDEFGu" + "<ABCDEFGu" * 3, "/<IJKLABCDEFGu/<ABCDEFGu/<ABCDEFGu/<ABCDEFGu/"),
+        ("mA>HH" * 60 + "XY" + "mB>P" * 60, "/" + "mA>HH/" * 60 + "(XY)/" + "mB>P/" * 60),
+        ("mA>HH" * 60 + "mB>P" * 90 + "mA>HH" * 60, "/" + "mA>HH/" * 60 + "mB>P/" * 90 + "mA>HH/" * 60),
     ],
     ids=[
         "two whole ones", "four", "short ones", "cut at both ends, between pauses", "after starting up",
         "before something else", "reads split rounds that differ in turn", "interrupted", "a little longer once",
         "graphs", "cut at the end, between update and input", "cut at the start",
         "a loss logged now and then", "micro-batches, and one launch more in one step", "epochs with validation",
-        "a first step that tries out kernels",
+        "a first step that tries out kernels", "a reference and then the solver", "a solver between references",
     ],
 )  # fmt: skip
 def test_rounds_are_found(letters, rounds):
@@ -105,8 +108,8 @@ def test_rounds_are_found(letters, rounds):
 
 @pytest.mark.parametrize(
     "letters",
-    ["A", "A  A" * 20, "ABAB", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "XYZUVW" * 2 + "ABCDEFGHIJKLMN" * 1],
-    ids=["one", "one kernel at uneven times", "too few short ones", "no repetition", "little of all"],
+    ["A", "A  A" * 20, "ABAB", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "XYZUVW" * 2 + "ABCDEFGHIJKLMN" * 1, "mm<m" * 12],
+    ids=["one", "one kernel at uneven times", "too few short ones", "no repetition", "little of all", "set-up"],
 )
 def test_what_does_not_recur_has_no_rounds(letters):
     assert found(letters) is None

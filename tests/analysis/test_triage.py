@@ -42,6 +42,14 @@ def set_up(trace):
     trace.gpu("memset", "Memset", 201 * MS, 10, launched=(200 * MS, 10))
 
 
+def memsets_in_turns(trace):
+    trace.call("cudaMalloc", 0, 200 * MS)
+    for number in range(40):
+        start = 200 * MS + MS * number
+        trace.gpu("memset", "Memset", start + 100, 10, launched=(start, 10))
+        trace.memcpy("h2d", start + 1_100, 20, launched=(start + 1_000, 10))
+
+
 def recording_a_graph(trace):
     trace.call("cudaStreamBeginCapture", 0, 10)
     for number in range(20):
@@ -140,7 +148,13 @@ def cold(trace):
 def whole_run(trace):
     trace.call("cuInit", 0, 10)
     for number in range(5):
-        trace.kernel(f"kernel {number}", MS * (number + 1) + 100, 10, launched=(MS * (number + 1), 10))
+        trace.kernel(f"kernel {number}", MS * (number + 1) + 100, 10_000, launched=(MS * (number + 1), 10))
+
+
+def smoke_test(trace):
+    trace.call("cuInit", 0, 10)
+    for number in range(5):
+        trace.kernel(f"kernel {number}", 100 * MS + 1_000 * number + 100, 10, launched=(100 * MS + 1_000 * number, 10))
 
 
 def one_step(trace):
@@ -183,6 +197,8 @@ def work(trace):
         (cut_by_the_end, "fragment no_unit"),
         (cold, "one_off cold"),
         (whole_run, "one_off whole_run"),
+        (smoke_test, "start_up_only trivial"),
+        (memsets_in_turns, "start_up_only stopped"),
         (one_step, "steps marked"),
         (a_loop, "steps recurrence"),
         (work, "window unmarked"),

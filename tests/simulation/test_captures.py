@@ -148,11 +148,12 @@ def test_hosts_alone_have_no_work_on_a_gpu(look):
 
 def test_start_up_has_copies_and_memsets_but_no_kernel(look):
     for one, seen in several(look, "start_up_only"):
-        assert kernels(seen) == [], one.name
+        assert (kernels(seen) == []) == (one.reason != "trivial"), one.name
+        assert len(kernels(seen)) < 10, one.name
         assert seen.work, one.name
         last = max(end for *_, end in seen.work)
         torn_down = {name for name, start, _ in seen.calls if start > last} & ENDS
-        assert bool(torn_down) == (one.reason == "ended"), one.name
+        assert bool(torn_down) == (one.reason != "stopped"), one.name
 
 
 def test_fragments_lack_what_their_reason_says(look):

@@ -23,6 +23,7 @@ REASONS = (
         "not_collected",
         "other_device",
         "stopped",
+        "trivial",
         "graph_capture",
         "devices_missing",
     ),
@@ -33,6 +34,7 @@ CAPTURES = (*KINDS, *REASONS, EVERY)
 _NOTHING_TO_JUDGE = {
     "nothing_recorded": "nothing was recorded",
     "start_up_only": "the capture holds the start of the program only, and none of its work",
+    "trivial": "the program does next to nothing on the GPU",
     "graph_capture": "launches were recorded into a graph here, and did not run",
     "lost": "much of what was launched is missing from the capture",
     "devices_missing": "devices that the program uses are missing from the capture",

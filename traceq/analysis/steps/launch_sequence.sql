@@ -31,7 +31,8 @@ gpu_work as (
         (g.context, g.stream) is distinct from (select mode((context, stream)) from staging.gpu_slice) as is_aside,
         g.kind = 'graph' as is_graph,
         g.kind = 'kernel' and not l.is_communication as is_compute,
-        g.kind = 'kernel' and u.name is not null as is_update
+        g.kind = 'kernel' and u.name is not null as is_update,
+        g.kind = 'memset' or coalesce(g.copy_kind = 'h2d', false) as is_set_up
     from staging.gpu_slice as g
     inner join _gpu_launch as l using (slice_id)
     left join described as d using (slice_id)
@@ -74,7 +75,8 @@ launch as (
     select
         launch_id, min(gpu_ts) as gpu_ts, max(gpu_ts_end) as gpu_ts_end, sum(work) as work,
         bool_or(is_input) as is_input, bool_or(is_read) as is_read, bool_or(is_graph) as is_graph, bool_or(is_update) as is_update,
-        bool_and(is_aside) as is_aside, bool_and(is_compute) as is_compute
+        bool_and(is_aside) as is_aside, bool_and(is_compute) as is_compute,
+        bool_and(is_set_up) as is_set_up
     from main_device
     where launch_id is not null and (select is_traced from launched)
     group by launch_id
@@ -84,24 +86,26 @@ launch as (
 placed as (
     select
         c.thread_id, c.ts, c.ts_end, l.gpu_ts, l.gpu_ts_end, l.work, l.is_input, l.is_read,
-        l.is_graph or contains(c.name, 'GraphLaunch') as is_graph, l.is_update, l.is_aside, l.is_compute
+        l.is_graph or contains(c.name, 'GraphLaunch') as is_graph, l.is_update, l.is_aside, l.is_compute, l.is_set_up
     from launch as l
     inner join cpu_slice as c on c.slice_id = l.launch_id
     union all
-    select null, gpu_ts, gpu_ts_end, gpu_ts, gpu_ts_end, work, is_input, is_read, is_graph, is_update, is_aside, is_compute
+    select null, gpu_ts, gpu_ts_end, gpu_ts, gpu_ts_end, work, is_input, is_read, is_graph, is_update, is_aside, is_compute,
+        is_set_up
     from main_device
     where
         not (select is_traced from launched)
         and (context, stream) is not distinct from (select mode((context, stream)) from main_device)
     union all
-    select c.thread_id, c.ts, c.ts_end, c.ts, c.ts_end, hash(c.kind, c.name, d.message), false, false, false, false, false, false
+    select c.thread_id, c.ts, c.ts_end, c.ts, c.ts_end, hash(c.kind, c.name, d.message), false, false, false, false, false, false,
+        false
     from described as d
     inner join cpu_slice as c using (slice_id)
     where not exists (select 1 from gpu_work)
     union all
     select
         o.thread_id, o.ts, o.ts_end, o.ts, o.ts_end, hash(o.kind, o.name), false, false, false,
-        starts_with(o.name, 'Optimizer.step#'), false, false
+        starts_with(o.name, 'Optimizer.step#'), false, false, false
     from outermost as o
     inner join busiest using (thread_id, kind)
 ),
@@ -123,6 +127,7 @@ select
         ::enum ('launches', 'operators', 'ranges') as what,
     (o.work % 4611686018427387904)::bigint as number,
     coalesce(o.thread_id, -1)::bigint as thread_id, o.ts, o.ts_end, o.gpu_ts, o.gpu_ts_end, o.is_input, o.is_read, o.is_graph, o.is_update, o.is_aside, o.is_compute,
+    o.is_set_up,
     -- the end of the last wait of its thread before the next launch; its own end without one
     if(w.ts >= o.ts_end, greatest(w.ts_end, o.ts_end), o.ts_end) as settled
 from ordered as o

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from traceq.analysis.steps.loops import Loop, one_after_another
 from traceq.analysis.steps.parts import LIKE, LONG, SHORT, Part, parts
 from traceq.analysis.steps.regular import LEAST_ROUNDS, Regular, is_regular, regular, stretch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
     import pyarrow as pa
@@ -52,7 +53,8 @@ _BEFORE_INPUT = "before a copy to the GPU"
 class Launches(NamedTuple):
     """The rows of launch_sequence.sql as arrays, one element a launch.
 
-    `is_aside`: on another stream than most; `is_compute`: a kernel that computes; `thread_id`: -1 where no thread is known.
+    `is_aside`: on another stream than most; `is_compute`: a kernel that computes; `is_set_up`: memsets and
+    copies to the GPU alone; `thread_id`: -1 where no thread is known.
     """
 
     number: Integers
@@ -68,6 +70,7 @@ class Launches(NamedTuple):
     is_update: Flags
     is_aside: Flags
     is_compute: Flags
+    is_set_up: Flags
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
@@ -122,13 +125,14 @@ def recurrence(launches: Launches) -> Recurrence | None:
     seen = launches if is_all else Launches._make(column[found.kept] for column in launches)
     first, last, lag = found.first, found.last, found.period.lag
     length = _split(seen, first, last, lag)
-    rounds, evidence = _rounds(seen, first, last, length, has_ends=has_ends)
+    loops = one_after_another(seen.number, first, last, lag) if length == lag else ()
+    rounds, evidence = _of_loops(seen, loops) if loops else _rounds(seen, first, last, length, has_ends=has_ends)
     rounds, first, last = _among_all(launches, found.kept, rounds, first, last)
     inner, inner_share, inner_whole = 0, 0.0, 0
     if inside and length == lag and launches.is_read[_rest(found, inside)].all():
         inner, inner_share = inside.period.lag, inside.share
         inner_whole = int(((inside.kept >= first) & (inside.kept < last)).sum()) // inner
-    elif length == lag:
+    elif length == lag and not loops:
         inner, inner_share = found.period.inner, found.period.inner_share
     if not _is_most(launches, rounds):
         return None
@@ -224,8 +228,11 @@ def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> 
 def _is_most(launches: Launches, rounds: list[Part]) -> bool:
     """Whether rounds are most of what the program does: of its launches, or of the time the GPU works.
 
-    Of a program that computes, a loop that computes next to nothing is none of its steps, however many launches it has.
+    Of a program that computes, a loop that computes next to nothing is none of its steps, however many launches it has; nor is
+    one that only sets memory and fills it.
     """
+    if all(launches.is_set_up[part.first : part.last].all() for part in rounds if part.is_round):
+        return False
     durs = launches.gpu_ts_end - launches.gpu_ts
     computing = _time_in(np.where(launches.is_compute, durs, 0), rounds)
     if computing < _LEAST_COMPUTING * int(durs[launches.is_compute].sum()):
@@ -353,6 +360,21 @@ def _rounds(
     if found and others and others[0].first > end:
         others.insert(0, Part(end, others[0].first, is_round=False))
     return found + others, evidence
+
+
+def _of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[Part], tuple[str, ...]]:
+    """Return the rounds of several loops and what lies between them; and what shows where those of the longest loop start."""
+    found: list[Part] = []
+    evidence: dict[int, tuple[str, ...]] = {}
+    for loop in loops:
+        until = Launches._make(column[: loop.last] for column in launches)
+        rounds, why = _rounds(until, loop.first, loop.last, loop.lag, has_ends=True)
+        rounds = [part for part in rounds if part.first >= loop.first]
+        if found and rounds and rounds[0].first > found[-1].last:
+            found.append(Part(found[-1].last, rounds[0].first, is_round=False))
+        found += rounds
+        evidence[loop.last - loop.first] = why
+    return found, evidence[max(evidence)]
 
 
 def _templates(numbers: Integers, start: int, last: int, length: int) -> Integers:

@@ -340,6 +340,7 @@ fact as (
         coalesce(j.steps, 0) as steps,
         j.source,
         coalesce(j.ts_end - j.ts, 0) as window_ns,
+        coalesce((select ts_end - ts from extent), 0) as run_ns,
         coalesce((select max(dur) from _set_up where is_first and dur >= 20000000), 0) as set_up_ns,
         exists (from cpu_sample) as has_samples,
         exists (from allocator_event) or exists (from allocator_segment) or exists (from monitor_log) as has_other
@@ -379,6 +380,8 @@ cross join lateral (
         when kernels = 0 and other_copies = 0 and steps = 0 and (gpu_ns < 0.5 * window_ns or set_up_ns > 0 or is_started)
             then 'start_up_only:stopped'
         when steps <= 1 and window_ns > 0 and once_ns >= 0.5 * window_ns then 'one_off:cold'
+        -- a handful of first launches, and a thousand times as much of everything else
+        when steps = 0 and (set_up_ns > 0 or is_started) and kernels < 10 and gpu_ns < 0.001 * run_ns then 'start_up_only:trivial'
         when steps = 0 and (set_up_ns > 0 or is_started) then 'one_off:whole_run'
         when steps = 0 and is_inside then 'fragment:no_unit'
         when steps > 0 and source in ('recurrence', 'optimizer') then 'steps:recurrence'

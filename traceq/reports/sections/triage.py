@@ -65,6 +65,10 @@ def _said_of(triage: Triage) -> tuple[str, str]:
             f"the capture holds the start of the program only, and no kernel ran{context}",
             "Record until the program has done some of its work, or find out why it ended before",
         ),
+        "trivial": (
+            f"the program does next to nothing on the GPU ({some(triage.gpu_slices, 'operation')}): all else is its start-up{context}",
+            "Record a run with more work: so few operations show what first calls take, and no more",
+        ),
         "graph_capture": (
             f"{count(triage.recorded_launches)} of {count(triage.launch_calls)} launches were recorded into graphs, not run",
             "Record once the graphs run: recording them happens once, at the start",
