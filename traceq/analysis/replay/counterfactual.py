@@ -40,6 +40,7 @@ KINDS = {
     "overlap": "drops its order against the kernels of the device: communication or copies",
     "move": "lets it run beside the rest: host work in other threads (factor: how many), kernels on a stream of their own",
     "graph": "launches the kernels between two waits at once, as one CUDA graph does",
+    "fuse": "takes kernels away together with the host's time to prepare and launch them",
     "transfer": "takes out of collectives what is more than the fastest of their kind took: waiting for other ranks",
     "halve": "takes half of what collectives need for their bytes, as half the bytes do; what they wait for ranks stays",
 }
@@ -119,6 +120,11 @@ def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
         return _moved(world, scenario, change)
     if change.kind == "graph":
         return _in_a_graph(world, scenario)
+    if change.kind == "fuse":
+        weights = _scaled(world, scenario.weights, change.what, change.factor)
+        for cause in _CAPTURED:
+            weights = _scaled(world, weights, cause, change.factor)
+        return replace(scenario, weights=weights)
     if change.kind == "transfer":
         return replace(scenario, weights=_without_waiting(world, scenario.weights))
     if change.kind == "halve":

@@ -47,6 +47,7 @@ SPECIAL = {
     "communication_overlap": (Change("overlap", "communication"), "communication"),
     "communication_half": (Change("halve", "communication"), "communication"),
     "copies_overlap": (Change("overlap", "copies"), "copies"),
+    "fusion": (Change("fuse", "compute"), "compute"),
     "launch_graph": (Change("graph", "kernels"), "idle_launch"),
     # Whoever claims idle time without a cause has to know that the host alone was late.
     "host_unrecorded": (Change("remove", "idle_unattributed"), "idle_unattributed"),

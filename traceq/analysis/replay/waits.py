@@ -21,6 +21,9 @@ _LONG_CALL = 50_000
 _LITTLE = 0.1
 # A batch that took longer than this share of the time since the one before was waited for.
 _WAITED_FOR = 0.05
+# So many batches are in flight with four workers that have two each (defaults of PyTorch's DataLoader): work on one begins before
+# so many earlier ones are fetched, and what the host does meanwhile neither hastens nor delays it.
+_IN_FLIGHT = 8
 
 # Kinds of what a call waits for, as in dependency.kind.
 SYNCHRONIZATION, COPY, QUEUE, ALLOCATION = range(4)
@@ -116,14 +119,28 @@ class Paces(NamedTuple):
 
 
 def paces_of_workers(recorded: Recorded) -> Paces:
-    """Fetches that waited for worker processes: these set the pace then, whatever the host does."""
+    """Return the fetches that waited for worker processes, which set the pace then, whatever the host does.
+
+    A batch comes as long after the last one that was waited for (or the first of the capture) as it did, where few were fetched
+    between them without waiting.
+    """
     events = recorded.events
     here = np.flatnonzero(events.fetches)
     place = before_in(events.thread[here])
-    here, previous = here[place >= 0], here[place[place >= 0]]
-    lag = (events.ts_end[here] - events.ts_end[previous]).astype(np.float64)
-    waited = events.call[here] > _WAITED_FOR * lag
-    return Paces(here[waited], previous[waited], lag[waited])
+    number = np.arange(len(here))
+    has_previous = place >= 0
+    waited = np.zeros(len(here), dtype=bool)
+    lag = (events.ts_end[here] - events.ts_end[here[np.maximum(place, 0)]]).astype(np.float64)
+    waited[has_previous] = (events.call[here] > _WAITED_FOR * lag)[has_previous]
+    previous = place.copy()
+    for one in np.flatnonzero(waited).tolist():
+        at, steps = int(place[one]), 1
+        while at >= 0 and not waited[at] and place[at] >= 0 and steps < _IN_FLIGHT:
+            at, steps = int(place[at]), steps + 1
+        previous[one] = at if waited[at] or place[at] < 0 else place[one]
+    chosen = number[waited]
+    lag = (events.ts_end[here[chosen]] - events.ts_end[here[previous[chosen]]]).astype(np.float64)
+    return Paces(here[chosen], here[previous[chosen]], lag)
 
 
 def _queued(recorded: Recorded) -> Integers:
