@@ -24,7 +24,7 @@ _KINDS = {
     "nothing": re.compile(rf"-?|{UNKNOWN}"),
     "duration": re.compile(r"(<= )?-?\d[\d,.]* (ns|µs|ms|s)"),
     "share": re.compile(r"((<=|<) ?)?\d+\.\d %"),
-    "size": re.compile(r"-?\d[\d,.]* (B|KiB|MiB|GiB|TiB)"),
+    "size": re.compile(r"(< )?-?\d[\d,.]* (B|KiB|MiB|GiB|TiB)"),
     "times": re.compile(r"\d[\d.e+]*x"),
     "number": re.compile(r"-?\d[\d,.]*"),
 }

@@ -111,20 +111,17 @@ class World:
 
 def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
     """The scenario with one more change."""
-    if change.kind in ("remove", "scale"):
-        left = 0.0 if change.kind == "remove" else change.factor
-        return replace(scenario, weights=_scaled(world, scenario.weights, change.what, left))
+    if change.kind in ("remove", "scale", "fuse"):
+        weights = scenario.weights
+        for what in (change.what, *(_CAPTURED if change.kind == "fuse" else ())):
+            weights = _scaled(world, weights, what, change.factor if change.kind == "scale" else 0.0)
+        return replace(scenario, weights=weights)
     if change.kind == "overlap":
         return _overlapping(scenario, _slices(world, change.what) & ~_blocking(world))
     if change.kind == "move":
         return _moved(world, scenario, change)
     if change.kind == "graph":
         return _in_a_graph(world, scenario)
-    if change.kind == "fuse":
-        weights = _scaled(world, scenario.weights, change.what, change.factor)
-        for cause in _CAPTURED:
-            weights = _scaled(world, weights, cause, change.factor)
-        return replace(scenario, weights=weights)
     if change.kind == "transfer":
         return replace(scenario, weights=_without_waiting(world, scenario.weights))
     if change.kind == "halve":

@@ -66,7 +66,7 @@ def _said_of(triage: Triage) -> tuple[str, str]:
             "Record until the program has done some of its work, or find out why it ended before",
         ),
         "trivial": (
-            f"the program does next to nothing on the GPU ({some(triage.gpu_slices, 'operation')}), all else is start-up{context}",
+            f"the program does next to nothing on the GPU ({some(triage.gpu_slices, 'operation')}): it starts and ends{context}",
             "Record a run with more work: so few operations show what first calls take, and no more",
         ),
         "graph_capture": (

@@ -10,16 +10,18 @@
 --   Engine where the type allows it.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
--- fix: {{ remedy({'convolution': 'better_convolutions', 'attention': 'faster_attention'}.get(worst.kind, 'better_products')) }} {{
---   cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '%.0f' % worst.achieved }} of {{ '%.0f' % worst.peak
---   }} TFLOP/s in {{ worst.compute_type }} ({{ percent(worst.achieved / worst.peak) }}). At {{ percent(reachable) }}
---   of the peak all such would take {{ of_step(claimed_ns) }} less.
+-- facts: slow_matmul_facts
+-- fix: {{ remedy({'convolution': 'better_convolutions', 'attention': 'faster_attention'}.get(facts.kind, 'better_products')) }} {{
+--   cut(facts.operator) }} of {{ cut(facts.sizes) }} reaches {{ '%.0f' % facts.achieved }} of {{ '%.0f' % facts.peak
+--   }} TFLOP/s in {{ facts.compute_type }} ({{ percent(facts.achieved / facts.peak) }}). At {{ percent(reachable) }}
+--   of the peak all such would take {{ of_step(claimed_ns) }} less{% if rows | length > 1 %}, of which {{ percent(facts.share) }} are {{
+--   {'convolution': 'convolutions', 'attention': 'attention'}.get(facts.kind, 'matrix products') }}{% endif %}.
 -- confidence: medium
 -- reason: Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is
 --   estimated.
 -- wrong-if: The same shapes are as slow in a benchmark of their own with every algorithm tried.
--- heading: Speed up {{ {'convolution': 'convolutions', 'attention': 'attention'}.get(worst.kind, 'matrix products') }}: {{
---   percent(worst.achieved / worst.peak) }} of the peak is reached
+-- heading: Speed up {{ {'convolution': 'convolutions', 'attention': 'attention'}.get(facts.kind, 'matrix products') }}: {{
+--   percent(facts.achieved / facts.peak) }} of the peak is reached
 -- needs: gpu, steps, launches, operators, peaks
 -- low: 0.1
 -- likely: 0.5
