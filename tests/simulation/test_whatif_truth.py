@@ -95,3 +95,14 @@ def test_a_likely_saving_is_inside_its_bounds(group, measured):
 @pytest.mark.parametrize("group", GROUPS)
 def test_nothing_saves_less_than_nothing(group, measured):
     assert [one for one in measured(group) if one.saved is not None and one.saved < -ROUNDED] == []
+
+
+@pytest.mark.parametrize("trace_format", WRITERS)
+def test_while_workers_are_too_slow_faster_kernels_save_nothing(trace_format, tmp_path):
+    """Batches come four at a time, and three steps of four wait for none: what these save is waited for in the fourth."""
+    found = {each.scenario: each for each in cases("bursty_loader", trace_format, tmp_path)}
+    for scenario in ("compute", "copy_h2d", "idle_sync"):
+        one = found[scenario]
+        # all of its time was promised before
+        assert abs(one.saved - max(one.won, 0)) <= 0.02 * one.whole, one
+    assert found["idle_data"].is_inside

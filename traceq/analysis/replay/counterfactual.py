@@ -33,6 +33,8 @@ _GRAPH_SPACING = 1_000.0  # from one node of a CUDA graph to the next, ns
 _WHOLE = 0.99  # of a call, which counts as all of it
 # What is captured in a graph: the host's time to prepare and launch kernels.
 _CAPTURED = ("idle_launch", "idle_python")
+# What goes with kernels that are no more: nothing may be recorded of a host that prepares launches.
+_OF_LAUNCHES = (*_CAPTURED, "idle_unattributed")
 
 KINDS = {
     "remove": "takes all of it away",
@@ -113,7 +115,7 @@ def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
     """The scenario with one more change."""
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
-        for what in (change.what, *(_CAPTURED if change.kind == "fuse" else ())):
+        for what in (change.what, *(_OF_LAUNCHES if change.kind == "fuse" else ())):
             weights = _scaled(world, weights, what, change.factor if change.kind == "scale" else 0.0)
         return replace(scenario, weights=weights)
     if change.kind == "overlap":
