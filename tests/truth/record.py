@@ -3,7 +3,7 @@
     python tests/truth/record.py [--jobs N]
 
 judges all labelled traces beside the checkout, which takes some ten minutes. Each finding counts once, with its trace, the
-program of the trace (programs.json: all versions and ranks of a program are one) and its verdict (tests/labelled/real.py).
+program of the trace (programs.json: all versions and ranks of a program are one) and its verdict (traceq/diagnosis/grading).
 Rules of the pack extra are asked, too: a true finding here makes a rule one that is asked by default.
 """
 
@@ -22,10 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labelled import real
 
+from traceq.diagnosis.grading.grade import Result
+
 RECORD = Path(__file__).resolve().parents[2] / "traceq" / "diagnosis" / "rules" / "record.json"
 
 
-def rows(results: Iterable[real.Result]) -> dict[str, list[dict[str, Any]]]:
+def rows(results: Iterable[Result]) -> dict[str, list[dict[str, Any]]]:
     """Return by rule what it said of each trace."""
     said: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for result in results:

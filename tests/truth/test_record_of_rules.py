@@ -9,6 +9,7 @@ from labelled import real
 from listed import assert_none
 
 from traceq.database.sql import package
+from traceq.diagnosis.grading.grade import verdict
 from traceq.diagnosis.record import Record, lowest_confidence, shipped_record, wilson_low
 from traceq.diagnosis.rules.registry import built_in
 
@@ -27,9 +28,9 @@ def wrong():
         name = each["trace"]
         if each["program"] != real.program_of(name):
             yield f"{rule} of {name}: program {each['program']}, not {real.program_of(name)}"
-        verdict = real.verdict(real.truth_of(name), rule, each["share"], each["step_ns"])
-        if each["verdict"] != verdict:
-            yield f"{rule} of {name}: {each['verdict']}, by its label {verdict}"
+        by_label = verdict(real.truth_by_name(name), rule, each["share"], each["step_ns"])
+        if each["verdict"] != by_label:
+            yield f"{rule} of {name}: {each['verdict']}, by its label {by_label}"
 
 
 def test_its_programs_and_verdicts_are_those_of_the_labels():
