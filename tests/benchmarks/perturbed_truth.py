@@ -4,7 +4,7 @@
 
 Prints a table, a row a perturbed trace; --write puts it into its section of docs/accuracy.md.
 
-* **First**: the first finding names the cause (rules of its words in traceq/diagnosis/grading/causes.json). Where the unchanged trace has a
+* **First**: the first finding names the cause (rules of its words in causes.json). Where the unchanged trace has a
   larger bottleneck, which still stands first, it is the first finding of those that are new or have grown.
 * **Size**: what these rules say more than of the unchanged trace, beside what the trace grew by; 30 % is near enough.
 * The rules of all packs are asked as equals; **by default** says of each trace whether it is right of those asked by default.

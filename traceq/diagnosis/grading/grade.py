@@ -47,10 +47,8 @@ def grade(truth: Truth, output: Output) -> Result:
     """Compare what a report says of a trace with the truth."""
     said, extra = (tuple(_said(truth, each) for each in found) for found in (output.findings, output.extra))
     rules = {*output.remarks, *(rule for each in output.findings for rule in (each.rule, *each.parts))}
-    if output.unknown is None:
-        first = first_verdict(truth, said, output.remarks)
-    else:
-        first = unknown_verdict(truth, said, output.unknown)
+    unknown = output.unknown
+    first = unknown_verdict(truth, said, unknown) if unknown else first_verdict(truth, said, output.remarks)
     found = sum(not rules.isdisjoint(causes()[each.cause].rules) for each in truth.bottlenecks)
     return Result(truth, said, output.remarks, output.failed, first, found, output.untold, extra)
 

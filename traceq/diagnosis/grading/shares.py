@@ -29,7 +29,7 @@ def findings(results: Sequence[Result], confidence: Confidence | None = None) ->
 
 
 def shares(results: Sequence[Result]) -> dict[str, float]:
-    """Return what was reached, as shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence.
+    """Return shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence.
 
     A share of none is 1.
     """

@@ -19,7 +19,7 @@ class Bottleneck:
     size: float
     low: float
     high: float
-    step_ns: int
+    step_ns: float
 
     def has_size(self, share: float, step_ns: float) -> bool:
         """Return whether a saving of this share of a step of `step_ns` is the size of it, as a share or in time."""
