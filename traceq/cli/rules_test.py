@@ -101,12 +101,12 @@ def test_rules(
 
     \b
     Examples:
-      traceq rules test --blind traces/               # freeze; then read the raw files, and write traces/labels/*.json
+      traceq rules test --blind traces/               # freeze; then write traces/labels/*.json
       traceq rules test --causes                      # what a label is
       traceq rules test --blind traces/ -o page.md    # grade
     """  # noqa: D301 - click wants the backspace itself
     if blind is not None or again is not None or causes:
-        _take_ones_own(blind, again, jobs, output, causes=causes)
+        _measure_own(blind, again, jobs, output, causes=causes)
         return
     from traceq.app.calibration import calibration_page, write_fit
 
@@ -138,7 +138,7 @@ def test_rules(
         raise SystemExit(1)
 
 
-def _take_ones_own(
+def _measure_own(
     blind: Path | None, again: str | None, jobs: int | None, output: Path | None, *, causes: bool
 ) -> None:
     """Show what labels are, or measure traces of one's own."""
@@ -152,10 +152,10 @@ def _take_ones_own(
     elif blind is None:
         raise click.UsageError("--again is a second set of a measurement: say --blind FOLDER.")
     else:
-        _measure(blind, again, jobs, output)
+        _freeze_or_grade(blind, again, jobs, output)
 
 
-def _measure(folder: Path, again: str | None, jobs: int | None, output: Path | None) -> None:
+def _freeze_or_grade(folder: Path, again: str | None, jobs: int | None, output: Path | None) -> None:
     """Freeze what is said of the traces in the folder; where that is done, grade it."""
     from traceq.app.blind.folder import place_of
     from traceq.app.blind.freeze import freeze, is_frozen

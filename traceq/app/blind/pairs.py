@@ -40,7 +40,7 @@ def pairs_in(folder: Path) -> tuple[PairLabel, ...]:
     try:
         pairs = msgspec.json.decode(path.read_bytes(), type=tuple[PairLabel, ...])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnusableLabel(f"{path}: is no list of pairs: {error}; docs/measuring.md has the fields") from error
+        raise UnusableLabel(f"{path}: is no list of pairs: {error}; docs/measuring.md shows one") from error
     for each in pairs:
         if unknown := [word for word in each.accepted if word not in WORDS]:
             raise UnusableLabel(f"{path}: {unknown[0]!r} is no verdict of a pair: {', '.join(WORDS)}")

@@ -88,7 +88,7 @@ def label_of(content: bytes, where: str) -> Label:
     try:
         label = msgspec.json.decode(content, type=Label)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnusableLabel(f"{where}: is no label: {error}; docs/measuring.md has the fields") from error
+        raise UnusableLabel(f"{where}: is no label: {error}; traceq rules test --causes shows one") from error
     if faults := list(_faults(label.judged)):
         raise UnusableLabel(f"{where}: {'; '.join(faults)}")
     return label
