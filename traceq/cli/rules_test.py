@@ -138,9 +138,7 @@ def test_rules(
         raise SystemExit(1)
 
 
-def _measure_own(
-    blind: Path | None, again: str | None, jobs: int | None, output: Path | None, *, causes: bool
-) -> None:
+def _measure_own(blind: Path | None, again: str | None, jobs: int | None, output: Path | None, *, causes: bool) -> None:
     """Show what labels are, or measure traces of one's own."""
     if clash := explicit_options(*_OF_A_CHECKOUT, *(("blind", "again", "jobs", "output") if causes else ())):
         raise click.UsageError(f"{', '.join(clash)}: not together with {'--causes' if causes else '--blind'}.")
