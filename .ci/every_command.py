@@ -107,11 +107,13 @@ CASES = (
     Case("rules list", r"launch-latency"),
     Case("rules thresholds", r"# Thresholds"),
     Case("rules test --calibration {root}/docs/calibration.jsonl", r"Predictions that were checked"),
+    Case("rules test --causes", r"input-loading: fetching"),
     Case("upgrade old.duckdb", r"old\.duckdb: schema version \d+, was 4"),
     Case("cache", r"\d entries, "),
     Case("completion bash", r"_traceq_completion\(\)"),
     Case("mcp", r'"serverInfo"', stdin=_INITIALIZE),
     Case("record -o recorded -- {python} program.py", r"\(--rules\s+extra\)"),
+    Case("rules test --blind recorded", r"what is said of 1 trace is frozen"),
     Case("experiment --vary num_workers=0,2 --repeats 2 -o tried -- {python} program.py", r"num_workers"),
 )
 

@@ -16,6 +16,7 @@ TraceqError
 |-- UnusableBaseline  a baseline cannot be read, made or found
 |-- NoSuchFinding     a finding is asked for that the runs do not have
 |-- UnusableCalibration   the file of checked predictions cannot be read
+|-- UnusableLabel     a label of a trace, or what was frozen of it, cannot be used
 |-- BrokenIdentity    numbers in a trace database that must agree do not
 |-- ProgramFailed     a program that an experiment is about does not run as it is
 `-- MissingTool       something outside Python is needed (nsys)
@@ -120,6 +121,12 @@ class UnusableCalibration(TraceqError):
     """The file of checked predictions holds something else."""
 
     slug = "unusable-calibration"
+
+
+class UnusableLabel(TraceqError):
+    """Labels of traces, or what was frozen of these, cannot be used; the message says which file, what is wrong, what to do."""
+
+    slug = "unusable-label"
 
 
 class BrokenIdentity(TraceqError):

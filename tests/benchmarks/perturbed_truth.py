@@ -4,7 +4,7 @@
 
 Prints a table, a row a perturbed trace; --write puts it into its section of docs/accuracy.md.
 
-* **First**: the first finding names the cause (rules of its words in tests/truth/causes.json). Where the unchanged trace has a
+* **First**: the first finding names the cause (rules of its words in causes.json). Where the unchanged trace has a
   larger bottleneck, which still stands first, it is the first finding of those that are new or have grown.
 * **Size**: what these rules say more than of the unchanged trace, beside what the trace grew by; 30 % is near enough.
 * The rules of all packs are asked as equals; **by default** says of each trace whether it is right of those asked by default.
@@ -15,7 +15,6 @@ Prints a table, a row a perturbed trace; --write puts it into its section of doc
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import tempfile
@@ -32,12 +31,12 @@ from labelled.packs import as_if_confirmed  # noqa: E402
 from perturbations import CASES, MS, Perturbation, stem  # noqa: E402
 
 from traceq.database.connect import connect  # noqa: E402
+from traceq.diagnosis.grading.causes import causes  # noqa: E402
 from traceq.diagnosis.judge import Judged, judge  # noqa: E402
 from traceq.loading.ingest import ingest  # noqa: E402
 
 PAGE = TESTS.parent / "docs" / "accuracy.md"
 BEGIN, END = "<!-- perturbed: begin -->", "<!-- perturbed: end -->"
-CAUSES = json.loads((TESTS / "truth" / "causes.json").read_text())
 LEAST = 0.01  # of the step: below it nothing has to be said, and nothing that is said is judged
 ABSENT = 0.005  # of the step: what the unchanged trace says less of it does not have
 GROWN = 1.25  # a finding that stood there before is larger from this on
@@ -134,8 +133,8 @@ def _said(judgements: Sequence[Judged], step: float) -> Said:
 
 def scored(truth: Mapping[str, Any], before: Said, after: Said) -> Row:
     """What was said beside what must follow."""
-    rules = {rule for cause in truth["causes"] for rule in CAUSES[cause]["rules"]}
-    consequences = {rule for cause in truth["may_follow"] for rule in CAUSES[cause]["rules"]}
+    rules = {rule for cause in truth["causes"] for rule in causes()[cause].rules}
+    consequences = {rule for cause in truth["may_follow"] for rule in causes()[cause].rules}
     grown = [rule for rule, saving in after.savings.items() if saving > GROWN * before.savings.get(rule, 0)]
     first = next(iter(after.savings), "nothing")
     if first not in rules and first in before.savings and first not in grown:

@@ -8,8 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from labelled.real import TRUTH, Result, Truth
+from labelled.real import TRUTH
 from labelled.sensitivity import FACTORS, changes
+from traceq.diagnosis.grading.grade import Result
+from traceq.diagnosis.grading.shares import CONFIDENCES, findings, shares
+from traceq.diagnosis.grading.truth import Truth
 from traceq.diagnosis.query import thresholds
 
 REACHED = TRUTH / "reached.json"
@@ -45,24 +48,6 @@ _WORDS = {
     "findings_true": "findings true",
     "high_true": "findings of high confidence true",
 }
-
-
-def shares(results: Sequence[Result]) -> dict[str, float]:
-    """What was reached, as shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence."""
-    first = Counter(each.first for each in results)
-    said = [each for result in results for each in result.said]
-    high = [each for each in said if each.confidence == "high"]
-    return {
-        "first_right": _part(first["right"], len(results)),
-        "first_wrong": _part(first["wrong"], len(results)),
-        "found": _part(sum(each.found for each in results), sum(len(each.truth.bottlenecks) for each in results)),
-        "findings_true": _part(sum(each.verdict == "right" for each in said), len(said)),
-        "high_true": _part(sum(each.verdict == "right" for each in high), len(high)),
-    }
-
-
-def _part(of: int, whole: int) -> float:
-    return of / whole if whole else 1.0
 
 
 def worse(reached: dict[str, float]) -> list[str]:
@@ -105,9 +90,9 @@ def _mean(values: Sequence[float]) -> float:
 def _by_confidence(results: Sequence[Result]) -> Iterator[str]:
     yield "| findings of confidence | true | partly | wrong |"
     yield "|---|---:|---:|---:|"
-    for confidence in ("high", "medium", "low"):
-        said = Counter(each.verdict for result in results for each in result.said if each.confidence == confidence)
-        yield f"| {confidence} | {said['right']} | {said['partly']} | {said['wrong']} |"
+    for confidence in CONFIDENCES:
+        true, partly, wrong = findings(results, confidence)
+        yield f"| {confidence} | {true} | {partly} | {wrong} |"
 
 
 def section(results: Sequence[Result], changed: Sequence[str] = ()) -> Iterator[str]:

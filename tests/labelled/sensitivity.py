@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from labelled.real import Truth
 from traceq.database.connect import connect
 from traceq.database.sql import shelved
+from traceq.diagnosis.grading.truth import Truth
 from traceq.diagnosis.judge import Judged, judge
 from traceq.diagnosis.query import rule_query, shared, thresholds
 from traceq.diagnosis.rules.registry import Rule, built_in

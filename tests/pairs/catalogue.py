@@ -13,7 +13,7 @@ class Pair:
 
     `rules` are those that may name the flaw or advise the fix; the finding of the first of them that is in the report is what
     says what the fix wins. None: no rule can tell it from the program's own work yet. `cause` is the flaw's word in
-    tests/truth/causes.json, `why` what of its time goes, and what stays. `same_loss`: flaw and fix end with the same loss.
+    causes.json, `why` what of its time goes, and what stays. `same_loss`: flaw and fix end with the same loss.
     `mean`: the flaw or its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or
     needs several cores, so that the clock tells how long a step takes; of all others it is the CPU time, which other programs
     change little. `needs` are modules besides PyTorch and NumPy. `changed`: `rules` were changed after a report of the program

@@ -12,12 +12,12 @@ import traceq
 from pairs.catalogue import PAIRS
 from pairs.measured import FOLDER, HEADING, TRUTH, Measurements, load, section, truth, won
 from pairs.prediction import predicted
+from traceq.diagnosis.grading.causes import causes
 from traceq.diagnosis.rules.registry import RULES
 from traceq.runs.verify.calibration import read
 
 ROOT = FOLDER.parents[1]
 PROGRAMS = ROOT / "fixtures" / "make" / "pairs"
-CAUSES = TRUTH.with_name("causes.json")
 TRACES = sorted(FOLDER.glob("*.json.gz"))
 NOISE = 0.05  # of a step: by how much runs of the same program differ on these cores
 
@@ -51,7 +51,7 @@ def test_the_flaw_is_what_the_report_says_first(slow):
 
 def test_each_pair_names_rules_and_a_cause():
     assert {rule for each in PAIRS for rule in each.rules} <= {name.replace("_", "-") for name in RULES}
-    assert {each.cause for each in PAIRS} <= set(json.loads(CAUSES.read_text("utf-8")))
+    assert {each.cause for each in PAIRS} <= causes().keys()
     assert len(PAIRS) >= 32
     assert all(each.why and each.fix for each in PAIRS)
 

@@ -37,7 +37,7 @@ ENDS = (".gz", ".json", ".sqlite", ".s37", ".trace", ".pt")
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A trace, what is done to it, and the causes that must then come first (words of tests/truth/causes.json).
+    """A trace, what is done to it, and the causes that must then come first (words of traceq/diagnosis/grading/causes.json).
 
     Without causes nothing new may be said.
     """

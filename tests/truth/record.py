@@ -1,9 +1,10 @@
 """How often each rule was right on labelled real traces: writes traceq/diagnosis/rules/record.json.
 
-    python tests/truth/record.py [--jobs N]
+    python tests/truth/record.py [--jobs N] [--merge]
 
-judges all labelled traces beside the checkout, which takes some ten minutes. Each finding counts once, with its trace, the
-program of the trace (programs.json: all versions and ranks of a program are one) and its verdict (tests/labelled/real.py).
+judges all labelled traces beside the checkout, which takes some ten minutes; with --merge none, only what was said blind (the
+files of blind) is put into the record that there is. Each finding counts once, with its trace, the
+program of the trace (programs.json: all versions and ranks of a program are one) and its verdict (traceq/diagnosis/grading).
 Rules of the pack extra are asked, too: a true finding here makes a rule one that is asked by default.
 """
 
@@ -22,12 +23,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labelled import real
 
+from traceq.diagnosis.grading.grade import Result
+
+BLIND = Path(__file__).with_name("blind")
 RECORD = Path(__file__).resolve().parents[2] / "traceq" / "diagnosis" / "rules" / "record.json"
 
 
-def rows(results: Iterable[real.Result]) -> dict[str, list[dict[str, Any]]]:
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def rows(results: Iterable[Result]) -> Rows:
     """Return by rule what it said of each trace."""
-    said: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    said: Rows = defaultdict(list)
     for result in results:
         name = result.truth.name
         for each in (*result.said, *result.extra):
@@ -43,17 +50,48 @@ def rows(results: Iterable[real.Result]) -> dict[str, list[dict[str, Any]]]:
     return {rule: sorted(found, key=lambda each: each["trace"]) for rule, found in sorted(said.items())}
 
 
+def blind_rows(folder: Path = BLIND) -> Rows:
+    """Return by rule what it said blind, batch by batch, as the record has it."""
+    said: Rows = defaultdict(list)
+    for path in sorted(folder.glob("*.json")):
+        for rule, found in json.loads(path.read_text("utf-8"))["rules"].items():
+            for each in found:
+                entry = {key: each[key] for key in ("trace", "program", "verdict", "share", "step_ns")}
+                said[rule].append({**entry, "program": real.program_of(each["trace"]), "blind": path.stem})
+    return said
+
+
+def merged(said: Rows, blind: Rows) -> Rows:
+    """Return both; what a rule said blind of a trace stands for whatever it says of it later."""
+    found: Rows = {}
+    for rule in sorted({*said, *blind}):
+        of_blind = blind.get(rule, [])
+        taken = {each["trace"] for each in of_blind}
+        others = [each for each in said.get(rule, []) if "blind" not in each and each["trace"] not in taken]
+        if both := sorted([*others, *of_blind], key=lambda each: each["trace"]):
+            found[rule] = both
+    return found
+
+
 def main() -> None:
     """Write the file."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--jobs", type=int, default=1)
-    jobs = arguments.parse_args().jobs
+    arguments.add_argument("--merge", action="store_true")
+    chosen = arguments.parse_args()
+    if chosen.merge:
+        content = json.loads(RECORD.read_text("utf-8"))
+        _write({**content, "rules": merged(content["rules"], blind_rows())})
+        return
     missing = [name for name, path in real.labelled() if not path.is_file()]
     if missing:
         sys.exit(f"labelled traces are not beside the checkout: {', '.join(missing)}")
-    results = real.compared([*real.truths("known"), *real.truths("judged3")], jobs, extra=True)
+    results = real.compared([*real.truths("known"), *real.truths("judged3")], chosen.jobs, extra=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    content = {"commit": commit.stdout.strip(), "rules": rows(results)}
+    _write({"commit": commit.stdout.strip(), "rules": merged(rows(results), blind_rows())})
+
+
+def _write(content: dict[str, Any]) -> None:
     RECORD.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 

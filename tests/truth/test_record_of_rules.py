@@ -7,8 +7,10 @@ import json
 import pytest
 from labelled import real
 from listed import assert_none
+from record import blind_rows, merged
 
 from traceq.database.sql import package
+from traceq.diagnosis.grading.grade import verdict
 from traceq.diagnosis.record import Record, lowest_confidence, shipped_record, wilson_low
 from traceq.diagnosis.rules.registry import built_in
 
@@ -22,18 +24,53 @@ def test_it_is_about_rules_that_there_are():
 
 
 def wrong():
-    """List entries whose program or verdict is not that of the labels."""
+    """List entries whose program is another, or whose verdict is not that of the label, or of the file of a blind batch."""
+    blind = blind_rows()
     for rule, each in ENTRIES:
         name = each["trace"]
+        if "blind" in each:
+            if each not in blind.get(rule, []):
+                yield f"{rule} of {name}: not what blind/{each['blind']}.json has"
+            continue
         if each["program"] != real.program_of(name):
             yield f"{rule} of {name}: program {each['program']}, not {real.program_of(name)}"
-        verdict = real.verdict(real.truth_of(name), rule, each["share"], each["step_ns"])
-        if each["verdict"] != verdict:
-            yield f"{rule} of {name}: {each['verdict']}, by its label {verdict}"
+        by_label = verdict(real.truth_by_name(name), rule, each["share"], each["step_ns"])
+        if each["verdict"] != by_label:
+            yield f"{rule} of {name}: {each['verdict']}, by its label {by_label}"
 
 
 def test_its_programs_and_verdicts_are_those_of_the_labels():
     assert_none(wrong())
+
+
+def test_what_was_said_blind_is_in_it():
+    """Else: python tests/truth/record.py --merge."""
+    assert merged(CONTENT["rules"], blind_rows()) == CONTENT["rules"]
+
+
+def test_what_a_rule_said_blind_of_a_trace_stands_for_what_it_says_of_it_later(tmp_path):
+    said = {"share": 0.2, "step_ns": 100, "confidence": "high", "program": "theirs"}
+    (tmp_path / "batch7.json").write_text(
+        json.dumps(
+            {
+                "rules": {
+                    "idle-data": [{**said, "trace": "new", "verdict": "wrong"}],
+                    "tf32-off": [{**said, "trace": "cs336_new", "verdict": "partly"}],
+                }
+            }
+        ),
+        "utf-8",
+    )
+    later = {"idle-data": [{"trace": each, "verdict": "right"} for each in ("known", "new")]}
+    of_blind = {"share": 0.2, "step_ns": 100, "blind": "batch7"}
+    expected = {
+        "idle-data": [later["idle-data"][0], {**of_blind, "trace": "new", "program": "new", "verdict": "wrong"}],
+        "tf32-off": [{**of_blind, "trace": "cs336_new", "program": "cs336", "verdict": "partly"}],
+    }
+    blind = blind_rows(tmp_path)
+    assert merged(later, blind) == expected
+    assert merged(expected, blind) == expected
+    assert merged(expected, {}) == {"idle-data": later["idle-data"][:1]}
 
 
 def test_all_versions_of_a_program_are_one():

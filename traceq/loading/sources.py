@@ -209,6 +209,11 @@ def _sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def has_suffix_of_trace(path: Path) -> bool:
+    """Return whether the file is called as traces are, whatever it holds."""
+    return Path(path.name.removesuffix(".gz")).suffix in _SUFFIXES - {".gz"}
+
+
 def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
@@ -230,12 +235,13 @@ def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> 
     if len(given) == 1 and directory.is_dir():
         return Path(f"{directory.name}.duckdb")
     if len(sources) == 1:
-        return Path(f"{_stem(sources[0].shown)}.duckdb")
+        return Path(f"{stem(sources[0].shown)}.duckdb")
     parents = {source.path.resolve().parent for source in sources}
     return Path(f"{parents.pop().name}.duckdb" if len(parents) == 1 else "traces.duckdb")
 
 
-def _stem(path: Path) -> str:
+def stem(path: Path) -> str:
+    """Return the name of a trace's file without the suffixes that traces have (.pt.trace.json.gz)."""
     name = path.name
     while (suffix := Path(name).suffix) in _SUFFIXES:
         name = name[: -len(suffix)]

@@ -1,0 +1,71 @@
+"""The folder of a measurement: its traces with the names that their labels have, and where labels and what is frozen lie."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from traceq.errors import WrongUse
+from traceq.formats.made_with import path_beside
+from traceq.loading.sources import find_sources, has_suffix_of_trace, logs_beside, stem
+
+FROZEN, LABELS, PAIRS = "blind", "labels", "pairs"
+_OWN = (FROZEN, LABELS)
+_AFTER = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A trace of the folder. `path` is what stands for it, relative to the folder; `files` are all that it is made of."""
+
+    name: str
+    path: Path
+    files: tuple[Path, ...]
+
+
+def traces_in(folder: Path) -> list[TraceFile]:
+    """Return the traces in the folder, at any depth; files that are called as traces are count, too, whatever they hold.
+
+    Raises NoTraces where none can be read.
+    """
+    sources = [each for each in find_sources([folder]) if not _is_own(each.path, folder)]
+    taken = {file for each in sources for file in (*each.files, path_beside(each.path), *logs_beside(each.path, ()))}
+    others = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if has_suffix_of_trace(path) and path not in taken and path.is_file() and not _is_own(path, folder)
+    ]
+    found = sorted([*(each.files for each in sources), *((each,) for each in others)])
+    paths = [files[0].relative_to(folder) for files in found]
+    return [TraceFile(*each) for each in zip(_names(paths), paths, found, strict=True)]
+
+
+def _is_own(path: Path, folder: Path) -> bool:
+    parts = path.relative_to(folder).parts
+    return parts[0] in _OWN or any(part.startswith(".") for part in parts)
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each: that of the file without suffixes; where several have it, the whole path."""
+    stems = Counter(stem(path) for path in paths)
+    names = [stem(path) if stems[stem(path)] == 1 and stem(path) != PAIRS else "__".join(path.parts) for path in paths]
+    if again := [name for name, times in Counter(names).items() if times > 1]:
+        raise WrongUse(f"Several traces would be called {again[0]}: rename one.")
+    return names
+
+
+def place_of(folder: Path, after: str | None) -> Path:
+    """Return where a set lies that is frozen: the blind one, or the one called `after`."""
+    if after is None:
+        return folder / FROZEN
+    if not _AFTER.fullmatch(after):
+        raise WrongUse(f"--again {after}: a name is letters, digits, dots and hyphens, at most 64.")
+    return folder / FROZEN / f"after-{after}"
+
+
+def labels_in(folder: Path) -> dict[str, Path]:
+    """Return the files of labels by the name of their trace."""
+    return {path.stem: path for path in sorted((folder / LABELS).glob("*.json")) if path.stem != PAIRS}

@@ -1,0 +1,147 @@
+"""Freeze what traceq says of the traces in a folder, once."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from traceq.app.blind.folder import LABELS, PAIRS, TraceFile, labels_in, place_of, traces_in
+from traceq.app.blind.pairs import PairLabel, frozen_pair, pairs_in
+from traceq.app.report import ReportView, report
+from traceq.common.files import atomic_write
+from traceq.common.version import __version__
+from traceq.diagnosis.grading.frozen import AccountLine, Frozen, FrozenPair, FrozenTrace
+from traceq.diagnosis.grading.output import output_of
+from traceq.errors import StoreError, TraceqError, UnusableLabel, WrongUse
+from traceq.loading.sources import content_hash
+from traceq.reports.model import TraceReport
+from traceq.reports.renderers.to_text import WIDTH
+from traceq.reports.sections.brief import critical_trace
+from traceq.reports.sections.header import header_line
+from traceq.reports.sections.verdict import verdict
+
+NAME = "frozen.json"
+# All that there are.
+_FINDINGS = 1_000
+
+
+def is_frozen(folder: Path, after: str | None = None) -> bool:
+    """Return whether there is what would be frozen: the blind set, or the one called `after`."""
+    return (place_of(folder, after) / NAME).exists()
+
+
+def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> Frozen:
+    """Judge all traces of the folder and keep what is said of them; `judging` is told the name of each before.
+
+    A set is never frozen twice. Raises WrongUse for one called `after` where nothing is frozen that it could come after.
+    """
+    place = place_of(folder, after)
+    if is_frozen(folder, after):
+        raise WrongUse(f"{place / NAME} is there: what is frozen is never made again.")
+    if after is not None and not is_frozen(folder):
+        raise WrongUse(f"--again {after}: nothing is frozen yet that it could come after; leave it out.")
+    files = {each.name: each for each in traces_in(folder)}
+    pairs = pairs_in(folder)
+    _check_pairs(folder, pairs, files)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{place}: cannot be made: {error.strerror}; copy the traces to a folder of your own"
+        ) from error
+    known = tuple(labels_in(folder))
+    traces = []
+    for each in files.values():
+        judging(each.name)
+        trace, text = _frozen_trace(folder, each)
+        traces.append(trace)
+        with atomic_write(place / f"{each.name}.txt") as file:
+            file.write(text.encode())
+    frozen = Frozen(
+        traceq=__version__,
+        commit=_commit(),
+        frozen=datetime.now(UTC).isoformat(timespec="seconds"),
+        after=after,
+        labels=known,
+        traces=tuple(traces),
+        pairs=_frozen_pairs(folder, pairs, files, judging),
+    )
+    with atomic_write(place / NAME) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(frozen), indent=1) + b"\n")
+    return frozen
+
+
+def _check_pairs(folder: Path, pairs: tuple[PairLabel, ...], files: dict[str, TraceFile]) -> None:
+    for name in (name for pair in pairs for name in (pair.base, pair.new)):
+        if name not in files:
+            raise UnusableLabel(
+                f"{folder / LABELS / PAIRS}.json: there is no trace {name!r}; there are {', '.join(files)}"
+            )
+
+
+def _frozen_pairs(
+    folder: Path, pairs: tuple[PairLabel, ...], files: dict[str, TraceFile], judging: Callable[[str], None]
+) -> tuple[FrozenPair, ...]:
+    found = []
+    for pair in pairs:
+        judging(f"{pair.base} -> {pair.new}")
+        found.append(frozen_pair(pair, folder / files[pair.base].path, folder / files[pair.new].path))
+    return tuple(found)
+
+
+def _frozen_trace(folder: Path, file: TraceFile) -> tuple[FrozenTrace, str]:
+    """Return what is said of a trace, and the first screen of its report; of one that is refused, the error."""
+    path, sha256 = file.path.as_posix(), content_hash(file.files)
+    try:
+        view = report(folder / file.path, _FINDINGS, drawn=False)
+    except TraceqError as error:
+        return FrozenTrace(file.name, path, sha256, error=str(error)), f"traceq: error: {error}\n"
+    return _said(file.name, path, sha256, view), view.to_text(WIDTH)
+
+
+def _said(name: str, path: str, sha256: str, view: ReportView) -> FrozenTrace:
+    every = view.content.traces
+    trace = every[0] if len(every) == 1 else critical_trace(view.content)[0]
+    counted = 0 if trace.steps.is_window else trace.steps.counted
+    return FrozenTrace(
+        name,
+        path,
+        sha256,
+        capture=f"{trace.triage.kind}, {trace.triage.reason}" if trace.triage is not None else "",
+        header="".join(header_line(trace)),
+        unit=trace.unit,
+        steps=counted,
+        whole_steps=counted + sum(each.reason.startswith("warm-up") for each in trace.steps.excluded),
+        first=_first_words(trace),
+        output=output_of(trace),
+        notes=tuple(each.title for each in trace.observations),
+        account=tuple(
+            AccountLine(line.category, line.part, line.step_share, line.verdict, line.reason)
+            for line in trace.account
+            if line.is_critical
+        ),
+    )
+
+
+def _first_words(trace: TraceReport) -> str:
+    first = verdict(trace)
+    return ". ".join("".join(spans).removesuffix(".") for spans in (first.spans, *first.lines))
+
+
+def _commit() -> str | None:
+    """Return the commit of the checkout that runs, with `+` where its code was changed; None where there is no checkout."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return None
+    try:
+        commit, changed = (
+            subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout.strip()
+            for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--", "traceq"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{commit}+" if changed else commit

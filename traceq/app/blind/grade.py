@@ -1,0 +1,134 @@
+"""Grade what was frozen by the labels of the folder; nothing is judged again."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from traceq.app.blind.folder import LABELS, PAIRS, TraceFile, labels_in, place_of, traces_in
+from traceq.app.blind.freeze import NAME
+from traceq.app.blind.pairs import pairs_in
+from traceq.common.files import atomic_write
+from traceq.diagnosis.grading.frozen import Frozen, FrozenTrace, frozen_of
+from traceq.diagnosis.grading.graded import Graded, GradedPair, graded_trace, record_of
+from traceq.diagnosis.grading.labels import label_of
+from traceq.errors import NoTraces, StoreError, UnusableLabel
+from traceq.loading.sources import content_hash
+from traceq.reports.blind import page
+
+RECORD = "graded.json"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The page about the grades, in Markdown, and the file that has the findings by rule.
+
+    `unseen` are the names of traces that came into the folder after it was frozen.
+    """
+
+    page: str
+    record: Path
+    unseen: tuple[str, ...]
+
+
+def measure(folder: Path, after: str | None = None) -> Measured:
+    """Grade a set that was frozen, the blind one or that called `after`, and write the findings by rule beside it.
+
+    Raises UnusableLabel for labels that cannot be used, and for traces that were changed since.
+    """
+    now = _traces_now(folder)
+    graded = _graded(folder, after, now)
+    blind = None if after is None else _graded(folder, None, now)
+    record = {
+        "set": "blind" if after is None else f"after {after}",
+        "traceq": graded.frozen.traceq,
+        "commit": graded.frozen.commit,
+        "rules": record_of(graded.traces),
+    }
+    path = place_of(folder, after) / RECORD
+    with atomic_write(path) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    frozen = {each.path for each in graded.frozen.traces}
+    unseen = tuple(each.name for place, each in now.items() if place not in frozen)
+    return Measured("\n".join(page(folder.resolve().name, graded, blind)), path, unseen)
+
+
+def _traces_now(folder: Path) -> dict[str, TraceFile]:
+    """Return the traces that the folder has by now, by their path in it."""
+    try:
+        return {each.path.as_posix(): each for each in traces_in(folder)}
+    except NoTraces:
+        return {}
+
+
+def _graded(folder: Path, after: str | None, now: dict[str, TraceFile]) -> Graded:
+    path = place_of(folder, after) / NAME
+    frozen = frozen_of(_content(path), str(path))
+    traces = {each.name: each for each in frozen.traces}
+    labels = labels_in(folder)
+    for name, label in labels.items():
+        if name not in traces:
+            raise UnusableLabel(f"{label}: no trace {name!r} was frozen{_way_out(name, traces)}")
+    pairs = tuple(_graded_pairs(folder, frozen))
+    labelled = [traces[name] for name in traces if name in labels]
+    if not labelled and not pairs:
+        raise UnusableLabel(
+            f"{folder / LABELS}: no label yet; write {next(iter(traces))}.json there, and so on:"
+            " traceq rules test --causes shows one"
+        )
+    for each in labelled:
+        _check_unchanged(each, now)
+    paired = {f"{each.pair.base} -> {each.pair.new}" for each in pairs}
+    return Graded(
+        frozen=frozen,
+        traces=tuple(
+            graded_trace(frozen, each, label_of(_content(labels[each.name]), str(labels[each.name])))
+            for each in labelled
+        ),
+        pairs=pairs,
+        unlabelled=(
+            *(name for name in traces if name not in labels),
+            *(name for each in frozen.pairs if (name := f"{each.base} -> {each.new}") not in paired),
+        ),
+        gone=tuple(each.name for each in labelled if each.path not in now),
+    )
+
+
+def _way_out(name: str, traces: dict[str, FrozenTrace]) -> str:
+    close = difflib.get_close_matches(name, traces, n=2)
+    meant = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(traces)}"
+    return f"{meant} A trace that came later is frozen by --again NAME, not blind"
+
+
+def _check_unchanged(trace: FrozenTrace, now: dict[str, TraceFile]) -> None:
+    """Raise UnusableLabel where the file is not the one that was judged."""
+    if trace.path in now and content_hash(now[trace.path].files) != trace.sha256:
+        raise UnusableLabel(
+            f"{trace.path}: was changed after it was frozen: bring back the file with the sha256 {trace.sha256}, or freeze"
+            " this one with --again NAME, which is not blind"
+        )
+
+
+def _graded_pairs(folder: Path, frozen: Frozen) -> Iterator[GradedPair]:
+    """Yield the pairs whose verdict is known by now."""
+    said = {(each.base, each.new): each for each in frozen.pairs}
+    for each in pairs_in(folder):
+        if (each.base, each.new) not in said:
+            raise UnusableLabel(
+                f"{folder / LABELS / PAIRS}.json: the pair {each.base} -> {each.new} was not frozen; --again NAME freezes it,"
+                " not blind"
+            )
+        if each.accepted:
+            pair = said[each.base, each.new]
+            yield GradedPair(pair, each.accepted, is_blind=frozen.after is None and not pair.is_known)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,97 @@
+"""What was said of traces, frozen before anybody read the raw files: a file that is never written anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from traceq.diagnosis.account.line import Judgement
+from traceq.diagnosis.grading.output import Output
+from traceq.errors import UnusableLabel
+
+_VERSION = 1
+_NOTHING = Output()
+
+
+@dataclass(frozen=True)
+class AccountLine:
+    """A verdict of the account on a line of the ledger; `share` (0..1) is of the step."""
+
+    category: str
+    part: str | None
+    share: float
+    verdict: Judgement
+    reason: str
+
+
+@dataclass(frozen=True)
+class FrozenTrace:
+    """What was said of a trace; its label has the same `name`. `path` is relative to the folder.
+
+    `capture` is the kind and reason of the capture, `header` the first line of the report, `first` how it begins. `unit` is what
+    times are per, `steps` how many of them count, `whole_steps` the same with those that are left out as warm-up; both are 0 of
+    a window. Of a file that is refused there is only `error`.
+    """
+
+    name: str
+    path: str
+    sha256: str
+    error: str | None = None
+    capture: str = ""
+    header: str = ""
+    unit: str = ""
+    steps: int = 0
+    whole_steps: int = 0
+    first: str = ""
+    output: Output = _NOTHING
+    notes: tuple[str, ...] = ()
+    account: tuple[AccountLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class FrozenPair:
+    """The verdict of a comparison of two traces, and its words; without `verdict` it failed, for the reason in `words`.
+
+    `is_known`: a label gave the verdict already when this was frozen.
+    """
+
+    base: str
+    new: str
+    verdict: str | None
+    words: str
+    is_known: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frozen:
+    """What this version of traceq said, and when (ISO 8601, UTC); `commit` is that of a checkout, with `+` where it was changed.
+
+    `after` names a set that was frozen after the blind one. `labels` are the names of the labels that were there already.
+    """
+
+    kind: Literal["traceq-blind"] = "traceq-blind"
+    version: int = _VERSION
+    traceq: str
+    commit: str | None
+    frozen: str
+    after: str | None
+    labels: tuple[str, ...]
+    traces: tuple[FrozenTrace, ...]
+    pairs: tuple[FrozenPair, ...] = ()
+
+
+def frozen_of(content: bytes, where: str) -> Frozen:
+    """Return what a file holds. Raises UnusableLabel, which begins with `where`, where it is none or of another version."""
+    try:
+        frozen = msgspec.json.decode(content, type=Frozen)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnusableLabel(
+            f"{where}: is not what traceq rules test --blind froze: {error}; bring it back as it was"
+        ) from error
+    if frozen.version != _VERSION:
+        raise UnusableLabel(
+            f"{where}: was frozen by traceq {frozen.traceq}, whose files differ; grade it with that version"
+        )
+    return frozen

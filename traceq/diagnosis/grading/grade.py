@@ -1,0 +1,118 @@
+"""Grades: how right each finding is by the label, and how right the report begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from traceq.diagnosis.finding import Confidence
+from traceq.diagnosis.grading.causes import causes, causes_of
+from traceq.diagnosis.grading.output import Output, Statement
+from traceq.diagnosis.grading.truth import DIGITS, NEAR, Truth
+
+Verdict = Literal["right", "partly", "wrong"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding: its rule, its likely saving as a share of the step of `step_ns`, its confidence, and whether that is true."""
+
+    rule: str
+    share: float
+    confidence: Confidence
+    verdict: Verdict
+    step_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """Hold what the rules say of a trace, and how right the first statement is; `remarks` are the rules of observations.
+
+    `found` is the number of bottlenecks that anything said names. `extra` are findings of the pack extra, where it was asked.
+    `untold`: the share of the step of which the account cannot tell; None without an account of a GPU.
+    """
+
+    truth: Truth
+    said: tuple[Said, ...]
+    remarks: tuple[str, ...]
+    failed: tuple[str, ...]
+    first: Verdict
+    found: int
+    untold: float | None = None
+    extra: tuple[Said, ...] = ()
+
+
+def grade(truth: Truth, output: Output) -> Result:
+    """Compare what a report says of a trace with the truth."""
+    said, extra = (tuple(_said(truth, each) for each in found) for found in (output.findings, output.extra))
+    rules = {*output.remarks, *(rule for each in output.findings for rule in (each.rule, *each.parts))}
+    unknown = output.unknown
+    first = unknown_verdict(truth, said, unknown) if unknown else first_verdict(truth, said, output.remarks)
+    found = sum(not rules.isdisjoint(causes()[each.cause].rules) for each in truth.bottlenecks)
+    return Result(truth, said, output.remarks, output.failed, first, found, output.untold, extra)
+
+
+def grade_refused(truth: Truth) -> Result:
+    """Grade a file that is refused: nothing is said of it, which is right where there is nothing to tell."""
+    return Result(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
+
+
+def _said(truth: Truth, finding: Statement) -> Said:
+    is_true = verdict(truth, finding.rule, finding.share, finding.step_ns)
+    return Said(finding.rule, finding.share, finding.confidence, is_true, finding.step_ns)
+
+
+# What a label calls time of which the trace does not say whether it can be won.
+_UNTOLD = {
+    "compute": "gpu-saturated",
+    "idle_earlier_work": "before-capture",
+    "idle_unattributed": "unattributed",
+    "idle_launch_latency": "unattributed",
+}
+
+
+def unknown_verdict(truth: Truth, said: Sequence[Said], category: str) -> Verdict:
+    """Grade a report that begins with what it cannot tell, time of `category`, and then says what is known so far.
+
+    Right where the label says so, too; partly where it names the label's line, or is known so far what may stand first.
+    """
+    if truth.nothing:
+        return "wrong" if any(each.verdict == "wrong" for each in said) else "right"
+    if _UNTOLD.get(category) in truth.first:
+        return "right"
+    is_told = bool(said) and said[0].verdict != "wrong" and bool(causes_of(said[0].rule) & truth.first)
+    return "partly" if category in truth.line or is_told else "wrong"
+
+
+def verdict(truth: Truth, rule: str, share: float, step_ns: float) -> Verdict:
+    """Grade a finding: right with a true cause and its size, partly with a true cause and another size, else wrong.
+
+    A cause that may be said as well has no size of its own: it must not be larger than the largest bottleneck can be.
+    """
+    named = causes_of(rule)
+    meant = [each for each in truth.bottlenecks if each.cause in named]
+    if any(each.has_size(share, step_ns) for each in meant):
+        return "right"
+    if named & (truth.also_true | truth.first):
+        largest = max((each.high for each in truth.bottlenecks), default=1.0)
+        return "right" if not meant and share <= (1 + NEAR) * largest else "partly"
+    return "partly" if meant else "wrong"
+
+
+def first_verdict(truth: Truth, said: Sequence[Said], remarks: Sequence[str]) -> Verdict:
+    """Grade how the report begins: right with an accepted cause of the right size.
+
+    Where nothing can be won, or the capture cannot tell, no finding may be wrong. Without findings a report begins with remarks.
+    """
+    if truth.nothing:
+        return "wrong" if any(each.verdict == "wrong" for each in said) else "right"
+    if not said:
+        return "right" if any(causes_of(rule) & truth.first for rule in remarks) else "wrong"
+    if causes_of(said[0].rule) & truth.first:
+        # A cause without a size of its own stands for the largest bottleneck, and has to be about as large.
+        largest = max(truth.bottlenecks, key=lambda each: each.size, default=None)
+        is_small = largest is not None and said[0].share < min((1 - NEAR) * largest.size, (1 - DIGITS) * largest.low)
+        has_own = any(each.cause in causes_of(said[0].rule) for each in truth.bottlenecks)
+        return "partly" if is_small and not has_own and said[0].verdict == "right" else said[0].verdict
+    return "wrong" if said[0].verdict == "wrong" else "partly"

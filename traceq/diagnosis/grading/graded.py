@@ -1,0 +1,88 @@
+"""What was frozen, beside the labels: a grade for each trace, pair and finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from traceq.diagnosis.grading.frozen import Frozen, FrozenPair, FrozenTrace
+from traceq.diagnosis.grading.grade import Result, Said, grade, grade_refused
+from traceq.diagnosis.grading.labels import Label, truth_of
+
+
+@dataclass(frozen=True)
+class GradedTrace:
+    """What was said of a trace and how right that is; `is_blind`: it was frozen before there was a label.
+
+    `has_unit`: whether its unit is right; None where the label does not say.
+    """
+
+    trace: FrozenTrace
+    result: Result
+    is_blind: bool
+    has_unit: bool | None
+    program: str
+
+
+@dataclass(frozen=True)
+class GradedPair:
+    """The verdict on a pair, and those that are right."""
+
+    pair: FrozenPair
+    accepted: tuple[str, ...]
+    is_blind: bool
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the verdict is one of those that are right."""
+        return self.pair.verdict in self.accepted
+
+
+@dataclass(frozen=True)
+class Graded:
+    """All grades of what was frozen; `unlabelled` are the traces and pairs without a label, by name.
+
+    `gone` are graded traces whose files are not there any more: whether they were changed is not known.
+    """
+
+    frozen: Frozen
+    traces: tuple[GradedTrace, ...]
+    pairs: tuple[GradedPair, ...]
+    unlabelled: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+
+
+def graded_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrace:
+    """Grade what was said of a trace by its label."""
+    truth = truth_of(label, trace.name, Path(trace.path))
+    return GradedTrace(
+        trace,
+        grade_refused(truth) if trace.error else grade(truth, trace.output),
+        is_blind=frozen.after is None and trace.name not in frozen.labels,
+        # which of the steps count is a matter of choice
+        has_unit=None if label.unit is None else any(map(label.unit.accepts, {trace.steps, trace.whole_steps})),
+        program=label.program if isinstance(label.program, str) else trace.name,
+    )
+
+
+def record_of(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, Any]]]:
+    """Return the graded findings by rule, as record.json has them, with their confidence beside."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for trace, said in _said(traces):
+        found.setdefault(said.rule, []).append(
+            {
+                "trace": trace.trace.name,
+                "program": trace.program,
+                "verdict": said.verdict,
+                "share": said.share,
+                "step_ns": said.step_ns,
+                "confidence": said.confidence,
+            }
+        )
+    return {rule: sorted(each, key=lambda entry: entry["trace"]) for rule, each in sorted(found.items())}
+
+
+def _said(traces: Sequence[GradedTrace]) -> Iterator[tuple[GradedTrace, Said]]:
+    return ((trace, each) for trace in traces for each in trace.result.said)

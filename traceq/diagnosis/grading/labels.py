@@ -1,0 +1,134 @@
+"""Labels: files that say what is true of a trace, as its raw file shows it. docs/measuring.md describes the fields."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from traceq.analysis.categories import BY_NAME
+from traceq.diagnosis.grading.causes import causes
+from traceq.diagnosis.grading.truth import Bottleneck, Truth
+from traceq.errors import UnusableLabel
+
+# What a label's `unit.may_also_be` lists to be refused, or as a part of the unit.
+_NO_UNIT = re.compile("wrong|the layer")
+
+
+class LabelledCause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An avoidable cause and what a fix wins, ns of a step: what it is likely to win, and between which bounds."""
+
+    cause: str
+    size_ns: float
+    low_ns: float
+    high_ns: float
+    fix: str
+    what: str = ""
+    evidence: Any = None
+
+
+class LabelledLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The categories of the ledger that hold the largest cause, and patterns of the names to blame."""
+
+    categories: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+
+class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What would be wrong to say of a trace, and why."""
+
+    what: str
+    causes: tuple[str, ...]
+    why: str = ""
+
+
+class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What limits a trace, as a person sees it: `step_ns` is the length of what sizes are counted per."""
+
+    per: Literal["step", "window", "run"]
+    step_ns: float
+    bottlenecks: tuple[LabelledCause, ...]
+    first: tuple[str, ...]
+    also_true: tuple[str, ...]
+    nothing: bool
+    line: LabelledLine = LabelledLine(())
+    busy_ns: float | None = None
+    must_not_say: tuple[Refused, ...] = ()
+    cannot_tell: Any = None
+    note: str | None = None
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """What recurs in a trace: how many complete steps it has, 0 or null where nothing recurs."""
+
+    steps: int | None = None
+    may_also_be: tuple[dict[str, Any], ...] = ()
+
+    def accepts(self, steps: int) -> bool:
+        """Return whether so many steps are right; 0 stands for a window without any."""
+        others = [each for each in self.may_also_be if not _NO_UNIT.match(each.get("why", ""))]
+        none = {0 for each in others if each.get("kind") == "none"}
+        return steps in {self.steps or 0, *none, *(each["steps"] for each in others if "steps" in each)}
+
+
+class Label(msgspec.Struct, frozen=True):
+    """A label. `program` names the program, of which the trace may be one of many; other keys are for its readers."""
+
+    judged: Judged
+    unit: Unit | None = None
+    program: str | dict[str, Any] | None = None
+
+
+def label_of(content: bytes, where: str) -> Label:
+    """Return the label that a file holds. Raises UnusableLabel, which begins with `where`, for what can be none."""
+    try:
+        label = msgspec.json.decode(content, type=Label)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnusableLabel(f"{where}: is no label: {error}; traceq rules test --causes shows one") from error
+    if faults := list(_faults(label.judged)):
+        raise UnusableLabel(f"{where}: {'; '.join(faults)}")
+    return label
+
+
+def truth_of(label: Label, name: str, path: Path) -> Truth:
+    """Return what the label says is true of the trace `name` at `path`."""
+    judged = label.judged
+    step_ns = judged.step_ns or 1
+    return Truth(
+        name=name,
+        path=path,
+        bottlenecks=tuple(
+            Bottleneck(each.cause, each.size_ns / step_ns, each.low_ns / step_ns, each.high_ns / step_ns, step_ns)
+            for each in judged.bottlenecks
+        ),
+        first=frozenset(judged.first),
+        also_true=frozenset(judged.also_true),
+        nothing=judged.nothing,
+        line=frozenset(judged.line.categories),
+    )
+
+
+def _faults(judged: Judged) -> Iterator[str]:
+    """Yield what contradicts itself, or is no word of the list, and the way out."""
+    named = {*judged.first, *judged.also_true, *(each.cause for each in judged.bottlenecks)}
+    refused = {cause for each in judged.must_not_say for cause in each.causes}
+    for cause in sorted((named | refused) - causes().keys()):
+        yield f"{cause!r} is no cause{_close(cause)}; traceq rules test --causes lists the words"
+    for cause in sorted(named & refused):
+        yield f"{cause!r} is both true and in must_not_say; take it out of one"
+    for category in sorted(set(judged.line.categories) - BY_NAME.keys()):
+        yield f"line: {category!r} is no category of the ledger; traceq tables lists them"
+    if not judged.nothing and not (judged.first and judged.bottlenecks):
+        yield "bottlenecks and first: neither may be empty unless nothing is true"
+    for each in judged.bottlenecks:
+        if not 0 <= each.low_ns <= each.size_ns <= each.high_ns <= judged.step_ns:
+            yield f"{each.cause!r}: sizes must be 0 <= low_ns <= size_ns <= high_ns <= step_ns"
+
+
+def _close(cause: str) -> str:
+    found = difflib.get_close_matches(cause, causes(), n=2)
+    return f" (did you mean {' or '.join(found)}?)" if found else ""

@@ -1,0 +1,112 @@
+"""What a report says of a trace, as far as it can be right or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from traceq.diagnosis.account.first import largest_unknown, saves_little
+from traceq.diagnosis.account.line import Line
+from traceq.diagnosis.finding import Confidence, Failed, Finding, Observation
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A finding as it stands in a report: times per step of `step_ns`, `share` (0..1) of it is the likely saving.
+
+    `parts` are the rules whose views of the same time are told with it.
+    """
+
+    rule: str
+    title: str
+    share: float
+    saving_ns: float
+    saving_low_ns: float
+    saving_high_ns: float
+    step_ns: float
+    confidence: Confidence
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Output:
+    """Hold what a report says of a trace; `remarks` are the rules of observations, `failed` those that broke, with the error.
+
+    `unknown`: where a report begins with time of which it cannot tell, the category of the ledger that it is of. `untold`: the
+    share of the step of which the account cannot tell; None without an account of a GPU. `extra` are findings of the pack
+    extra, where it was asked.
+    """
+
+    findings: tuple[Statement, ...] = ()
+    remarks: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    unknown: str | None = None
+    untold: float | None = None
+    extra: tuple[Statement, ...] = ()
+
+
+class Conclusions(Protocol):
+    """What rules found of a trace, whether judged just now or read from a report."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, those that win most first."""
+
+    @property
+    def extra_findings(self) -> tuple[Finding, ...]:
+        """The findings of the pack extra."""
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """What wins no time by itself."""
+
+    @property
+    def failed(self) -> tuple[Failed, ...]:
+        """The rules that broke."""
+
+    @property
+    def account(self) -> tuple[Line, ...]:
+        """The verdicts on the lines of the ledger."""
+
+
+def output_of(found: Conclusions) -> Output:
+    """Return what a report says that shows these conclusions."""
+    remarks = tuple(each.rule for each in found.observations)
+    return Output(
+        findings=tuple(map(_statement, found.findings)),
+        remarks=remarks,
+        failed=tuple(f"{each.rule}: {each.error}" for each in found.failed),
+        unknown=_first_unknown(found, remarks),
+        untold=_untold_share(found.account),
+        extra=tuple(map(_statement, found.extra_findings)),
+    )
+
+
+def _statement(finding: Finding) -> Statement:
+    step_ns = finding.expected_step_ns + finding.saving_ns
+    return Statement(
+        rule=finding.rule,
+        title=finding.title,
+        share=finding.saving_ns / step_ns,
+        saving_ns=finding.saving_ns,
+        saving_low_ns=finding.saving_low_ns,
+        saving_high_ns=finding.saving_high_ns,
+        step_ns=step_ns,
+        confidence=finding.confidence,
+        parts=tuple(part.rule for part in finding.parts),
+    )
+
+
+def _first_unknown(found: Conclusions, remarks: Sequence[str]) -> str | None:
+    """Return the category that the report begins with as one of which it cannot tell; None where it begins otherwise."""
+    is_told = "sampled-capture" not in remarks and any(each.device is not None for each in found.account)
+    unknown = largest_unknown(found.account) if is_told else None
+    if unknown is None or (found.findings and not saves_little(found.findings[0])):
+        return None
+    return unknown.category
+
+
+def _untold_share(account: Sequence[Line]) -> float | None:
+    lines = [each for each in account if each.device is not None and each.is_critical]
+    return sum(each.step_share for each in lines if each.verdict == "cannot tell") if lines else None

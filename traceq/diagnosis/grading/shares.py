@@ -1,0 +1,49 @@
+"""What was reached over many traces, counted and as shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from traceq.diagnosis.finding import Confidence
+from traceq.diagnosis.grading.grade import Result, Verdict
+
+VERDICTS: tuple[Verdict, ...] = ("right", "partly", "wrong")
+CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
+
+
+def firsts(results: Sequence[Result]) -> tuple[int, int, int]:
+    """Count first statements that are right, partly right and wrong."""
+    counts = Counter(each.first for each in results)
+    right, partly, wrong = (counts[each] for each in VERDICTS)
+    return right, partly, wrong
+
+
+def findings(results: Sequence[Result], confidence: Confidence | None = None) -> tuple[int, int, int]:
+    """Count findings, those of a confidence or all, that are true, partly true and wrong."""
+    counts = Counter(
+        each.verdict for result in results for each in result.said if confidence in (None, each.confidence)
+    )
+    right, partly, wrong = (counts[each] for each in VERDICTS)
+    return right, partly, wrong
+
+
+def shares(results: Sequence[Result]) -> dict[str, float]:
+    """Return shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence.
+
+    A share of none is 1.
+    """
+    right, _, wrong = firsts(results)
+    true, *untrue = findings(results)
+    high_true, *high_untrue = findings(results, "high")
+    return {
+        "first_right": _part(right, len(results)),
+        "first_wrong": _part(wrong, len(results)),
+        "found": _part(sum(each.found for each in results), sum(len(each.truth.bottlenecks) for each in results)),
+        "findings_true": _part(true, true + sum(untrue)),
+        "high_true": _part(high_true, high_true + sum(high_untrue)),
+    }
+
+
+def _part(of: int, whole: int) -> float:
+    return of / whole if whole else 1.0

@@ -1,0 +1,51 @@
+"""What is true of a trace, as its label says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+# A size is right within this share of the label's, or between the bounds that the label gives.
+NEAR = 0.3
+# Bounds of labels have two digits.
+DIGITS = 0.01
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """An avoidable cause, a word of causes.json, and what a fix wins, as shares (0..1) of the label's step of `step_ns`."""
+
+    cause: str
+    size: float
+    low: float
+    high: float
+    step_ns: float
+
+    def has_size(self, share: float, step_ns: float) -> bool:
+        """Return whether a saving of this share of a step of `step_ns` is the size of it, as a share or in time."""
+        return any(
+            abs(each - self.size) <= NEAR * self.size or (1 - DIGITS) * self.low <= each <= (1 + DIGITS) * self.high
+            # Some labels count from the first to the last work on the GPU, of which the step or window is more.
+            for each in (share, share * step_ns / self.step_ns)
+        )
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Hold what is true of a trace. `nothing`: no avoidable cause, or the capture cannot tell.
+
+    `line`: the categories of the ledger that hold the largest cause; empty where the label does not say.
+    """
+
+    name: str
+    path: Path
+    bottlenecks: tuple[Bottleneck, ...]
+    first: frozenset[str]
+    also_true: frozenset[str]
+    nothing: bool
+    line: frozenset[str]
+
+    @property
+    def largest(self) -> Bottleneck | None:
+        """The bottleneck of which a fix wins most; None where nothing can be won."""
+        return None if self.nothing else max(self.bottlenecks, key=lambda each: each.size, default=None)
