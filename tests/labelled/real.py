@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, get_args
 
 import duckdb
 
@@ -28,8 +28,9 @@ from traceq.loading.ingest import ingest
 TRUTH = Path(__file__).resolve().parents[1] / "truth"
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
-# Those at hand while the rules were written, and those that no rule had met when they were labelled.
-Sample = Literal["known", "judged3"]
+# Those at hand while the rules were written, those that no rule had met when they were labelled, and the blind batches once they
+# are measured: what is said of them now is no blind result.
+Sample = Literal["known", "judged3", "blind"]
 
 
 @cache
@@ -44,14 +45,19 @@ def program_of(name: str) -> str:
 
 def truth_by_name(name: str) -> Truth:
     """The truth of a trace by its name, whether or not it lies beside the checkout."""
-    content = (TRUTH / "traces" / f"{name}.json").read_bytes()
+    content = next(each for each in _label_files() if each.stem == name).read_bytes()
     return truth_of(label_of(content, f"{name}.json"), name, SHARED / json.loads(content)["trace"])
+
+
+def _label_files() -> list[Path]:
+    """Return the labels, those of blind batches last."""
+    return [*sorted((TRUTH / "traces").glob("*.json")), *sorted((TRUTH / "blind").glob("*/*.json"))]
 
 
 def labelled() -> list[tuple[str, Path]]:
     """The names and files of all traces of which a label says what slows them down."""
     found = []
-    for label in sorted((TRUTH / "traces").glob("*.json")):
+    for label in _label_files():
         told = json.loads(label.read_text("utf-8"))
         if "judged" in told:
             found.append((label.stem, SHARED / told["trace"]))
@@ -61,7 +67,8 @@ def labelled() -> list[tuple[str, Path]]:
 def truths(sample: Sample = "known") -> Iterator[Truth]:
     """Yield the truth of every labelled trace of the sample that lies beside the checkout."""
     for name, path in labelled():
-        is_of_sample = path.is_relative_to(SHARED / "judged3") == (sample == "judged3")
+        folder = path.relative_to(SHARED).parts[0]
+        is_of_sample = folder == sample if folder in get_args(Sample) else sample == "known"
         if is_of_sample and path.is_file():
             yield truth_by_name(name)
 
