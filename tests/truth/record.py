@@ -86,7 +86,9 @@ def main() -> None:
     missing = [name for name, path in real.labelled() if not path.is_file()]
     if missing:
         sys.exit(f"labelled traces are not beside the checkout: {', '.join(missing)}")
-    results = real.compared([each for sample in get_args(real.Sample) for each in real.truths(sample)], chosen.jobs, extra=True)
+    results = real.compared(
+        [each for sample in get_args(real.Sample) for each in real.truths(sample)], chosen.jobs, extra=True
+    )
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     _write({"commit": commit.stdout.strip(), "rules": merged(rows(results), blind_rows())})
 

@@ -3,8 +3,9 @@
 -- finds: Time in which the GPU has nothing to do while the host still sits in a call that waits for it, or that
 --   copies pageable memory, as far as no more specific rule says why it was called.
 -- matters: Returning from such a call takes a while, and the host cannot launch before it has.
--- measured: The pieces of cause idle_sync in the counted steps (idle_piece). Shares: low 0.3, likely 1, high 1: the
---   call may be needed.
+-- measured: The pieces of cause idle_sync in the counted steps (idle_piece); where a framework waits and no call of the
+--   runtime shows it (block_until_ready), what the host then takes to launch into the empty queue (wait_debt), too.
+--   Shares: low 0.3, likely 1, high 1: the call may be needed.
 -- try: Find out who calls: profile(with_stack=True), or torch.cuda.set_sync_debug_mode("warn").
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.cuda.set_sync_debug_mode.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
@@ -18,10 +19,19 @@
 -- low: 0.3
 -- likely: 1.0
 -- rest: yes
--- uses: idle
+-- uses: idle, drained_gap
 -- categories: idle_sync
 -- heading: Find the calls that wait for the GPU, and wait later
-select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id
+select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, null as scenario
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 where p.cause = 'idle_sync'
+union all
+select p.step, p.ts, p.dur, c.name, c.slice_id, p.dur * w.share, p.cause, p.gap_id, 'idle_sync'
+from idle as p
+inner join drained_gap as w using (gap_id)
+inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = w.call_id
+where
+    c.kind <> 'runtime'
+    and p.next_slice_id is not null
+    and (p.cause in ('idle_launch', 'idle_python') or (p.cause = 'idle_launch_latency' and p.dur < $queued_ns))
