@@ -24,6 +24,10 @@ PROGRAMS = {
         ["kernel void at::native::modern::elementwise_kernel<at::native::AddFunctor>(int)"],
         "framework PyTorch, framework PyTorch 1, mode eager",
     ),
+    "an old node of the backward pass": (
+        ["op aten::mm", "op AddmmBackward"],
+        "framework PyTorch, framework PyTorch 1, language python, mode eager, workload training",
+    ),
     "an old Python without PyTorch": (["python /usr/lib/python3.6/json/decoder.py(1): decode"], "language python"),
     "a forward pass": (
         ["process python3.10", NATIVE, GEMM],

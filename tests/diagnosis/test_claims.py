@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 from builder import TraceBuilder
+from labelled.gpu_work import FLASH, GEMM, a100, kernel, run, shapes
 from labelled.packs import as_if_confirmed
 from labelled.rule_cases import functions
 
@@ -103,3 +104,23 @@ def test_few_steps_that_differ_say_little():
     (log,) = judged.findings
     assert log.saving_low_ns == 0
     assert log.saving_high_ns > 0.7 * (log.expected_step_ns + log.saving_ns)
+
+
+def test_slow_products_are_named_by_the_kind_with_most_to_win():
+    """The longest of all is attention, and most of what can be won is in products."""
+    attention = shapes(*[[1, 1, 16384, 512]] * 3, dtype="c10::BFloat16")
+    square = shapes([4096, 4096], [4096, 4096], dtype="c10::BFloat16")
+    trace = TraceBuilder()
+    a100(trace)
+    run(
+        trace,
+        kernel(FLASH, 12_000_000, "aten::_scaled_dot_product_flash_attention", attention),
+        *[kernel(GEMM, 2_000_000, "aten::mm", square)] * 8,
+    )
+    trace.fill_all()
+    only = [each for each in as_if_confirmed() if each.name == "slow-matmul"]
+    with closing(trace._connection) as connection:
+        (judged,) = judge(connection, rules=only)
+    (finding,) = judged.findings
+    assert finding.title.startswith("Speed up matrix products: ")
+    assert "aten::mm of" in finding.fix

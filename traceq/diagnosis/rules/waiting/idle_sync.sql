@@ -20,7 +20,7 @@
 -- likely: 1.0
 -- rest: yes
 -- uses: idle, drained_gap
--- categories: idle_sync
+-- categories: idle_launch, idle_python, idle_sync
 -- heading: Find the calls that wait for the GPU, and wait later
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, null as scenario
 from idle as p
@@ -33,5 +33,4 @@ inner join drained_gap as w using (gap_id)
 inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = w.call_id
 where
     c.kind <> 'runtime'
-    and p.next_slice_id is not null
     and (p.cause in ('idle_launch', 'idle_python') or (p.cause = 'idle_launch_latency' and p.dur < $queued_ns))
