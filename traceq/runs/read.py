@@ -13,6 +13,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.judge import Judged, not_asked
+from traceq.diagnosis.query import printed, read
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 from traceq.runs.read_job import read_jobs
@@ -74,7 +75,7 @@ def _run(
         },
         shapes=_shapes(connection, trace_id),
         steps=tuple(_steps(steps)),
-        items=_items(connection, trace_id, device),
+        items=_items(connection, trace_id, subject.device),
         findings=tuple(
             FindingKept(**{name: getattr(each, name) for name in FindingKept.__dataclass_fields__})
             for each in judged.every_finding
@@ -112,8 +113,13 @@ def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
     return steps
 
 
-def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int) -> tuple[Item, ...]:
-    found = ask(connection, statement("runs/sql/item.sql"), trace_id=trace_id, device=device, most=_MOST_ITEMS)
+def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> tuple[Item, ...]:
+    """What the ledger of the device is made of; of None that of the training thread."""
+    values = {"trace_id": trace_id, "most": _MOST_ITEMS}
+    if device is None:
+        found = ask(connection, printed(read(statement("runs/sql/host_item.sql"), "host_item"), values))
+    else:
+        found = ask(connection, statement("runs/sql/item.sql"), device=device, **values)
     return tuple(
         Item(
             **{key: row[key] for key in ("category", "name", "shape", "family", "phase", "operator")},

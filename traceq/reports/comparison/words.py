@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from traceq.common.units import change, count, duration, maybe, per_cent
 from traceq.reports.document import Name, Spans
@@ -24,6 +24,13 @@ def interval(each: Cause | Change) -> str:
 def confidence(level: float) -> str:
     """How sure an interval is at this level: 98 %."""
     return per_cent(1 - level)
+
+
+def gpu(runs: Sequence[Run]) -> Spans:
+    """The names of the GPUs that the runs are about, or that none works in them."""
+    if all(run.device is None for run in runs):
+        return ("none works in the steps",)
+    return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
 
 
 def captured(run: Run) -> Iterator[tuple[str, Spans]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from traceq.analysis.categories import OF_HOST
 from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
+from traceq.runs.compare.host import lacks_ledger
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
 from traceq.runs.compare.profiling import explains, other_profiling
@@ -42,7 +44,7 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
             yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
     if not any(run.counted for run in base) or not any(run.counted for run in new):
         return
-    ledgers = [any(step.ledger for run in runs for step in run.counted) for runs in (base, new)]
+    ledgers = [any(step.gpu_ledger for run in runs for step in run.counted) for runs in (base, new)]
     if ledgers[0] != ledgers[1]:
         yield f"only the {'base' if ledgers[0] else 'new'} has work on a GPU"
     for name, runs in (("base", base), ("new", new)):
@@ -103,14 +105,19 @@ def _units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 def _launched(runs: Sequence[Run]) -> float:
     """Kernels, copies and collectives that begin in a step."""
     steps = sum(len(run.counted) for run in runs)
-    return sum(item.every.count for run in runs for item in run.items if not item.category.startswith("idle")) / steps
+    items = (item for run in runs for item in run.items if not item.category.startswith(("idle", OF_HOST)))
+    return sum(item.every.count for item in items) / steps
 
 
 def _busy(runs: Sequence[Run]) -> float:
     """Time of a step in which the GPU works, ns."""
     steps = sum(len(run.counted) for run in runs)
     busy = (
-        dur for run in runs for step in run.counted for name, dur in step.ledger.items() if not name.startswith("idle")
+        dur
+        for run in runs
+        for step in run.counted
+        for name, dur in step.gpu_ledger.items()
+        if not name.startswith("idle")
     )
     return sum(busy) / steps
 
@@ -220,6 +227,12 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
+    lacking = lacks_ledger(base.runs, new.runs)
+    if lacking is not None:
+        yield (
+            f"the {lacking} does not say where the time of the host goes, as baselines of earlier versions do not: what the "
+            "change is made of is not known; save it again with traceq baseline save"
+        )
     snapshots = [any(run.made_with for run in side.runs) for side in (base, new)]
     if snapshots[0] != snapshots[1]:
         yield f"only the {'base' if snapshots[0] else 'new'} says what it was made with: knobs that changed are not known"
