@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Items that are kept; all others of a category are one.
 _MOST_ITEMS = 600
 _SATURATED = "gpu-saturated"
+_FACTS = ("sha256", "format", "producer", "producer_version", "overhead_share", "loader_queue")
 
 
 def read_runs(
@@ -62,7 +63,7 @@ def _run(
     return Run(
         source=source,
         file=PurePath(trace["path"]).name,
-        **{name: trace[name] for name in ("sha256", "format", "producer", "producer_version", "overhead_share")},
+        **{name: trace[name] for name in _FACTS},
         rank=subject.rank,
         world_size=subject.world_size,
         device=subject.device,

@@ -11,7 +11,7 @@ from traceq.runs.compare.comparison import Side
 from traceq.runs.compare.host import lacks_ledger
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
-from traceq.runs.compare.profiling import explains, other_profiling
+from traceq.runs.compare.profiling import explains, not_known, other_profiling
 from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.run import Run
 
@@ -212,7 +212,10 @@ def _known(runs: Iterable[Run]) -> set[str]:
 def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     profiling = other_profiling(base, new)
     if profiling and explains(profiling, base, new):
-        yield profiling.told
+        yield (
+            f"{profiling.told}; record both with the same options of traceq record (--skip 20 or more measures that better), or "
+            "compare --anyway"
+        )
 
 
 def remarks(base: Side, new: Side) -> Iterator[str]:
@@ -277,6 +280,8 @@ def _of_side(name: str, side: Side) -> Iterator[str]:
             yield f"{name}: {run.file} has no steps that count and is left out"
         if len(run.ranks) > 1:
             yield f"{name}: rank {run.rank} of {len(run.ranks)} in {run.source}; --rank chooses another"
+        if run.loader_queue is not None:
+            yield f"{name}: {not_known(run.loader_queue)}"
         if run.lost:
             yield f"{name}: {run.file} is incomplete: {run.lost[0]}"
     for drift in side.drifts[:_LISTED]:
