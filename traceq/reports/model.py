@@ -25,9 +25,9 @@ SCHEMA_VERSION = 4
 class TraceFacts:
     """What was captured. `file` is the source's path below what all sources share: no home directory.
 
-    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; None where it was not,
-    and where the steps without it may have been fed from the full queue of a loader, of `loader_queue` batches. `recorded_ns` is
-    how long the profiler recorded, where it says so.
+    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; None where it was
+    not, and where the steps without it may have been fed from the full queue of a loader, of `loader_queue` batches.
+    `recorded_ns` is how long the profiler recorded, where it says so.
     """
 
     trace_id: int

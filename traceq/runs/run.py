@@ -119,8 +119,8 @@ class Run:
     `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds. `unit` and
     `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
     and temperatures over the counted steps, by series. `made_with` are facts and knobs by their names in the table made_with,
-    none where there was no snapshot. `job` is that of several ranks whose trace this is part of. `overhead_share` and `loader_queue`
-    are those of TraceFacts.
+    none where there was no snapshot. `job` is that of several ranks whose trace this is part of. `overhead_share` and
+    `loader_queue` are as in database/trace.sql.
     """
 
     source: str

@@ -127,6 +127,35 @@ def test_a_single_step_has_no_interval():
     assert "single step" in result.reason
 
 
+def said(verification):
+    return " ".join(text_of(compose_verification(verification), 1000, colour=False).split())
+
+
+def test_other_causes_are_spoken_of_only_where_something_was_saved():
+    saved, less = verified(10, finding(20)), verified(10, finding(5))
+    assert saved.reason == "the saving has another cause: the finding is there as before"
+    assert less.reason == "the saving may have other causes, too: the finding is there in part"
+    assert "9.656 ms of a step were saved" in said(saved)
+    assert "won +" in said(saved)
+    for won in (-30, 0):
+        told = said(verified(won, finding(20)))
+        assert "The finding is still there" in told
+        assert "cause" not in told
+        assert "won" not in told
+    assert "nothing was saved, the step is 30." in said(verified(-30, finding(20)))
+
+
+def test_a_difference_within_the_noise_is_no_saving():
+    """Of Rodinia's gaussian, changed without effect: "won +15.21 us" stood beside "still there"."""
+    after = [run(*[dur - 15_000 for dur in noisy(STEP)], name="b.json", findings=(finding(20),))]
+    result = verify("item-read", runs(STEP, finding(20)), after)
+    assert (result.state, result.won_ns, result.is_saved) == ("still there", 15_000, False)
+    told = said(result)
+    assert "The finding is still there; no saving is certain, the step is 15.00 µs" in told
+    assert "won" not in told
+    assert result.reason.startswith("no change: ")
+
+
 def test_findings_that_vanished_with_it_are_named():
     assert [each.rule for each in verified(20).also_gone] == ["other-rule"]
     assert verified(20, finding(3, "other-rule")).also_gone == ()

@@ -59,9 +59,12 @@ def _won(verification: Verification) -> str:
         return "the saving is unknown"
     before = verification.comparison.change.base_ns if verification.comparison.change else 0
     of_step = f" ({share(abs(won) / before)} of it)" if before else ""
-    if won < 0:
+    if verification.is_saved:
+        return f"{duration(won)} of a step were saved{of_step}"
+    if won < 0 and verification.comparison.verdict == "regression":
         return f"nothing was saved, the step is {duration(-won)}{of_step} longer"
-    return f"{duration(won)} of a step were saved{of_step}"
+    by = f"{duration(abs(won))}{of_step} {'longer' if won < 0 else 'shorter'}" if won else "as long as before"
+    return f"no saving is certain, the step is {by}"
 
 
 def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
@@ -73,7 +76,8 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     if verification.won_interval_ns is not None:
         least, most = map(change, verification.won_interval_ns)
         level = confidence(verification.comparison.level)
-        yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
+        what = "won" if verification.is_saved else "shorter by"
+        yield what, (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{saves(after)} a step left to save" if after else "nothing of it found",)
     if verification.earlier is not None:
         of = f" of this rule {ON[hardware(verification.comparison.base.runs)]}"
