@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from traceq.common.text import shortened
@@ -90,12 +90,37 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
             return
         yield Heading(3, (of_rank_title(comparison.job),))
         comparison = comparison.of_rank
-    if not comparison.named:
-        yield Paragraph(("No part of the step changed by more than its own noise.",))
-        return
-    yield Items(tuple((*told(each), "; ", *_evidence(comparison, each)) for each in comparison.named))
+    if comparison.verdict in ("no change", "cannot tell"):
+        yield from _all_the_same(comparison)
+    elif comparison.named:
+        yield _listed(comparison, comparison.named)
+    else:
+        yield Paragraph(("No part of the step changed its way by more than its own noise.",))
     if comparison.across is not None:
         yield Paragraph(list(others(comparison))[-1])
+
+
+def _all_the_same(comparison: Comparison) -> Iterator[Block]:
+    """What changed in a step that may not have: never a reason, and least of all what went the other way."""
+    total = comparison.change
+    if total is None:
+        return
+    if not comparison.comparable:
+        yield Paragraph(("Nothing: the sides cannot be compared. What was measured stands in the table.",))
+    elif total.interval_ns is None:
+        yield Paragraph(("Nothing: too few steps to tell a change from noise. What was measured stands in the table.",))
+    else:
+        none = "" if comparison.named else ", and no part changed by more than its own noise"
+        yield Paragraph((f"Nothing: the step did not surely change{none}.",))
+    for words, goes in (("the way the step seems to have", True), ("the other way", False)):
+        found = [each for each in comparison.named if (each.delta_ns * total.delta_ns > 0) == goes]
+        if found:
+            yield Paragraph((f"Changed for sure all the same, {words}:",))
+            yield _listed(comparison, found)
+
+
+def _listed(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
+    return Items(tuple((*told(each), "; ", *_evidence(comparison, each)) for each in causes))
 
 
 def _evidence(comparison: Comparison, cause: NamedCause) -> Spans:
