@@ -39,7 +39,8 @@ _HARDWARE = re.compile(
         |PCIe|PCIE|SXM\d?|DGXS?|OAM|NVL\d{0,3}|AC|HBM\de?|\d{1,4}GB?|PG\d{3}|MIG|\d{1,2}g\.\d{1,3}gb(?:\+me)?|\d{1,2}e
         |Radeon|Instinct|INSTINCT|\(MCM\)|MBA|VF|HF|FirePro|Vega
         |Iris(?:\(R\))?|Arc(?:\(TM\))?|UHD|Xe|Max|Flex
-        |EPYC|Ryzen|Threadripper|Xeon(?:\(R\))?|Core(?:\(TM\))?|Platinum|Gold|Silver|Bronze|CPU|Processor|\d{1,3}-Core|@\ \d\.\d{1,2}GHz
+        |EPYC|Ryzen|Threadripper|Xeon(?:\(R\))?|Core(?:\(TM\))?|Platinum|Gold|Silver|Bronze|CPU|Processor|\d{1,3}-Core
+        |@\ \d\.\d{1,2}GHz
         |[A-Z]{1,2}\d{1,4}[A-Z]{0,2}|\d{2,5}[A-Z]{0,3}|i\d-\d{3,5}[A-Z]{0,2})(?:\ /\ |[ /-]|\Z)){1,12}""",
     re.VERBOSE,
 )

@@ -70,11 +70,8 @@ _BEFORE, _AFTER = rf"(?<![^{_BETWEEN}])", rf"(?![^{_BETWEEN}.]|\.[^{_BETWEEN}])"
 # Versions of drivers and libraries: anywhere else what looks like one may be an address.
 _NUMBERED = r"(?:\d{1,8}|\d{1,4}(?:\.\d{1,5}){1,2})"
 _VERSIONS = re.compile(
-    r"(?:"
-    rf"(?:nccl|rccl|cuda_runtime|cuda_driver|hip_runtime|hip_driver|cupti)_version: {_NUMBERED}(?:, {_NUMBERED})*"
-    rf"(?: against {_NUMBERED}(?:, {_NUMBERED})*)?"
-    rf"|version of the profiler: {_VERSION.pattern}(?:, {_VERSION.pattern})*(?: against {_VERSION.pattern}(?:, {_VERSION.pattern})*)?"
-    rf"){_AFTER}"
+    rf"(?:(?:nccl|rccl|cuda_runtime|cuda_driver|hip_runtime|hip_driver|cupti)_version: {_NUMBERED}(?:(?:,| against) {_NUMBERED})*"
+    rf"|version of the profiler: {_VERSION.pattern}(?:(?:,| against) {_VERSION.pattern})*){_AFTER}"
 )
 _ALPHABETIC = re.compile(r"[^\W\d_]+")
 
