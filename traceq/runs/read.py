@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Items that are kept; all others of a category are one.
 _MOST_ITEMS = 600
 _SATURATED = "gpu-saturated"
+_OF_FIRST_STEPS = ("first-use", "idle-compile", "lazy-module-loading", "torchscript-compilation")
 _FACTS = ("sha256", "format", "producer", "producer_version", "overhead_share", "loader_queue")
 
 
@@ -98,10 +99,19 @@ def _run(
             row["series"]: row["mean"]
             for row in ask(connection, statement("runs/sql/condition.sql"), trace_id=trace_id, device=device)
         },
+        start_up_ns=_start_up(subject, judged),
         made_with={
             row["name"]: row["value"] for row in ask(connection, statement("runs/sql/made_with.sql"), trace_id=trace_id)
         },
     )
+
+
+def _start_up(subject: Subject, judged: Judged) -> int:
+    """What only a first step has, as triage or rules say, ns; 0 where there are several, as usual ones have none of it."""
+    if subject.steps != 1:
+        return 0
+    once = 0 if subject.triage is None else subject.triage.once_ns
+    return max(once, round(sum(each.owned_ns for each in judged.every_finding if each.rule in _OF_FIRST_STEPS)))
 
 
 def _steps(found: list[dict[str, Any]]) -> list[RunStep]:

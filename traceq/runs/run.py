@@ -120,7 +120,8 @@ class Run:
     `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
     and temperatures over the counted steps, by series. `made_with` are facts and knobs by their names in the table made_with,
     none where there was no snapshot. `job` is that of several ranks whose trace this is part of. `overhead_share` and
-    `loader_queue` are as in database/trace.sql.
+    `loader_queue` are as in database/trace.sql. `start_up_ns` is what of a single step or window only happens the first time:
+    creating contexts, loading and compiling code.
     """
 
     source: str
@@ -153,6 +154,7 @@ class Run:
     job: Job | None = None
     made_with: Mapping[str, str] = field(default_factory=dict)
     loader_queue: int | None = None
+    start_up_ns: int = 0
 
     @property
     def counted(self) -> tuple[RunStep, ...]:
