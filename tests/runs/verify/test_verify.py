@@ -10,6 +10,7 @@ from made_runs import MS, noisy, run
 from traceq.app.verify import _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.renderers.verification_to_json import verification_to_json
 from traceq.runs.compare.compare import compare
@@ -143,6 +144,18 @@ def test_other_causes_are_spoken_of_only_where_something_was_saved():
         assert "cause" not in told
         assert "won" not in told
     assert "nothing was saved, the step is 30." in said(verified(-30, finding(20)))
+
+
+def test_the_box_on_a_page_is_that_of_what_became_of_it():
+    cases = {
+        "healthy": verified(20),
+        "problem": verified(20, finding(20)),
+        "cannot-tell": verified(20, cannot_tell={"item-read": "x"}),
+    }
+    for outcome, result in cases.items():
+        page = html_of(compose_verification(result))
+        assert f'class="verdict {outcome}"' in page
+        assert "To fix" not in page
 
 
 def test_a_difference_within_the_noise_is_no_saving():

@@ -16,7 +16,7 @@ from traceq.reports.comparison.named import others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
 from traceq.reports.comparison.verdict import how_sure, verdict
-from traceq.reports.comparison.words import both_sides, confidence, interval
+from traceq.reports.comparison.words import both_sides, boxed, confidence, interval
 from traceq.reports.document import (
     Block,
     Heading,
@@ -27,7 +27,6 @@ from traceq.reports.document import (
     Spans,
     Table,
     Tracks,
-    Verdict,
     Warn,
 )
 from traceq.reports.timeline import Timeline
@@ -45,7 +44,7 @@ def compose_comparison(
     yield Heading(1, ("traceq compare",))
     title = (*_files(comparison.base), " (base) against ", *_files(comparison.new), " (new)")
     yield Heading(2, title, anchor="comparison")
-    yield Verdict(verdict(comparison))
+    yield boxed(comparison.verdict, verdict(comparison))
     yield from map(Paragraph, others(comparison))
     yield from _because(comparison)
     yield from knobs(comparison.made_with)
@@ -56,7 +55,7 @@ def compose_comparison(
         yield from _overview(comparison, comparison.change)
     if comparison.job is not None and comparison.of_rank is not None:
         yield Heading(3, (of_rank_title(comparison.job),), anchor="rank")
-        yield Verdict(verdict(comparison.of_rank))
+        yield boxed(comparison.of_rank.verdict, verdict(comparison.of_rank))
         yield from map(Paragraph, others(comparison.of_rank))
     yield from _made_of(comparison.of_rank or comparison, top)
     if draws and timelines:

@@ -11,8 +11,8 @@ from traceq.reports.comparison.job import for_a_ticket, of_rank_title
 from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.named import others, told
 from traceq.reports.comparison.verdict import verdict
-from traceq.reports.comparison.words import both_sides, confidence, interval
-from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, Verdict, table
+from traceq.reports.comparison.words import both_sides, boxed, confidence, interval
+from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, table
 from traceq.runs.compare.comparison import Comparison, NamedCause, Side
 from traceq.runs.compare.known_noise import ENOUGH_RUNS
 
@@ -36,7 +36,7 @@ def compose_ticket(comparison: Comparison) -> Iterator[Block]:
 
 def compared(comparison: Comparison) -> Iterator[Block]:
     """The verdict, what it rests on, and what the change is put down to."""
-    yield Verdict(verdict(comparison))
+    yield boxed(comparison.verdict, verdict(comparison))
     yield from _rests_on(comparison)
     yield from _causes(comparison)
 

@@ -9,7 +9,19 @@ from traceq.common.units import change, duration, share
 from traceq.diagnosis.calibrated import ON, in_words
 from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.words import both_sides, confidence
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
+from traceq.reports.document import (
+    Block,
+    Facts,
+    Heading,
+    Literal,
+    Name,
+    Outcome,
+    Paragraph,
+    Spans,
+    Table,
+    Verdict,
+    Warn,
+)
 from traceq.reports.savings import saves
 from traceq.runs.verify.verify import Verification, hardware
 
@@ -33,7 +45,8 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     finding, comparison = verification.finding, verification.comparison
     yield Heading(1, ("traceq verify",))
     yield Heading(2, (finding.title,), anchor="finding")
-    yield Verdict((f"{_STATES[verification.state]}; {_won(verification)}; {_PREDICTIONS[verification.prediction]}.",))
+    said = f"{_STATES[verification.state]}; {_won(verification)}; {_PREDICTIONS[verification.prediction]}."
+    yield Verdict((said,), _outcome(verification), label="After the fix")
     if verification.reason:
         yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
     yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
@@ -51,6 +64,12 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     rows.append((Literal("step"), "mean", *both_sides(comparison.change)))
     yield Table(("category", "what", "before", "after", "change"), tuple(rows), text_columns=(0, 1))
     yield Paragraph(("traceq compare says more of the difference.",))
+
+
+def _outcome(verification: Verification) -> Outcome:
+    if verification.comparison.verdict == "regression" or verification.state in ("smaller", "still there"):
+        return "problem"
+    return "healthy" if verification.state == "gone" and verification.is_saved else "cannot tell"
 
 
 def _won(verification: Verification) -> str:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import change, count, duration, maybe, per_cent
-from traceq.reports.document import Name, Spans
+from traceq.reports.document import Name, Outcome, Spans, Verdict
 from traceq.runs.compare.comparison import Cause, Change, Part, Row
 from traceq.runs.run import Run
+
+
+def boxed(verdict: str, spans: Spans) -> Verdict:
+    """The sentence on what changed, as a page shows it: a regression as a problem, what cannot be told as that."""
+    outcome: Outcome = (
+        "problem" if "regression" in verdict else "cannot tell" if verdict == "cannot tell" else "healthy"
+    )
+    return Verdict(spans, outcome, label="Against the base")
 
 
 def both_sides(*changed: Cause | Change | Part | Row) -> tuple[str, str, str]:

@@ -42,7 +42,8 @@ def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
     yield Heading(1, ("traceq tradeoff",))
     by = (" by ", Name(setting.knob)) if has_values else ()
     yield Heading(2, ("Throughput and latency", *by), anchor="tradeoff")
-    yield Verdict(_verdict(found))
+    is_told = found.points and len(found.gpus) <= 1
+    yield Verdict(_verdict(found), "healthy" if is_told else "cannot tell", label="Trade-off")
     for spans in _warnings(found):
         yield Warn(spans)
     if found.points:
