@@ -9,15 +9,15 @@ from traceq.runs.run import TRIM, Amount, Item, Run, RunStep
 MS = 1_000_000
 
 
-def run(*durations, ledger=None, items=(), name="run.json", excluded=(), names="step {}", **facts):
+def run(*durations, ledger=None, items=(), name="run.json", excluded=(), names="step {}", rest="compute", **facts):
     """Counted steps of these durations, but for the numbers in `excluded`.
 
     `ledger` maps a category to its time in every step, or is a list with such a mapping for each step; what it leaves of
-    the step is compute. Steps have no ledger when it is {}.
+    the step is of the category `rest`. Steps have no ledger when it is {}.
     """
     steps = tuple(
         RunStep(number, names.format(number), dur, "warm-up" if number in excluded else None, parts)
-        for number, (dur, parts) in enumerate(zip(durations, _ledgers(durations, ledger), strict=True))
+        for number, (dur, parts) in enumerate(zip(durations, _ledgers(durations, ledger, rest), strict=True))
     )
     defaults = {
         "source": name,
@@ -43,14 +43,19 @@ def run(*durations, ledger=None, items=(), name="run.json", excluded=(), names="
     return Run(**(defaults | facts))
 
 
-def _ledgers(durations, ledger):
+def _ledgers(durations, ledger, rest):
     if ledger == {}:
         return [{} for _ in durations]
     each = ledger if isinstance(ledger, list) else [ledger or {}] * len(durations)
     return [
-        {"compute": dur - sum(parts.values()), **parts} if parts is not None else {}
+        {rest: dur - sum(parts.values()), **parts} if parts is not None else {}
         for dur, parts in zip(durations, each, strict=True)
     ]
+
+
+def on_host(*durations, **facts):
+    """As run(), of a program without a GPU: what `ledger` leaves of a step is the training thread's time in operators."""
+    return run(*durations, rest="host_operator", device=None, device_name=None, devices=0, **facts)
 
 
 def item(name, dur, count=1, *, category="compute", steps=1, shape=None, operator=None, size=0, **more):

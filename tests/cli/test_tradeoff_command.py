@@ -77,6 +77,14 @@ def test_values_come_from_marks(tradeoff):
     assert content["limit"]["compute_share"] == pytest.approx(32 / 42)
 
 
+def test_values_come_from_the_names_of_files(tradeoff, folder):
+    (folder / "b64.duckdb").write_bytes((folder / "bare.duckdb").read_bytes())
+    result = tradeoff("b8.duckdb", "b64.duckdb", "--knob", "batch_size", "--format", "json")
+    content = json.loads(result.output)
+    assert (content["knob"], content["values_from"]) == ("batch_size", "names")
+    assert [each["value"] for each in content["values"]] == [8, 64]
+
+
 @pytest.mark.slow
 def test_values_are_given_by_hand(tradeoff):
     arguments = ("1=b8.duckdb", "2.5=b16.duckdb", "2.5=bare.duckdb", "--knob", "num_workers", "--format", "json")
@@ -138,6 +146,11 @@ def test_files(tradeoff, tmp_path, name, start, picture, magic):
         (("8=b8.duckdb", "b16.duckdb"), 2, "Say VALUE=SOURCE of all sources, or of none"),
         (("0=b8.duckdb", "8=b16.duckdb"), 2, "0=SOURCE: a step with batch_size 0 does nothing."),
         (("b8.duckdb", "bare.duckdb"), 2, "The runs have no value: not all have marks of batch_size"),
+        (
+            ("b8.duckdb", "bare.duckdb"),
+            2,
+            "Say the value of each: traceq tradeoff --knob NAME VALUE=b8.duckdb VALUE=bare.duckdb",
+        ),
         (("b8.duckdb", "--knob", "tokens"), 2, "not all have marks of tokens (all have: samples)"),
         (
             ("b8.duckdb", "--work", "tokens"),

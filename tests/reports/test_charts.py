@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from made_up import HOSTILE, complete, database, waiting
 
+from traceq.analysis.categories import HOST_LABELS, OF_HOST
 from traceq.reports import charts
 from traceq.reports.build import build
 from traceq.reports.charts import (
@@ -97,6 +98,11 @@ def texts_of(figure):
 )
 def test_what_is_drawn_elsewhere_has_a_colour(kind):
     assert kind in palette.COLOURS or kind == "Python"
+
+
+@pytest.mark.parametrize("category", HOST_LABELS)
+def test_the_time_of_the_host_has_a_colour_by_category(category):
+    assert palette.colour(f"{OF_HOST}{category}") != palette.colour("other")
 
 
 def linear(colour):

@@ -106,6 +106,18 @@ def names(*texts):
         "[CUDA memcpy Device-to-Host]",
         "NVIDIA H100 80GB HBM3",
         "Tesla V100-SXM2-32GB",
+        "NVIDIA A100-PG509-200",
+        "NVIDIA A100-PCIE-40GB",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+        "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+        "AMD Instinct MI300X HF",
+        "AMD INSTINCT MI250X (MCM) OAM AC MBA",
+        "AMD Radeon RX 7900 XTX",
+        "gfx942",
+        "Intel(R) Iris(R) Xe Graphics",
+        "Intel(R) Xeon(R) Platinum 8480C @ 2.00GHz",
+        "AMD EPYC 7763 64-Core Processor",
         "forward",
         "idle_sync",
     ],
@@ -128,6 +140,13 @@ def test_names_that_libraries_and_traceq_give_stay(name):
         "Optimizer.step#AcmeOptimizer.step",
         "ProfilerStep#12 alice",
         "H100 of alice",
+        "NVIDIA H100 of alice",
+        "NVIDIA acme-node7",
+        "AMD Instinct MI300X/home/alice",
+        "Intel(R) Xeon(R) alice",
+        "AMD 4111 1111 1111 1111",
+        "NVIDIA 10.0.0.3",
+        "gfx942.acme.com",
         "gpu-17",
         "4111111111111111",
         "4111_1111_1111_1111",
@@ -137,6 +156,25 @@ def test_names_that_libraries_and_traceq_give_stay(name):
 )
 def test_other_names_are_replaced_as_a_whole(name):
     assert names(name) == ["name-1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nccl_version: 2.17.1 against 2.28.3", "nccl_version: 2.17.1 against 2.28.3"),
+        ("cuda_driver_version: 12000, 13030 against 12.8.93", "cuda_driver_version: 12000, 13030 against 12.8.93"),
+        (
+            "version of the profiler: 2.5.1+cu124 against 2026.2.1.210",
+            "version of the profiler: 2.5.1+cu124 against 2026.2.1.210",
+        ),
+        ("nccl_version: 2.17.1 against 2.28.3@alice", "nccl_version: 2.17.1 against name-1"),
+        ("nccl_version: 10.0.0.3 against 2.28.3", "nccl_version: name-1 against name-2"),
+        ("acme_version: 2.17.1", "name-1"),
+        ("node 2.17.1", "node name-1"),
+    ],
+)
+def test_versions_of_drivers_and_libraries_stay_where_their_name_says_so(text, expected):
+    assert shown(text) == expected
 
 
 def test_of_a_kernel_stays_what_libraries_call_theirs():

@@ -31,7 +31,7 @@ def read(trace, folder):
     devices = [device for (device,) in trace.rows("select distinct device from time_ledger order by all")]
     device = devices[0] if devices else -2
     steps = ask(connection, statement("runs/sql/step.sql"), trace_id=1, device=device)
-    return replace(run(), steps=tuple(_steps(steps)), items=_items(connection, 1, device))
+    return replace(run(), steps=tuple(_steps(steps)), items=_items(connection, 1, device if devices else None))
 
 
 def table(found, which="every"):
@@ -188,16 +188,37 @@ def test_idle_time_by_what_the_host_did(tmp_path):
     assert waits.every.dur == sum(step.ledger["idle_data"] for step in found.counted)
 
 
-def test_no_gpu_no_ledger(tmp_path):
+def test_without_a_gpu_the_ledger_is_that_of_the_training_thread(tmp_path):
     trace = steps_of(TraceBuilder(), 1000, 1000)
     trace.op("aten::mm", 10, 50)
     (found,) = read_runs(trace.build(tmp_path)._connection, "made up").values()
-    assert (found.source, found.file, found.device, found.items) == ("made up", "made-up-1.json", None, ())
-    assert [(step.name, step.dur, dict(step.ledger)) for step in found.steps] == [
-        ("ProfilerStep#0", 1000, {}),
-        ("ProfilerStep#1", 1000, {}),
+    assert (found.source, found.file, found.device) == ("made up", "made-up-1.json", None)
+    assert [(step.name, step.dur, dict(step.ledger), dict(step.gpu_ledger)) for step in found.steps] == [
+        ("ProfilerStep#0", 1000, {"host_annotation": 950, "host_operator": 50}, {}),
+        ("ProfilerStep#1", 1000, {"host_annotation": 1000}, {}),
     ]
     assert found.step_source == "profiler_step"
+
+
+def test_without_a_gpu_the_items_are_host_slices_and_a_fetch_is_one(tmp_path):
+    trace = steps_of(TraceBuilder(), 1000, 1000, 1000, 1000)
+    for number, ts in enumerate((0, 1000, 2000, 3000)):
+        trace.annotation("enumerate(DataLoader)#_Single.__next__", ts + 10, 100 + 50 * number)
+        trace.op("aten::randn", ts + 20, 40)
+        trace.op("aten::mm", ts + 400, 300)
+        trace.op("aten::add", ts + 450, 50)
+    trace.cpu("python", "train.py(30): log_metrics", 800, 100)
+    found = read(trace, tmp_path)
+    assert (
+        table(found)
+        == """\
+host_annotation ProfilerStep# - - 4 2000 0
+host_data enumerate(DataLoader)#_Single.__next__ - - 4 700 0
+host_operator aten::add - - 4 200 0
+host_operator aten::mm - - 4 1000 0
+host_python train.py(30): log_metrics - - 1 100 0"""
+    )
+    adds_up(found)
 
 
 def test_slices_of_no_length(tmp_path):

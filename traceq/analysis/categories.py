@@ -71,6 +71,9 @@ HOST_LABELS = {
     "synchronization": "synchronization",
 }
 
+# In front of such a category where it stands beside those of a GPU, some of which are called alike.
+OF_HOST = "host_"
+
 # Who is at work on the critical path, or that nobody is.
 PATH_KINDS = {"host": "host", "gpu": "GPU", "transfer": "transfer", "wait": "wait"}
 # There communication need not be exposed, nor a GPU idle.
@@ -82,6 +85,8 @@ _OTHERS = {"unattributed": "time that no ledger explains"}
 
 def in_words(category: str) -> str:
     """What the category is, as it stands in a sentence; what has no words keeps its name."""
+    if category.startswith(OF_HOST):
+        return HOST_LABELS.get(category.removeprefix(OF_HOST), category)
     return BY_NAME[category].words if category in BY_NAME else _OTHERS.get(category, category)
 
 

@@ -345,8 +345,9 @@ def tradeoff(
     """Throughput against latency over the values of a parameter.
 
     `sources` maps values of the parameter to runs: trace databases, traces or baselines. Without values those that
-    traceq.annotate marked are taken. `knob` is what the parameter is called, `work` what throughput counts;
-    `latency_budget` is the longest step allowed, ns, and `percentile` the step it is about. `plot` is a picture to write.
+    traceq.annotate marked are taken, else those of what runs were made with, or of names of files. `knob` is what the
+    parameter is called, `work` what throughput counts; `latency_budget` is the longest step allowed, ns, and `percentile` the
+    step it is about. `plot` is a picture to write.
     Raises ValueError when runs have no value, or `work` is not marked.
     """
     from traceq.app.tradeoff import tradeoff as weigh

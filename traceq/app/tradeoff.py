@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
 from traceq.app.source import Sources, check_writes, runs_of, several
@@ -16,9 +17,20 @@ from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
 from traceq.reports.tradeoff.chart import chart
 from traceq.reports.tradeoff.tradeoff import compose_tradeoff
 from traceq.runs.run import Run
+from traceq.runs.tradeoff.names import differing_numbers, values_of_names
 from traceq.runs.tradeoff.study import trade_off
 from traceq.runs.tradeoff.tradeoff import Percentile, Setting, Taken, Tradeoff
-from traceq.runs.tradeoff.values import AMOUNTS, STEPS, is_amount, marked, taken_by_marks, usual_knob, usual_work
+from traceq.runs.tradeoff.tradeoff import Source as ValuesFrom
+from traceq.runs.tradeoff.values import (
+    AMOUNTS,
+    STEPS,
+    is_amount,
+    marked,
+    taken_by_marks,
+    taken_by_snapshots,
+    usual_knob,
+    usual_work,
+)
 
 _PICTURES = (".png", ".svg")
 
@@ -69,30 +81,46 @@ def tradeoff(
         raise WrongUse(f"--plot {plot}: pictures end in {' or '.join(_PICTURES)}.")
     read = read.writing(plot)
     check_writes(read.writes, [source for _, source in given])
-    taken, named = _valued([(value, run) for value, source in given for run in runs_of(source, which, read)], knob)
+    taken, named, values_from = _valued(
+        [(value, run) for value, source in given for run in runs_of(source, which, read)], knob
+    )
     counted = _work(taken, named, work)
-    setting = Setting(named, is_amount(taken, named, counted), counted, percentile, latency_budget)
+    setting = Setting(named, is_amount(taken, named, counted), counted, percentile, latency_budget, values_from)
     view = TradeoffView(trade_off(taken, setting))
     if plot is not None:
         view.draw(plot)
     return view
 
 
-def _valued(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple[list[Taken], str]:
-    """The runs with their values, and what the parameter is called."""
+def _valued(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple[list[Taken], str, ValuesFrom]:
+    """The runs with their values, what the parameter is called, and where that is from."""
     if any(value is not None for value, _ in runs):
-        return [Taken(value, run) for value, run in runs], knob or AMOUNTS[0]
+        return [Taken(value, run) for value, run in runs], knob or AMOUNTS[0], "given"
     found = [run for _, run in runs]
     chosen = knob or usual_knob(found)
     counted = marked(found)
     if chosen in counted:
-        return taken_by_marks(found, chosen), chosen
+        return taken_by_marks(found, chosen), chosen, "marks"
     if knob is None and len(found) <= 1:
-        return [Taken(None, run) for run in found], AMOUNTS[0]
+        return [Taken(None, run) for run in found], AMOUNTS[0], "given"
+    made_with = taken_by_snapshots(found, knob)
+    if made_with is not None:
+        return made_with[1], made_with[0], "snapshots"
+    named = values_of_names([run.source for run in found], knob) or values_of_names([run.file for run in found], knob)
+    if named is not None:
+        return [Taken(value, run) for value, run in zip(named[1], found, strict=True)], named[0], "names"
     raise WrongUse(
-        f"The runs have no value: not all have marks of {knob or ', '.join(AMOUNTS)} (all have: {', '.join(counted) or 'none'})."
-        " Say 32=SOURCE 64=SOURCE, or mark steps with traceq.annotate.payload(samples=...)."
+        f"The runs have no value: not all have marks of {knob or ', '.join(AMOUNTS)} (all have: {', '.join(counted) or 'none'}), "
+        f"and neither what they were made with nor their names tell one parameter. Say the value of each: {_command(found, knob)}"
     )
+
+
+def _command(runs: Sequence[Run], knob: str | None) -> str:
+    """What to type: with the numbers in which the names differ, which the user has to judge."""
+    numbers = differing_numbers([run.source for run in runs])
+    values = numbers or ["VALUE"] * len(runs)
+    given = (f"{value}={quote(run.source)}" for value, run in zip(values, runs, strict=True))
+    return f"traceq tradeoff --knob {quote(knob or 'NAME')} {' '.join(given)}"
 
 
 def _work(taken: list[Taken], knob: str, work: str | None) -> str:

@@ -61,7 +61,8 @@ def tradeoff(
 
     Each SOURCE is a run at one value of a knob such as the batch size: a trace database, what `traceq ingest` accepts,
     or a baseline by name. VALUE= gives its value by hand; without it the marks of traceq.annotate (samples, tokens)
-    are taken. Runs at one value are pooled. From one run alone: whether a larger batch could help.
+    are taken, else what the runs were made with, else names of files like bs64. Runs at one value are pooled. From one run
+    alone: whether a larger batch could help.
 
     \b
     Examples:

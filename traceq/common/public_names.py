@@ -24,9 +24,24 @@ PUBLIC = re.compile(
     | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
     | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|DGXS|PG\d{3}|GPU
         |Graphics|Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
+    | gfx[0-9a-f]{3,4}
     | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#
     | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ \w+)[ A-Za-z-]*\]
     | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)""",
+    re.VERBOSE,
+)
+# Names of processors: a maker or a brand, then words that makers use. Of three bare numbers one may be anybody's.
+_HARDWARE = re.compile(
+    r"""(?:NVIDIA|AMD|ATI|Intel(?:\(R\))?|Tesla|Quadro|GeForce|TITAN|Radeon|Instinct)[ /-]
+    (?!(?:.*?(?<![^\W_])\d{3,}(?![^\W_])){3})
+    (?:(?:Tesla|Quadro|GeForce|TITAN|RTX|GTX|RX|PRO|Pro|Super|SUPER|Ti|Xp|XTX?|D|Ada|Blackwell|Generation|Laptop|Mobile|Server|Workstation
+        |Edition|with|Max-Q|Design|CMP|Jetson|AGX|Orin|Thor|DGX|Spark|Grace|Hopper|GPU|Graphics|Device|Data|Center
+        |PCIe|PCIE|SXM\d?|DGXS?|OAM|NVL\d{0,3}|AC|HBM\de?|\d{1,4}GB?|PG\d{3}|MIG|\d{1,2}g\.\d{1,3}gb(?:\+me)?|\d{1,2}e
+        |Radeon|Instinct|INSTINCT|\(MCM\)|MBA|VF|HF|FirePro|Vega
+        |Iris(?:\(R\))?|Arc(?:\(TM\))?|UHD|Xe|Max|Flex
+        |EPYC|Ryzen|Threadripper|Xeon(?:\(R\))?|Core(?:\(TM\))?|Platinum|Gold|Silver|Bronze|CPU|Processor|\d{1,3}-Core
+        |@\ \d\.\d{1,2}GHz
+        |[A-Z]{1,2}\d{1,4}[A-Z]{0,2}|\d{2,5}[A-Z]{0,3}|i\d-\d{3,5}[A-Z]{0,2})(?:\ /\ |[ /-]|\Z)){1,12}""",
     re.VERBOSE,
 )
 # A function of Python in PyTorch: its words are known one by one.
@@ -42,6 +57,7 @@ def is_public(name: str) -> bool:
     """Whether PyTorch, CUDA or another library gives this name."""
     return (
         PUBLIC.fullmatch(name) is not None
+        or _HARDWARE.fullmatch(name) is not None
         or (_NAMED.fullmatch(name) is not None and is_of_library(name))
         or (_FRAME.fullmatch(name) is not None and is_frame_of_library(name))
     )

@@ -86,12 +86,16 @@ Outcome = typing.Literal["problem", "healthy", "cannot tell"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do first: a sentence, how sure it is, and a few lines on its saving and how to do it."""
+    """What to do first: a sentence, how sure it is, and a few lines on its saving and how to do it.
+
+    `label` stands above it on a page where it is about something else than what to do.
+    """
 
     spans: Spans
     outcome: Outcome = "problem"
     beside: str = ""
     lines: tuple[Spans, ...] = ()
+    label: str = ""
 
 
 @dataclass(frozen=True)

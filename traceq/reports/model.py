@@ -25,8 +25,9 @@ SCHEMA_VERSION = 4
 class TraceFacts:
     """What was captured. `file` is the source's path below what all sources share: no home directory.
 
-    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; `recorded_ns` how
-    long the profiler recorded, where it says so.
+    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; None where it was
+    not, and where the steps without it may have been fed from the full queue of a loader, of `loader_queue` batches.
+    `recorded_ns` is how long the profiler recorded, where it says so.
     """
 
     trace_id: int
@@ -43,6 +44,7 @@ class TraceFacts:
     overhead_share: float | None
     unprofiled_step_ns: float | None
     profiled_step_ns: float | None
+    loader_queue: int | None
     recorded_ns: int | None
     cpu_slices: dict[str, int]
     gpu_slices: dict[str, int]

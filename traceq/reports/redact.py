@@ -67,6 +67,12 @@ _BETWEEN = r"\s=()<>\[\]{},;:\"'`|*?!&…%^$"
 _WORDS = re.compile(rf"[^{_BETWEEN}]+")
 # Around a name in a sentence: what is glued to a stand-in would make another word of it.
 _BEFORE, _AFTER = rf"(?<![^{_BETWEEN}])", rf"(?![^{_BETWEEN}.]|\.[^{_BETWEEN}])"
+# Versions of drivers and libraries: anywhere else what looks like one may be an address.
+_NUMBERED = r"(?:\d{1,8}|\d{1,4}(?:\.\d{1,5}){1,2})"
+_VERSIONS = re.compile(
+    rf"(?:(?:nccl|rccl|cuda_runtime|cuda_driver|hip_runtime|hip_driver|cupti)_version: {_NUMBERED}(?:(?:,| against) {_NUMBERED})*"
+    rf"|version of the profiler: {_VERSION.pattern}(?:(?:,| against) {_VERSION.pattern})*){_AFTER}"
+)
 _ALPHABETIC = re.compile(r"[^\W\d_]+")
 
 # Words that say what kind of secret or address follows: with it they are replaced as one.
@@ -145,6 +151,8 @@ class _StandIns:
         self._kernels = kernels | {shortened(text, _CUT) for text in kernels}
         self._known = dict(known)
         names = {text for name, text in texts if not _SENTENCES.fullmatch(name) and name != "span"}
+        # A GPU that has no name of a maker's is no name at all: then its words are replaced one by one.
+        names |= {text for name, text in texts if name == "device_name" and is_public(text)}
         for text in sorted(name for name in names if _LEAST_OF_NAME <= len(name) <= _MOST_OF_NAME):
             if self._is_shown(text):
                 self._known |= {text: text, shortened(text, _CUT): shortened(text, _CUT)}
@@ -211,6 +219,14 @@ class _StandIns:
 
     def sentence(self, text: str) -> str:
         """Names that the report holds elsewhere as there, of the rest every word."""
+        shown, at = [], 0
+        for match in _VERSIONS.finditer(text):
+            shown += [self._named(text[at : match.start()]), match[0]]
+            at = match.end()
+        return "".join([*shown, self._named(text[at:])])
+
+    def _named(self, text: str) -> str:
+        """The names in a part of a sentence as elsewhere, and every word between them."""
         shown, at = [], 0
         for match in self._pattern.finditer(text) if self._pattern else ():
             shown += [self._words(text[at : match.start()]), self._known[match[0]] or self._replaced(match[0])]

@@ -13,6 +13,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.judge import Judged, not_asked
+from traceq.diagnosis.query import printed, read
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 from traceq.runs.read_job import read_jobs
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # Items that are kept; all others of a category are one.
 _MOST_ITEMS = 600
 _SATURATED = "gpu-saturated"
+_OF_FIRST_STEPS = ("first-use", "idle-compile", "lazy-module-loading", "torchscript-compilation")
+_FACTS = ("sha256", "format", "producer", "producer_version", "overhead_share", "loader_queue")
 
 
 def read_runs(
@@ -61,7 +64,7 @@ def _run(
     return Run(
         source=source,
         file=PurePath(trace["path"]).name,
-        **{name: trace[name] for name in ("sha256", "format", "producer", "producer_version", "overhead_share")},
+        **{name: trace[name] for name in _FACTS},
         rank=subject.rank,
         world_size=subject.world_size,
         device=subject.device,
@@ -74,7 +77,7 @@ def _run(
         },
         shapes=_shapes(connection, trace_id),
         steps=tuple(_steps(steps)),
-        items=_items(connection, trace_id, device),
+        items=_items(connection, trace_id, subject.device),
         findings=tuple(
             FindingKept(**{name: getattr(each, name) for name in FindingKept.__dataclass_fields__})
             for each in judged.every_finding
@@ -96,10 +99,19 @@ def _run(
             row["series"]: row["mean"]
             for row in ask(connection, statement("runs/sql/condition.sql"), trace_id=trace_id, device=device)
         },
+        start_up_ns=_start_up(subject, judged),
         made_with={
             row["name"]: row["value"] for row in ask(connection, statement("runs/sql/made_with.sql"), trace_id=trace_id)
         },
     )
+
+
+def _start_up(subject: Subject, judged: Judged) -> int:
+    """What only a first step has, as triage or rules say, ns; 0 where there are several, as usual ones have none of it."""
+    if subject.steps != 1:
+        return 0
+    once = 0 if subject.triage is None else subject.triage.once_ns
+    return max(once, round(sum(each.owned_ns for each in judged.every_finding if each.rule in _OF_FIRST_STEPS)))
 
 
 def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
@@ -112,8 +124,13 @@ def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
     return steps
 
 
-def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int) -> tuple[Item, ...]:
-    found = ask(connection, statement("runs/sql/item.sql"), trace_id=trace_id, device=device, most=_MOST_ITEMS)
+def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> tuple[Item, ...]:
+    """What the ledger of the device is made of; of None that of the training thread."""
+    values = {"trace_id": trace_id, "most": _MOST_ITEMS}
+    if device is None:
+        found = ask(connection, printed(read(statement("runs/sql/host_item.sql"), "host_item"), values))
+    else:
+        found = ask(connection, statement("runs/sql/item.sql"), device=device, **values)
     return tuple(
         Item(
             **{key: row[key] for key in ("category", "name", "shape", "family", "phase", "operator")},

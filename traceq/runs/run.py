@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from traceq.analysis.categories import OF_HOST
 from traceq.diagnosis.finding import Confidence
 from traceq.formats.capabilities import format_of
 from traceq.runs.job.job import Job
@@ -21,7 +22,8 @@ TRIM = 4
 class RunStep:
     """A step of the trace; `excluded` says why it does not count. The parts of the ledger add up to `dur`, or are none.
 
-    `kind` is what a step of a server does (decode of 8 to 15 requests), None of other programs.
+    Where no GPU works the ledger is that of the training thread, whose categories begin with OF_HOST, and none in baselines of
+    traceq 0.1. `kind` is what a step of a server does (decode of 8 to 15 requests), None of other programs.
     """
 
     step: int
@@ -30,6 +32,11 @@ class RunStep:
     excluded: str | None
     ledger: Mapping[str, int]
     kind: str | None = None
+
+    @property
+    def gpu_ledger(self) -> Mapping[str, int]:
+        """The ledger where it is that of a GPU, else nothing."""
+        return {} if any(name.startswith(OF_HOST) for name in self.ledger) else self.ledger
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class Amount:
 class Item:
     """A part of a category of the ledger: kernels of one name, launch shape, phase and operator, or what an idle GPU waited for.
 
+    Of the training thread's ledger it is the time in host slices of one name.
     `name` is as the trace has it, None for what is left of a category when the largest items are listed. `every` is the
     amount over all counted steps, `typical` over those that make up the typical step. `kind` is that of its steps, as in RunStep:
     then both are over the steps of that kind.
@@ -111,7 +119,9 @@ class Run:
     `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds. `unit` and
     `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
     and temperatures over the counted steps, by series. `made_with` are facts and knobs by their names in the table made_with,
-    none where there was no snapshot. `job` is that of several ranks whose trace this is part of.
+    none where there was no snapshot. `job` is that of several ranks whose trace this is part of. `overhead_share` and
+    `loader_queue` are as in database/trace.sql. `start_up_ns` is what of a single step or window only happens the first time:
+    creating contexts, loading and compiling code.
     """
 
     source: str
@@ -143,6 +153,8 @@ class Run:
     conditions: Mapping[str, float] = field(default_factory=dict)
     job: Job | None = None
     made_with: Mapping[str, str] = field(default_factory=dict)
+    loader_queue: int | None = None
+    start_up_ns: int = 0
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

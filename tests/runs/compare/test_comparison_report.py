@@ -81,6 +81,20 @@ def test_where_the_mean_says_otherwise_it_is_said():
     assert "--by mean says what they are made of." in words
 
 
+def test_the_box_on_a_page_is_that_of_the_verdict():
+    base, slower = [run(*noisy(100 * MS), name="a.json")], [run(*noisy(110 * MS), name="b.json")]
+    cases = {
+        "problem": compare(base, slower),
+        "healthy": compare(slower, base),
+        "cannot-tell": compare(base, [run(*noisy(110 * MS), name="c.json", device_name="NVIDIA A100")]),
+    }
+    for outcome, found in cases.items():
+        page = html_of(compose_comparison(found, 10))
+        assert f'class="verdict {outcome}"' in page, found.verdict
+        assert "To fix" not in page
+        assert re.search(r'class="outcome">\s*Against the base', page)
+
+
 @pytest.mark.parametrize(
     "sides",
     [

@@ -58,6 +58,66 @@ def test_names_of_files_users_and_paths_are_replaced():
     assert re.search(r"mostly name-\d+: 1.25x slower", text)
 
 
+def test_gpus_and_versions_are_told_and_the_machine_is_not():
+    (base,), (new,) = sides()
+    base = replace(
+        base, device_name="AMD Instinct MI300X HF", settings={"nccl_version": "2.17.1"}, made_with=MADE["base"]
+    )
+    new = replace(new, device_name="NVIDIA H100 of alice", settings={"nccl_version": "2.28.3"}, made_with=MADE["new"])
+    text = ticket(compare([base], [new]))
+    assert "GPU: AMD Instinct MI300X HF against NVIDIA H100 of name-" in text
+    assert "nccl_version: 2.17.1 against 2.28.3" in text
+    for told in (
+        "driver `550.54.15` -&gt; `570.86.15`",
+        "torch `2.5.1+cu124` -&gt; `2.13.0`",
+        "NCCL `2.17.1` -&gt; `2.28.3`",
+    ):
+        assert told in text, told
+    assert "alice" not in text
+
+
+MADE = {
+    "base": {"driver": "550.54.15", "torch": "2.5.1+cu124", "nccl": "2.17.1"},
+    "new": {"driver": "570.86.15", "torch": "2.13.0", "nccl": "2.28.3"},
+}
+
+
+def opposed():
+    """Steps of which some are far longer, for the host, and whose kernels surely became shorter."""
+    base = run(
+        *[40 * MS + number % 3 * 100_000 for number in range(12)], ledger={"idle_python": 4 * MS}, name="base.json"
+    )
+    new = run(
+        *[(30 + number * 20 % 170) * MS for number in range(12)],
+        ledger=[{"idle_python": (number * 20 % 170) * MS} for number in range(12)],
+        name="new.json",
+    )
+    return compare([base], [new])
+
+
+def test_what_moved_the_other_way_is_no_reason():
+    found = opposed()
+    assert found.verdict == "cannot tell"
+    assert found.change.delta_ns > 0 > found.named[0].delta_ns
+    text = ticket(found)
+    assert "What it is put down to\n\nNothing: the step did not surely change." in text
+    assert "Changed for sure all the same, the other way:\n\n- kernels (compute, -6." in text
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"device_name": "NVIDIA A100"}, "Nothing: the sides cannot be compared."),
+        ({}, "Nothing: too few steps to tell a change from noise."),
+    ],
+)
+def test_noise_that_is_not_known_is_not_spoken_of(others, words):
+    base, new = run(100 * MS, name="a.json"), run(200 * MS, name="b.json", **others)
+    text = ticket(compare([base], [new]))
+    assert words in text
+    assert "its own noise" not in text
+
+
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("facts", "several"),

@@ -162,7 +162,8 @@ OBSTACLES = [
     pytest.param(
         {"overhead_share": 0.01},
         {"overhead_share": 0.2},
-        "what the profiler costs: 1.0 % of a step against 20.0 %",
+        "what the profiler costs: 1.0 % of a step against 20.0 %; record both with the same options of traceq record "
+        "(--skip 20 or more measures that better), or compare --anyway",
         id="overhead",
     ),
     pytest.param(
@@ -230,6 +231,15 @@ def test_a_change_that_the_profiler_cannot_explain_is_judged_and_the_interval_ho
     # 30 ms are 25 ms and a fifth of them.
     low, high = alike.change.interval_ns
     assert found.change.interval_ns == (pytest.approx(low - 5 * MS, abs=MS // 2), high)
+
+
+def test_a_cost_of_the_profiler_that_is_not_known_is_said_with_a_way_to_know_it():
+    found = compare([usual(1, overhead_share=0.0)], [usual(2, middle=110 * MS, loader_queue=8)])
+    assert (found.verdict, found.obstacles) == ("regression", ())
+    assert (
+        "new: what the profiler costs is not known, as the steps without it may have been fed from the full queue of a loader (8 "
+        "batches); record with --skip 34 or more"
+    ) in found.remarks
 
 
 def test_several_obstacles_are_all_said():

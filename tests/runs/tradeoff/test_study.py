@@ -4,10 +4,19 @@ import pytest
 from hand_made import MS, about, batch, run, series
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_runs import item, on_host
 
+from traceq.runs.tradeoff.names import values_of_names
 from traceq.runs.tradeoff.study import trade_off
 from traceq.runs.tradeoff.tradeoff import Setting, Taken
-from traceq.runs.tradeoff.values import is_amount, marked, taken_by_marks, usual_knob, usual_work
+from traceq.runs.tradeoff.values import (
+    is_amount,
+    marked,
+    taken_by_marks,
+    taken_by_snapshots,
+    usual_knob,
+    usual_work,
+)
 
 
 def line(value):
@@ -95,16 +104,97 @@ def test_different_gpus_are_measured_but_not_compared():
     assert (found.fit, found.knee, found.choice, found.within) == (None, None, None, None)
 
 
-def test_what_has_no_steps_is_left_out():
+def test_what_has_no_steps_is_left_out_beside_what_has_some():
     taken = [
         Taken(8.0, run(5 * MS, step_source="window")),
         Taken(16.0, run()),
         Taken(32.0, run(0, 0)),
     ]
-    found = trade_off(taken, batch())
-    assert [each.why for each in found.left_out] == ["no steps", "no counted steps", "no counted steps"]
+    found = trade_off([*taken, Taken(64.0, run(MS, MS))], batch())
+    assert [each.why for each in found.left_out] == ["no counted steps", "no counted steps", "no steps"]
+    assert [point.value for point in found.points] == [64]
+    nothing = trade_off(taken[1:], batch())
+    assert nothing.points == ()
+    assert len(nothing.headroom) == 2
+
+
+def window(value, ms, launches, **facts):
+    """A run without steps, whose window takes so long and launches so much."""
+    items = [item("gemm", ms * MS, launches)]
+    return Taken(float(value), run(ms * MS, step_source="window", name=f"bs{value}.json", items=items, **facts))
+
+
+def test_windows_stand_for_steps_where_no_run_has_any():
+    found = trade_off([window(2, 32, 575), window(64, 40, 560), window(128, 31, 555)], batch())
+    assert [round(point.throughput) for point in found.points] == [62, 1600, 4129]
+    assert found.launches == (555, 575)
+    assert found.left_out == ()
+
+
+def test_windows_that_may_hold_other_numbers_of_passes_are_not_compared():
+    found = trade_off([window(2, 32, 500), window(64, 80, 1000)], batch())
+    assert [each.why for each in found.left_out] == ["other windows", "other windows"]
     assert found.points == ()
-    assert len(found.headroom) == 3
+
+
+def test_a_cold_run_is_left_out_with_what_it_would_take_when_warm():
+    taken = [window(2, 32, 9), window(64, 40, 9, start_up_ns=2 * MS), window(512, 1018, 9, start_up_ns=923 * MS)]
+    found = trade_off(taken, batch())
+    assert [point.value for point in found.points] == [2, 64]
+    ((taken, why, warm_ns),) = [(each.taken.value, each.why, each.warm_ns) for each in found.left_out]
+    assert (taken, why, warm_ns) == (512, "cold", 95 * MS)
+    assert found.limit.point.value == 64
+    marked = trade_off([Taken(8.0, run(100 * MS, start_up_ns=90 * MS))], batch())
+    assert [each.why for each in marked.left_out] == ["cold"]
+
+
+def test_without_a_gpu_the_parts_are_those_of_the_training_thread():
+    def host(ms):
+        return on_host(*[ms * MS] * 8, ledger={"host_data": 5 * MS})
+
+    found = trade_off([Taken(8.0, host(10)), Taken(16.0, host(15))], batch())
+    assert {part.category: part.growth for part in found.parts} == {
+        "host_operator": "proportional",
+        "host_data": "constant",
+    }
+    assert (found.limit.compute_share, found.limit.is_compute, found.limit.category) == (None, False, "host_operator")
+
+
+@pytest.mark.parametrize(
+    ("paths", "knob", "expected"),
+    [
+        (["part_bs2.json.gz", "/a/part_bs64.json.gz"], None, ("batch_size", [2, 64])),
+        (["b8.duckdb", "b32.duckdb"], None, ("batch_size", [8, 32])),
+        (["w0.duckdb", "w4.duckdb"], None, ("num_workers", [0, 4])),
+        (["forward_batch_size_2.json", "forward_batch_size_4.json"], None, ("batch_size", [2, 4])),
+        (["bs8_rank0.pt.trace.json", "bs16_rank0.pt.trace.json"], None, ("batch_size", [8, 16])),
+        (["bs8_w0.json", "bs8_w2.json"], None, None),  # a letter in a longer name may be anything
+        (["bs8_nw0.json", "bs8_nw2.json"], None, ("num_workers", [0, 2])),
+        (["bs2_seq128.json", "bs4_seq256.json"], None, None),  # two parameters
+        (["bs2_seq128.json", "bs4_seq256.json"], "batch_size", ("batch_size", [2, 4])),
+        (["lr2.json", "lr4.json"], "lr", ("lr", [2, 4])),
+        (["run1.json", "run2.json"], None, None),
+        (["bs16_win3.json", "bs16_win4.json"], None, None),
+        (["jobs2.json", "jobs4.json"], None, None),
+        (["bs8.json", "other.json"], None, None),
+    ],
+)
+def test_values_by_the_names_of_files(paths, knob, expected):
+    assert values_of_names(paths, knob) == expected
+
+
+def test_values_by_what_the_runs_were_made_with():
+    def made(**facts):
+        return run(MS, made_with={"torch": "2.5.1", **facts})
+
+    runs = [made(batch_size="8", num_workers="2"), made(batch_size="16", num_workers="2")]
+    name, taken = taken_by_snapshots(runs)
+    assert (name, [each.value for each in taken]) == ("batch_size", [8, 16])
+    both = [made(batch_size="8", num_workers="2"), made(batch_size="16", num_workers="4")]
+    assert taken_by_snapshots(both) is None
+    assert taken_by_snapshots(both, "num_workers")[0] == "num_workers"
+    assert taken_by_snapshots([made(optimizer="SGD"), made(optimizer="Adam")]) is None
+    assert taken_by_snapshots([runs[0], run(MS)]) is None
 
 
 def test_parts_of_the_step_grow():

@@ -64,7 +64,7 @@ def test_hostile_names(show):
 
 
 def said(taken, **setting):
-    return " ".join(text_of(compose_tradeoff(trade_off(taken, batch(**setting)))).split())
+    return " ".join(text_of(compose_tradeoff(trade_off(taken, batch(**setting)))).replace("\n! ", "\n").split())
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,26 @@ def said(taken, **setting):
             {},
             "Not only batch_size differs: world size: 2, 4.",
         ),
-        ([Taken(8.0, run(MS, step_source="window"))], {}, "Left out: run.json: no steps were found in them"),
+        (
+            [Taken(8.0, run(MS, step_source="window")), Taken(16.0, run(MS, MS))],
+            {},
+            "Left out: run.json: no steps were found in them, and in others there are some.",
+        ),
+        (
+            [Taken(8.0, run(MS, step_source="window")), Taken(16.0, run(2 * MS, step_source="window"))],
+            {},
+            "No steps were found: the window of each capture stands for one step (0 launches). Work per second is right if",
+        ),
+        (
+            [
+                *series(lambda b: b * MS, [8, 16]),
+                Taken(64.0, run(1018 * MS, start_up_ns=923 * MS, name="bs64.json")),
+            ],
+            {},
+            "(bs64.json): it is cold. Of 1.018 s 923.0 ms are start-up (contexts, loading and compiling code). Without that it",
+        ),
+        ([Taken(8.0, run(MS, start_up_ns=MS))], {}, "Cannot tell: what there is of a step is cold in every run."),
+        (series(lambda b: b * MS, [8, 16]), {"values_from": "names"}, "Values are from the names of the files."),
         ([Taken(8.0, run(MS))], {}, "No interval at 8: too few steps"),
         (
             [Taken(8.0, run(MS, MS)), Taken(8.0, run(MS, MS))],
@@ -118,6 +137,14 @@ def said(taken, **setting):
 )
 def test_sentences(taken, setting, expected):
     assert expected in said(taken, **setting)
+
+
+def test_every_remark_names_its_run():
+    """Of runs that all say nothing of a step three bullets were the same but for a number."""
+    taken = [Taken(float(b), run(0, name=f"bs{b}.json")) for b in (2, 64)]
+    text = said(taken)
+    for batch_size in (2, 64):
+        assert f"bs{batch_size}.json, batch_size {batch_size}: " in text
 
 
 def test_compute_that_does_not_grow_is_no_limit_and_bounds_nothing():

@@ -10,6 +10,7 @@ from made_runs import MS, noisy, run
 from traceq.app.verify import _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.renderers.verification_to_json import verification_to_json
 from traceq.runs.compare.compare import compare
@@ -125,6 +126,47 @@ def test_a_single_step_has_no_interval():
     result = verify("item-read", [run(STEP, findings=(finding(20),))], [run(80 * MS, name="b.json")])
     assert (result.won_ns, result.won_interval_ns, result.prediction) == (20 * MS, None, "cannot tell")
     assert "single step" in result.reason
+
+
+def said(verification):
+    return " ".join(text_of(compose_verification(verification), 1000, colour=False).split())
+
+
+def test_other_causes_are_spoken_of_only_where_something_was_saved():
+    saved, less = verified(10, finding(20)), verified(10, finding(5))
+    assert saved.reason == "the saving has another cause: the finding is there as before"
+    assert less.reason == "the saving may have other causes, too: the finding is there in part"
+    assert "9.656 ms of a step were saved" in said(saved)
+    assert "won +" in said(saved)
+    for won in (-30, 0):
+        told = said(verified(won, finding(20)))
+        assert "The finding is still there" in told
+        assert "cause" not in told
+        assert "won" not in told
+    assert "nothing was saved, the step is 30." in said(verified(-30, finding(20)))
+
+
+def test_the_box_on_a_page_is_that_of_what_became_of_it():
+    cases = {
+        "healthy": verified(20),
+        "problem": verified(20, finding(20)),
+        "cannot-tell": verified(20, cannot_tell={"item-read": "x"}),
+    }
+    for outcome, result in cases.items():
+        page = html_of(compose_verification(result))
+        assert f'class="verdict {outcome}"' in page
+        assert "To fix" not in page
+
+
+def test_a_difference_within_the_noise_is_no_saving():
+    """Of Rodinia's gaussian, changed without effect: "won +15.21 us" stood beside "still there"."""
+    after = [run(*[dur - 15_000 for dur in noisy(STEP)], name="b.json", findings=(finding(20),))]
+    result = verify("item-read", runs(STEP, finding(20)), after)
+    assert (result.state, result.won_ns, result.is_saved) == ("still there", 15_000, False)
+    told = said(result)
+    assert "The finding is still there; no saving is certain, the step is 15.00 µs" in told
+    assert "won" not in told
+    assert result.reason.startswith("no change: ")
 
 
 def test_findings_that_vanished_with_it_are_named():

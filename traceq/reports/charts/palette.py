@@ -37,6 +37,19 @@ _HOST: dict[str, Colour] = {
     "python": ("#6b8a23", "#a9c75a"),
     "other": ("#6f7378", "#999fa6"),
 }
+# The training thread's own time looks like idle time of the same cause.
+_ON_HOST = {
+    **{
+        f"{categories.OF_HOST}{cause}": f"idle_{cause}"
+        for cause in ("allocation", "checkpoint", "compile", "communication", "data", "os", "profiler")
+    },
+    "host_annotation": "annotation",
+    "host_launch": "runtime",
+    "host_none": "idle_unattributed",
+    "host_operator": "op",
+    "host_python": "python",
+    "host_synchronization": "idle_sync",
+}
 PARTS: dict[str, Part] = {
     "idle": Part(("#a3314c", "#c9505f"), "░", 167),
     "copies and memsets": Part(WORK["copy_h2d"]),
@@ -74,7 +87,7 @@ _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
 
 def colour(kind: str) -> str:
     """On a light page; what has no colour of its own looks like "other"."""
-    return COLOURS.get(kind, COLOURS["other"])[0]
+    return COLOURS.get(_ON_HOST.get(kind, kind), COLOURS["other"])[0]
 
 
 def place(category: str) -> int:

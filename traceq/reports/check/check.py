@@ -17,6 +17,7 @@ from traceq.reports.document import (
     Items,
     Literal,
     Name,
+    Outcome,
     Paragraph,
     Query,
     Spans,
@@ -24,11 +25,12 @@ from traceq.reports.document import (
     Verdict,
     table,
 )
-from traceq.runs.budgets.budget import Check, Judged
+from traceq.runs.budgets.budget import Check, Judged, State
 from traceq.runs.compare.comparison import Change, Comparison
 from traceq.runs.run import Run
 
 _ORDER = ("fail", "cannot judge", "pass")
+_OUTCOMES: dict[State, Outcome] = {"fail": "problem", "cannot judge": "cannot tell", "pass": "healthy"}
 _SHOUTED = {"fail": "FAIL", "cannot judge": "cannot judge", "pass": "pass"}
 _LISTED = 5
 _REASON = 1_000
@@ -37,7 +39,7 @@ _REASON = 1_000
 def compose_check(check: Check) -> Iterator[Block]:
     """What became of every budget, and what was checked."""
     yield Heading(1, ("traceq check",))
-    yield Verdict((sentence(check),))
+    yield Verdict((sentence(check),), _OUTCOMES[check.state], label="Check")
     ordered = sorted(check.judged, key=lambda each: _ORDER.index(each.state))
     yield table(
         ordered,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from traceq.common.units import count, duration, rate, share, size
 from traceq.reports.comparison.job import kept_in_short
-from traceq.reports.comparison.words import captured
+from traceq.reports.comparison.words import captured, gpu
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
 from traceq.reports.savings import saves
 from traceq.runs.compare.side import step_ns, usable
@@ -41,7 +41,7 @@ def _run(run: Run) -> Iterator[Block]:
 
 def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
     counted = run.counted
-    yield "GPU", (Name(run.device_name) if run.device_name else "name not in the trace",)
+    yield "GPU", gpu([run])
     yield from captured(run)
     yield (
         "steps",
@@ -68,7 +68,7 @@ def _ledger(run: Run) -> Iterator[Block]:
         held.update(step.ledger)
     rows = sorted(((dur, category) for category, dur in held.items() if dur), key=lambda row: (-row[0], row[1]))
     if not rows or not total:
-        yield Paragraph(("It has no GPU ledger.",))
+        yield Paragraph(("It has no ledger: where the time of its steps goes is not known.",))
         return
     steps = len(run.counted)
     yield Table(

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from traceq.analysis.categories import OF_HOST
 from traceq.common.units import change, change_share, duration
 from traceq.reports.charts import waterfall
 from traceq.reports.comparison.job import in_the_job, of_rank_title
@@ -15,7 +16,7 @@ from traceq.reports.comparison.named import others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
 from traceq.reports.comparison.verdict import how_sure, verdict
-from traceq.reports.comparison.words import both_sides, confidence, interval
+from traceq.reports.comparison.words import both_sides, boxed, confidence, interval
 from traceq.reports.document import (
     Block,
     Heading,
@@ -26,10 +27,10 @@ from traceq.reports.document import (
     Spans,
     Table,
     Tracks,
-    Verdict,
     Warn,
 )
 from traceq.reports.timeline import Timeline
+from traceq.runs.compare.causes import UNTOLD
 from traceq.runs.compare.comparison import Cause, Change, Comparison, Side
 
 _TAKEN_APART = 0.03
@@ -43,7 +44,7 @@ def compose_comparison(
     yield Heading(1, ("traceq compare",))
     title = (*_files(comparison.base), " (base) against ", *_files(comparison.new), " (new)")
     yield Heading(2, title, anchor="comparison")
-    yield Verdict(verdict(comparison))
+    yield boxed(comparison.verdict, verdict(comparison))
     yield from map(Paragraph, others(comparison))
     yield from _because(comparison)
     yield from knobs(comparison.made_with)
@@ -54,7 +55,7 @@ def compose_comparison(
         yield from _overview(comparison, comparison.change)
     if comparison.job is not None and comparison.of_rank is not None:
         yield Heading(3, (of_rank_title(comparison.job),), anchor="rank")
-        yield Verdict(verdict(comparison.of_rank))
+        yield boxed(comparison.of_rank.verdict, verdict(comparison.of_rank))
         yield from map(Paragraph, others(comparison.of_rank))
     yield from _made_of(comparison.of_rank or comparison, top)
     if draws and timelines:
@@ -169,9 +170,7 @@ def _quantile(side: Side, quantile: float) -> int:
 
 def _causes(comparison: Comparison, total: Change, top: int) -> Iterator[Block]:
     yield Heading(3, ("What the change is made of",), anchor="causes")
-    yield Paragraph(
-        ("Where the time of a step goes on the GPU, on both sides. The changes add up to that of the step exactly.",)
-    )
+    yield Paragraph((f"{_whose_time(comparison)} The changes add up to that of the step exactly.",))
     rows: list[tuple[str, ...]]
     rows = [(Literal(cause.category), *both_sides(cause), interval(cause)) for cause in comparison.causes]
     rows.append(("sum", *both_sides(total), interval(total)))
@@ -179,6 +178,16 @@ def _causes(comparison: Comparison, total: Change, top: int) -> Iterator[Block]:
     yield Table(("category", "base", "new", "change", title), tuple(rows))
     for cause in _worth_it(comparison, total):
         yield from inside(cause, top, confidence(comparison.level))
+
+
+def _whose_time(comparison: Comparison) -> str:
+    """What the ledger is of."""
+    categories = {cause.category for cause in comparison.causes}
+    if any(each.startswith(OF_HOST) for each in categories):
+        return "Where the time of a step goes on the training thread, on both sides: no GPU works in these runs."
+    if categories <= {UNTOLD}:
+        return "Where the time of a step goes is not known: the runs have no ledger that both sides share."
+    return "Where the time of a step goes on the GPU, on both sides."
 
 
 def _worth_it(comparison: Comparison, total: Change) -> list[Cause]:

@@ -108,7 +108,7 @@ def _changes(base: Mapping[str, int], new: Mapping[str, int]) -> tuple[MemoryCha
 def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
     """The document: the peaks, then what changed by category and by line, at most `top` of them."""
     yield Heading(1, ("traceq compare",))
-    yield Verdict(memory_verdict(comparison), _outcome(comparison))
+    yield Verdict(memory_verdict(comparison), _outcome(comparison), label="Against the base")
     yield _sides(comparison)
     yield Paragraph(("At the peak, by what it is:",))
     yield _table("category", comparison.categories)

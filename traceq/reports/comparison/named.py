@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.analysis.categories import in_words
+from traceq.analysis.categories import OF_HOST, in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, rate, share
 from traceq.reports.comparison.job import moved
@@ -47,7 +47,8 @@ def told(cause: NamedCause) -> Spans:
     if cause.part is None:
         return (f"{begins}, of many parts",)
     name = cause.part.name or ""
-    first = shortened(canonical(name) if "(" in name or "<" in name else name, _NAME_WIDTH)
+    is_kernel = cause.category in _SAME and ("(" in name or "<" in name)
+    first = shortened(canonical(name) if is_kernel else name, _NAME_WIDTH)
     return (f"{begins}, mostly ", Name(first), f": {did(cause)}, {change(cause.part.delta_ns)}")
 
 
@@ -68,7 +69,8 @@ def did(cause: NamedCause) -> str:
     if cause.category.startswith("idle_"):
         return f"each wait {rate(cause.per_call)}x as long"
     factor = cause.per_call if cause.how == "slower" else 1 / cause.per_call
-    return f"{rate(factor)}x {cause.how}{_SAME.get(cause.category, ' at the same size')}"
+    size = "" if cause.category.startswith(OF_HOST) else _SAME.get(cause.category, " at the same size")
+    return f"{rate(factor)}x {cause.how}{size}"
 
 
 def others(comparison: Comparison) -> Iterator[Spans]:

@@ -19,7 +19,7 @@ def compose_noise(noise: Noise) -> Iterator[Block]:
         f"Runs differ by {share(noise.between)} of a step (standard deviation of {len(noise.runs)} runs, beyond the "
         f"{share(noise.within)} that their own steps explain; 95 % interval {share(noise.low)} to {share(noise.high)})."
     )
-    yield Verdict((said,))
+    yield Verdict((said,), "healthy", label="Between runs")
     if len(noise.runs) < _ENOUGH:
         yield Paragraph((f"{len(noise.runs)} runs are too few for a good estimate: record {_ENOUGH} or more.",))
     several = zip(noise.runs, noise.steps_ns, strict=True)

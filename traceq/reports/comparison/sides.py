@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from traceq.common.text import shortened
 from traceq.common.units import count, rate, share
-from traceq.reports.comparison.words import captured
+from traceq.reports.comparison.words import captured, gpu
 from traceq.reports.document import Block, Facts, Heading, Items, Literal, Name, Paragraph, Spans
 from traceq.reports.savings import saves
 from traceq.runs.compare.comparison import Comparison, Side
@@ -61,8 +61,7 @@ def _facts(side: Side) -> Iterator[tuple[str, Spans]]:
     yield "files", tuple(span for number, file in enumerate(files) for span in ((", ", file) if number else (file,)))
     if len(side.runs) > _LISTED:
         yield "and", (f"{len(side.runs) - _LISTED} more",)
-    gpus = sorted({run.device_name or "name not in the trace" for run in side.runs})
-    yield "GPU", (Name(", ".join(gpus)),)
+    yield "GPU", gpu(side.runs)
     yield from captured(first)
     found_by = Name(first.step_source) if first.step_source else "nothing"
     yield "steps", (f"{count(side.counted)} counted, {count(side.excluded)} left out; found by ", found_by)

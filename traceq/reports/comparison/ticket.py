@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from traceq.common.text import shortened
@@ -11,8 +11,8 @@ from traceq.reports.comparison.job import for_a_ticket, of_rank_title
 from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.named import others, told
 from traceq.reports.comparison.verdict import verdict
-from traceq.reports.comparison.words import both_sides, confidence, interval
-from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, Verdict, table
+from traceq.reports.comparison.words import both_sides, boxed, confidence, interval
+from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, table
 from traceq.runs.compare.comparison import Comparison, NamedCause, Side
 from traceq.runs.compare.known_noise import ENOUGH_RUNS
 
@@ -36,7 +36,7 @@ def compose_ticket(comparison: Comparison) -> Iterator[Block]:
 
 def compared(comparison: Comparison) -> Iterator[Block]:
     """The verdict, what it rests on, and what the change is put down to."""
-    yield Verdict(verdict(comparison))
+    yield boxed(comparison.verdict, verdict(comparison))
     yield from _rests_on(comparison)
     yield from _causes(comparison)
 
@@ -90,12 +90,37 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
             return
         yield Heading(3, (of_rank_title(comparison.job),))
         comparison = comparison.of_rank
-    if not comparison.named:
-        yield Paragraph(("No part of the step changed by more than its own noise.",))
-        return
-    yield Items(tuple((*told(each), "; ", *_evidence(comparison, each)) for each in comparison.named))
+    if comparison.verdict in ("no change", "cannot tell"):
+        yield from _all_the_same(comparison)
+    elif comparison.named:
+        yield _listed(comparison, comparison.named)
+    else:
+        yield Paragraph(("No part of the step changed its way by more than its own noise.",))
     if comparison.across is not None:
         yield Paragraph(list(others(comparison))[-1])
+
+
+def _all_the_same(comparison: Comparison) -> Iterator[Block]:
+    """What changed in a step that may not have: never a reason, and least of all what went the other way."""
+    total = comparison.change
+    if total is None:
+        return
+    if not comparison.comparable:
+        yield Paragraph(("Nothing: the sides cannot be compared. What was measured stands in the table.",))
+    elif total.interval_ns is None:
+        yield Paragraph(("Nothing: too few steps to tell a change from noise. What was measured stands in the table.",))
+    else:
+        none = "" if comparison.named else ", and no part changed by more than its own noise"
+        yield Paragraph((f"Nothing: the step did not surely change{none}.",))
+    for words, goes in (("the way the step seems to have", True), ("the other way", False)):
+        found = [each for each in comparison.named if (each.delta_ns * total.delta_ns > 0) == goes]
+        if found:
+            yield Paragraph((f"Changed for sure all the same, {words}:",))
+            yield _listed(comparison, found)
+
+
+def _listed(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
+    return Items(tuple((*told(each), "; ", *_evidence(comparison, each)) for each in causes))
 
 
 def _evidence(comparison: Comparison, cause: NamedCause) -> Spans:

@@ -9,7 +9,19 @@ from traceq.common.units import change, duration, share
 from traceq.diagnosis.calibrated import ON, in_words
 from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.words import both_sides, confidence
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
+from traceq.reports.document import (
+    Block,
+    Facts,
+    Heading,
+    Literal,
+    Name,
+    Outcome,
+    Paragraph,
+    Spans,
+    Table,
+    Verdict,
+    Warn,
+)
 from traceq.reports.savings import saves
 from traceq.runs.verify.verify import Verification, hardware
 
@@ -33,7 +45,8 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     finding, comparison = verification.finding, verification.comparison
     yield Heading(1, ("traceq verify",))
     yield Heading(2, (finding.title,), anchor="finding")
-    yield Verdict((f"{_STATES[verification.state]}; {_won(verification)}; {_PREDICTIONS[verification.prediction]}.",))
+    said = f"{_STATES[verification.state]}; {_won(verification)}; {_PREDICTIONS[verification.prediction]}."
+    yield Verdict((said,), _outcome(verification), label="After the fix")
     if verification.reason:
         yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
     yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
@@ -53,15 +66,24 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     yield Paragraph(("traceq compare says more of the difference.",))
 
 
+def _outcome(verification: Verification) -> Outcome:
+    if verification.comparison.verdict == "regression" or verification.state in ("smaller", "still there"):
+        return "problem"
+    return "healthy" if verification.state == "gone" and verification.is_saved else "cannot tell"
+
+
 def _won(verification: Verification) -> str:
     won = verification.won_ns
     if won is None:
         return "the saving is unknown"
     before = verification.comparison.change.base_ns if verification.comparison.change else 0
     of_step = f" ({share(abs(won) / before)} of it)" if before else ""
-    if won < 0:
+    if verification.is_saved:
+        return f"{duration(won)} of a step were saved{of_step}"
+    if won < 0 and verification.comparison.verdict == "regression":
         return f"nothing was saved, the step is {duration(-won)}{of_step} longer"
-    return f"{duration(won)} of a step were saved{of_step}"
+    by = f"{duration(abs(won))}{of_step} {'longer' if won < 0 else 'shorter'}" if won else "as long as before"
+    return f"no saving is certain, the step is {by}"
 
 
 def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
@@ -73,7 +95,8 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     if verification.won_interval_ns is not None:
         least, most = map(change, verification.won_interval_ns)
         level = confidence(verification.comparison.level)
-        yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
+        what = "won" if verification.is_saved else "shorter by"
+        yield what, (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{saves(after)} a step left to save" if after else "nothing of it found",)
     if verification.earlier is not None:
         of = f" of this rule {ON[hardware(verification.comparison.base.runs)]}"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from traceq.common.units import change, count, duration, maybe, per_cent
-from traceq.reports.document import Name, Spans
+from traceq.reports.document import Name, Outcome, Spans, Verdict
 from traceq.runs.compare.comparison import Cause, Change, Part, Row
 from traceq.runs.run import Run
+
+
+def boxed(verdict: str, spans: Spans) -> Verdict:
+    """The sentence on what changed, as a page shows it: a regression as a problem, what cannot be told as that."""
+    outcome: Outcome = (
+        "problem" if "regression" in verdict else "cannot tell" if verdict == "cannot tell" else "healthy"
+    )
+    return Verdict(spans, outcome, label="Against the base")
 
 
 def both_sides(*changed: Cause | Change | Part | Row) -> tuple[str, str, str]:
@@ -24,6 +32,13 @@ def interval(each: Cause | Change) -> str:
 def confidence(level: float) -> str:
     """How sure an interval is at this level: 98 %."""
     return per_cent(1 - level)
+
+
+def gpu(runs: Sequence[Run]) -> Spans:
+    """The names of the GPUs that the runs are about, or that none works in them."""
+    if all(run.device is None for run in runs):
+        return ("none works in the steps",)
+    return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
 
 
 def captured(run: Run) -> Iterator[tuple[str, Spans]]:

@@ -20,9 +20,17 @@ def tradeoff_to_json(found: Tradeoff) -> str:
             "schema_version": SCHEMA_VERSION,
             **picked(found.setting, "knob", "is_amount", "work", "percentile"),
             "latency_budget_ns": found.setting.budget_ns,
+            "values_from": found.setting.values_from,
+            "window_launches": found.launches,
             "values": [_point(point, found) for point in found.points],
             "left_out": [
-                {**picked(each.taken, "value", "run.source", "run.file"), "reason": each.why} for each in found.left_out
+                {
+                    **picked(each.taken, "value", "run.source", "run.file"),
+                    "reason": each.why,
+                    "start_up_ns": each.taken.run.start_up_ns if each.why == "cold" else None,
+                    "warm_ns": each.warm_ns,
+                }
+                for each in found.left_out
             ],
             "gpus": found.gpus,
             "differs": dict(found.differs),

@@ -10,6 +10,10 @@ from traceq.health.verdict import STATES
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
 from traceq.reports.model import Device, ProgramFact, TraceFacts, TraceReport
 from traceq.reports.sections.made_with import line, made_with
+from traceq.runs.compare.profiling import not_known
+
+# Shares are kept in four digits. A larger difference to that of the medians is one by CPU time.
+_ROUNDED = 0.001
 
 # Values of the table program that are no names.
 _WORDS = {
@@ -91,13 +95,19 @@ def program(facts: Sequence[ProgramFact]) -> str:
 
 
 def _overhead(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
-    """A row when the trace says what recording it cost."""
-    change = facts.overhead_share
+    """A row when the trace says what recording it cost, or why that is not known."""
+    change, within, without = facts.overhead_share, facts.profiled_step_ns, facts.unprofiled_step_ns
+    medians = f"median {duration(within)}, {duration(without)} without" if within and without else ""
     if change is None:
-        return ()
-    text = f"steps are {share(abs(change))} {'shorter' if change < 0 else 'longer'} with the profiler"
-    if facts.unprofiled_step_ns is not None and facts.profiled_step_ns is not None:
-        text += f": median {duration(facts.profiled_step_ns)}, {duration(facts.unprofiled_step_ns)} without"
+        return () if facts.loader_queue is None else (("overhead", (f"{not_known(facts.loader_queue)}; {medians}",)),)
+    if within and without and within / without - 1 - change > _ROUNDED:
+        text = (
+            f"steps are {share(change)} longer with the profiler, by the CPU time of the training thread ({medians}: they "
+            "differ for other reasons as well)"
+        )
+    else:
+        text = f"steps are {share(abs(change))} {'shorter' if change < 0 else 'longer'} with the profiler"
+        text += f": {medians}" if medians else ""
     return (("overhead", (text,)),)
 
 

@@ -27,8 +27,15 @@ def limits(found: Tradeoff) -> Iterator[Block]:
     if found.parts:
         yield _parts(found)
     if found.setting.is_amount or len(found.points) <= 1:
-        remarks = dict.fromkeys(_headroom(found, each) for each in found.headroom)
-        yield Items(tuple(remarks)[:_MOST_REMARKS])
+        several = len(found.headroom) > 1
+        remarks = [(*(_whose(found, each) if several else ()), *_headroom(found, each)) for each in found.headroom]
+        yield Items(tuple(dict.fromkeys(remarks))[:_MOST_REMARKS])
+
+
+def _whose(found: Tradeoff, each: Headroom) -> Spans:
+    """The run that a remark is about."""
+    where = () if each.value is None else (", ", *at(found.setting, each.value))
+    return (Name(each.run.file), *where, ": ")
 
 
 def headroom_verdict(found: Tradeoff) -> Spans:
@@ -47,7 +54,11 @@ def headroom_verdict(found: Tradeoff) -> Spans:
 
 def _limit(found: Tradeoff, limit: Limit) -> Spans:
     several = len(found.points) > 1
-    start = ("At ", *at(found.setting, limit.point.value), ", the largest that was tried,") if several else ("Here",)
+    of_all = "the largest that was tried" if not found.left_out else "the largest that counts"
+    start = ("At ", *at(found.setting, limit.point.value), f", {of_all},") if several else ("Here",)
+    if limit.compute_share is None:
+        most = (f"; the largest part of a step, {share(limit.share)}, is ", *_category(limit.category or ""))
+        return (*start, " no GPU works", *most, ".")
     computes = f" the GPU computes {share(limit.compute_share)} of the step"
     if limit.is_compute:
         return (*start, computes, ": GPU compute is the limit.")

@@ -25,7 +25,9 @@ from traceq.reports.tradeoff.curve import curve
 from traceq.reports.tradeoff.limit import headroom_verdict, limits
 from traceq.reports.tradeoff.words import at, factor, listed, number, per_second
 from traceq.runs.front import ALIKE
-from traceq.runs.tradeoff.tradeoff import Choice, Interval, Point, Tradeoff, Within
+from traceq.runs.tradeoff.points import NS_PER_S
+from traceq.runs.tradeoff.tradeoff import Choice, Interval, LeftOut, Point, Tradeoff, Within
+from traceq.runs.tradeoff.values import work_of
 
 # Below so many steps a percentile is hardly more than the longest one.
 _ENOUGH = {"p95": 20, "p99": 100}
@@ -40,7 +42,8 @@ def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
     yield Heading(1, ("traceq tradeoff",))
     by = (" by ", Name(setting.knob)) if has_values else ()
     yield Heading(2, ("Throughput and latency", *by), anchor="tradeoff")
-    yield Verdict(_verdict(found))
+    is_told = found.points and len(found.gpus) <= 1
+    yield Verdict(_verdict(found), "healthy" if is_told else "cannot tell", label="Trade-off")
     for spans in _warnings(found):
         yield Warn(spans)
     if found.points:
@@ -56,7 +59,7 @@ def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
 
 def _verdict(found: Tradeoff) -> Spans:
     if not found.points:
-        return ("Cannot tell: no run has steps that could be measured.",)
+        return (_nothing_measured(found),)
     if len(found.gpus) > 1:
         return ("Cannot tell: the runs are of different GPUs.",)
     if found.within is not None:
@@ -64,6 +67,15 @@ def _verdict(found: Tradeoff) -> Spans:
     if found.choice is None:
         return headroom_verdict(found)
     return _choice_verdict(found, found.choice)
+
+
+def _nothing_measured(found: Tradeoff) -> str:
+    whys = {each.why for each in found.left_out}
+    if "other windows" in whys:
+        return "Cannot tell: the windows of the runs hold different amounts of work."
+    if "cold" in whys:
+        return "Cannot tell: what there is of a step is cold in every run."
+    return "Cannot tell: no run has steps that could be measured."
 
 
 def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
@@ -89,6 +101,9 @@ def _choice_verdict(found: Tradeoff, choice: Choice) -> Spans:
             "beyond": "beyond the largest that was tried",
         }[found.knee.place]
         knee = f" The knee is {where}."
+    cold = [each.taken.value for each in found.left_out if each.why == "cold" and each.taken.value is not None]
+    if cold:
+        knee += f" {listed(sorted(cold))} {'is' if len(cold) == 1 else 'are'} left out as cold."
     if choice.latency is choice.throughput:
         return (*at(setting, choice.latency.value, capital=True), f" serves latency and throughput alike.{knee}")
     return (
@@ -101,12 +116,23 @@ def _choice_verdict(found: Tradeoff, choice: Choice) -> Spans:
 
 def _warnings(found: Tradeoff) -> Iterator[Spans]:
     for why, text in (
-        ("no steps", "no steps were found in them"),
+        ("no steps", "no steps were found in them, and in others there are some"),
         ("no counted steps", "they have no steps that count, or steps without length"),
+        ("other windows", "without steps the window of each stands for one, and they hold other numbers of launches"),
     ):
         files = [each.taken.run.file for each in found.left_out if each.why == why]
         if files:
             yield ("Left out: ", *_names(files), f": {text}. Mark steps: ", Literal("traceq.annotate.step()"), ".")
+    yield from (_cold(found, each) for each in found.left_out if each.why == "cold")
+    if found.launches is not None:
+        least, most = found.launches
+        hold = count(least) if least == most else f"{count(least)} to {count(most)}"
+        what = "launches" if found.limit is not None and found.limit.compute_share is not None else "operators"
+        valued = any(point.value is not None for point in found.points)
+        yield (
+            f"No steps were found: the window of each capture stands for one step ({hold} {what}).",
+            " Work per second is right if each holds one pass over the work of its value." if valued else "",
+        )
     if len(found.gpus) > 1:
         yield (
             "The runs are of ",
@@ -117,6 +143,27 @@ def _warnings(found: Tradeoff) -> Iterator[Spans]:
         yield ("Not only ", Name(found.setting.knob), f" differs: {what}: ", *_names(values), ".")
     if len(found.points) == 1 and len(found.points[0].runs) > 1:
         yield (f"All {len(found.points[0].runs)} runs are at one value: there is nothing to trade.",)
+
+
+def _cold(found: Tradeoff, left_out: LeftOut) -> Spans:
+    """Why a cold run is left out, and what it would say if it were warm."""
+    run, setting, warm = left_out.taken.run, found.setting, left_out.warm_ns or 0
+    whole = sum(step.dur for step in run.counted)
+    work = work_of(left_out.taken, setting.knob, setting.work)
+    would = (
+        f" Without that it would take {duration(warm)}, {per_second(setting, work * NS_PER_S / warm)}: an estimate, in no choice "
+        "or curve."
+        if warm > 0
+        else ""
+    )
+    return (
+        "Left out: ",
+        *at(setting, left_out.taken.value),
+        " (",
+        Name(run.file),
+        f"): it is cold. Of {duration(whole)} {duration(run.start_up_ns)} are start-up (contexts, loading and compiling code).",
+        f"{would} Record it after a pass that is not recorded.",
+    )
 
 
 def _names(texts: Sequence[str]) -> Iterator[str]:
@@ -160,7 +207,16 @@ def _interval(interval: Interval | None) -> str:
     return "-" if interval is None else f"{rate(interval[0])} to {rate(interval[1])}"
 
 
+_VALUES_FROM = {
+    "marks": "Values are what the program marked.",
+    "snapshots": "Values are from what the runs were made with.",
+    "names": "Values are from the names of the files.",
+}
+
+
 def _notes(found: Tradeoff) -> Iterator[str]:
+    if found.setting.values_from in _VALUES_FROM and len(found.points) > 1:
+        yield _VALUES_FROM[found.setting.values_from]
     yield "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step."
     fewest = min(point.steps for point in found.points)
     few = [f"{name} of fewer than {enough}" for name, enough in _ENOUGH.items() if fewest < enough]

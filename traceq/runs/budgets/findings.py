@@ -51,7 +51,7 @@ def _unfit(budget: Budget, runs: Sequence[Run]) -> str:
             return f"{run.file} has no steps that count"
         if run.is_window and any(limit.unit == NANOSECONDS for limit in budget.limits):
             return NO_STEPS
-        if budget.name == ANY and not any(step.ledger for step in run.counted):
+        if budget.name == ANY and not any(step.gpu_ledger for step in run.counted):
             return f"{run.file} has no GPU ledger, without which nothing can be found"
     return ""
 

@@ -53,7 +53,7 @@ def ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
     reason = no_steps(measured)
     if budget.unit == SHARE and all(run.is_window for run in runs):
         reason = ""  # of a window there are shares
-    without = next((run for run in runs if not any(step.ledger for step in run.counted)), None)
+    without = next((run for run in runs if not any(step.gpu_ledger for step in run.counted)), None)
     if not reason and without is not None:
         reason = f"{without.file} has no GPU ledger: no GPU work was recorded in its steps"
     mean = Fraction(0) if reason else step_ns(runs, "mean")

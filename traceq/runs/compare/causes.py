@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
+from traceq.analysis.categories import OF_HOST
 from traceq.runs.compare import statistics
 from traceq.runs.compare.comparison import Cause, Change, Part, Statistic
 from traceq.runs.compare.known_noise import KnownNoise
@@ -19,6 +20,9 @@ from traceq.runs.run import Item, Run, RunStep
 
 UNTOLD = "unattributed"
 """The category of a step without a ledger."""
+
+# Categories whose items are host slices.
+_BY_HOST = ("idle_", OF_HOST)
 
 Intervals = Mapping[str, tuple[int, int]]
 
@@ -95,7 +99,7 @@ def _pieces(runs: Sequence[Run], statistic: Statistic) -> dict[str, list[Piece]]
                 pieces.setdefault(item.category, []).append(
                     Piece(
                         item.category,
-                        stable_name(item.name) if item.name and item.category.startswith("idle_") else item.name,
+                        stable_name(item.name) if item.name and item.category.startswith(_BY_HOST) else item.name,
                         item.shape,
                         stable_name(item.operator) if item.operator and item.category == "compute" else None,
                         share * amount.count,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from traceq.analysis.categories import OF_HOST
 from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
+from traceq.runs.compare.host import lacks_ledger
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
-from traceq.runs.compare.profiling import explains, other_profiling
+from traceq.runs.compare.profiling import explains, not_known, other_profiling
 from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.run import Run
 
@@ -42,7 +44,7 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
             yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
     if not any(run.counted for run in base) or not any(run.counted for run in new):
         return
-    ledgers = [any(step.ledger for run in runs for step in run.counted) for runs in (base, new)]
+    ledgers = [any(step.gpu_ledger for run in runs for step in run.counted) for runs in (base, new)]
     if ledgers[0] != ledgers[1]:
         yield f"only the {'base' if ledgers[0] else 'new'} has work on a GPU"
     for name, runs in (("base", base), ("new", new)):
@@ -103,14 +105,19 @@ def _units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 def _launched(runs: Sequence[Run]) -> float:
     """Kernels, copies and collectives that begin in a step."""
     steps = sum(len(run.counted) for run in runs)
-    return sum(item.every.count for run in runs for item in run.items if not item.category.startswith("idle")) / steps
+    items = (item for run in runs for item in run.items if not item.category.startswith(("idle", OF_HOST)))
+    return sum(item.every.count for item in items) / steps
 
 
 def _busy(runs: Sequence[Run]) -> float:
     """Time of a step in which the GPU works, ns."""
     steps = sum(len(run.counted) for run in runs)
     busy = (
-        dur for run in runs for step in run.counted for name, dur in step.ledger.items() if not name.startswith("idle")
+        dur
+        for run in runs
+        for step in run.counted
+        for name, dur in step.gpu_ledger.items()
+        if not name.startswith("idle")
     )
     return sum(busy) / steps
 
@@ -205,7 +212,10 @@ def _known(runs: Iterable[Run]) -> set[str]:
 def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     profiling = other_profiling(base, new)
     if profiling and explains(profiling, base, new):
-        yield profiling.told
+        yield (
+            f"{profiling.told}; record both with the same options of traceq record (--skip 20 or more measures that better), or "
+            "compare --anyway"
+        )
 
 
 def remarks(base: Side, new: Side) -> Iterator[str]:
@@ -220,6 +230,12 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
+    lacking = lacks_ledger(base.runs, new.runs)
+    if lacking is not None:
+        yield (
+            f"the {lacking} does not say where the time of the host goes, as baselines of earlier versions do not: what the "
+            "change is made of is not known; save it again with traceq baseline save"
+        )
     snapshots = [any(run.made_with for run in side.runs) for side in (base, new)]
     if snapshots[0] != snapshots[1]:
         yield f"only the {'base' if snapshots[0] else 'new'} says what it was made with: knobs that changed are not known"
@@ -264,6 +280,8 @@ def _of_side(name: str, side: Side) -> Iterator[str]:
             yield f"{name}: {run.file} has no steps that count and is left out"
         if len(run.ranks) > 1:
             yield f"{name}: rank {run.rank} of {len(run.ranks)} in {run.source}; --rank chooses another"
+        if run.loader_queue is not None:
+            yield f"{name}: {not_known(run.loader_queue)}"
         if run.lost:
             yield f"{name}: {run.file} is incomplete: {run.lost[0]}"
     for drift in side.drifts[:_LISTED]:

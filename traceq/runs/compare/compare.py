@@ -13,6 +13,7 @@ from traceq.runs.compare import statistics
 from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
 from traceq.runs.compare.comparable import obstacles, other_mix, remarks
 from traceq.runs.compare.comparison import Change, Comparison, KindChange, NamedCause, Statistic
+from traceq.runs.compare.host import comparable_ledgers
 from traceq.runs.compare.kinds import common_kinds, of_kind
 from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
 from traceq.runs.compare.named_causes import across_the_board, named_causes, sure_all_the_same
@@ -104,7 +105,7 @@ def _compared(
     repeated = [f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in given_again(runs)]
     base, new = once(base), once(new)
     sides = (side(base), side(new))
-    runs = (usable(base), usable(new))
+    runs = comparable_ledgers(usable(base), usable(new))
     found = tuple(dict.fromkeys(obstacles(base, new)))
     empty = Comparison(
         verdict="cannot tell",

@@ -38,6 +38,16 @@ def other_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None
     )
 
 
+def not_known(loader_queue: int) -> str:
+    """Why what the profiler costs is not known, and how to record so that it is; `loader_queue` is that of Run."""
+    # As trace.sql asks for; the first steps are not measured.
+    skip = 4 * loader_queue + 2
+    return (
+        "what the profiler costs is not known, as the steps without it may have been fed from the full queue of a loader "
+        f"({loader_queue} batches); record with --skip {skip} or more"
+    )
+
+
 def explains(profiling: Profiling, base: Sequence[Run], new: Sequence[Run]) -> bool:
     """Whether a good part of the change may be the profiler's."""
     return abs(profiling.more_ns) > _OF_CHANGE * abs(step_ns(new, "mean") - step_ns(base, "mean"))

@@ -14,7 +14,7 @@ from traceq.runs.tradeoff.resample import resamples_of, typical
 from traceq.runs.tradeoff.tradeoff import Interval, Point, Setting, Taken
 from traceq.runs.tradeoff.values import work_of
 
-_NS_PER_S = 1_000_000_000
+NS_PER_S = 1_000_000_000
 LEVEL = 0.05
 
 
@@ -59,7 +59,7 @@ def _interval(resampled: Floats) -> Interval:
 
 
 def _rate(work: float, nanoseconds: float) -> float:
-    return work * _NS_PER_S / nanoseconds if nanoseconds > 0 else 0.0
+    return work * NS_PER_S / nanoseconds if nanoseconds > 0 else 0.0
 
 
 def _ledger(runs: Sequence[Run]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log
 
+from traceq.analysis.categories import OF_HOST
 from traceq.runs.tradeoff.tradeoff import Growth, Headroom, Limit, Part, Point, Taken
 
 # Of the step; as in the rule gpu-saturated.
@@ -85,12 +86,13 @@ def limit_of(points: Sequence[Point], growth: float | None) -> Limit | None:
         return None
     ledger = points[-1].ledger
     whole = sum(ledger.values())
+    works = not any(category.startswith(OF_HOST) for category in ledger)
     compute = _compute(ledger)
     others = {category: ns for category, ns in ledger.items() if category != COMPUTE and ns > 0}
     largest = min(others, key=lambda category: (-others[category], category), default=None)
     return Limit(
         points[-1],
-        compute / whole,
+        compute / whole if works else None,
         compute / whole >= SATURATED and (growth is None or growth > _CONSTANT),
         largest,
         others[largest] / whole if largest is not None else 0.0,

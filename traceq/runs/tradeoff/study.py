@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from traceq.analysis.categories import OF_HOST
+from traceq.runs.run import Run
 from traceq.runs.tradeoff.choose import beaten_of, choice_of, within_budget
 from traceq.runs.tradeoff.curve import MOST_ERROR, fit
 from traceq.runs.tradeoff.differing import differing
@@ -12,15 +14,19 @@ from traceq.runs.tradeoff.points import points_of
 from traceq.runs.tradeoff.resources import compute_growth, headroom_of, limit_of, parts_of
 from traceq.runs.tradeoff.tradeoff import LeftOut, Point, Setting, Taken, Tradeoff
 
+# A pass more of four or fewer is more than that; a larger batch takes some other kernels as well.
+_SAME_WINDOW = 1.25
+
 
 def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
     """What the runs say. Values are at least 0, those of an amount of work above 0; only a single one may be None.
 
-    Runs that say nothing of the length of a step are left out. On different GPUs no curve is fitted and nothing is
-    chosen: what differs may be the GPU. A curve that misses what was measured is not used for anything.
+    Runs that say nothing of the length of a step are left out, and those whose only step is cold. On different GPUs no curve is
+    fitted and nothing is chosen: what differs may be the GPU. A curve that misses what was measured is not used for anything.
     """
-    left_out = [each for each in map(_left_out, taken) if each is not None]
-    kept = [each for each in taken if _left_out(each) is None]
+    left_out = _left_out(taken)
+    gone = {id(each.taken) for each in left_out}
+    kept = [each for each in taken if id(each) not in gone]
     points, resamples, between = points_of(kept, setting) if kept else ([], [], False)
     gpus = tuple(sorted({each.run.device_name for each in kept if each.run.device_name is not None}))
     is_fair = len(gpus) <= 1
@@ -47,13 +53,43 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
         parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),
         limit=limit_of(points, growth),
         headroom=tuple(headroom_of(each, growth, is_alone=is_alone) for each in _largest(taken, points)),
+        launches=_extent(kept) if all(each.run.is_window for each in kept) else None,
     )
 
 
-def _left_out(taken: Taken) -> LeftOut | None:
-    if not any(step.dur for step in taken.run.typical):
-        return LeftOut(taken, "no counted steps")
-    return LeftOut(taken, "no steps") if taken.run.is_window else None
+def _left_out(taken: Sequence[Taken]) -> list[LeftOut]:
+    """The runs that say nothing of the length of a step. Windows stand for steps where no run has any, and all hold as much."""
+    found = [LeftOut(each, "no counted steps") for each in taken if not any(step.dur for step in each.run.typical)]
+    rest = [each for each in taken if any(step.dur for step in each.run.typical)]
+    if not all(each.run.is_window for each in rest):
+        found += [LeftOut(each, "no steps") for each in rest if each.run.is_window]
+        rest = [each for each in rest if not each.run.is_window]
+    elif (extent := _extent(rest)) is not None and extent[1] > _SAME_WINDOW * extent[0]:
+        found += [LeftOut(each, "other windows") for each in rest]
+        rest = []
+    return [*found, *(LeftOut(each, "cold") for each in rest if _is_cold(each.run))]
+
+
+def _is_cold(run: Run) -> bool:
+    """Whether a single step is longer by more than a curve may miss it by, for what happens the first time only."""
+    return len(run.counted) == 1 and run.start_up_ns > MOST_ERROR * run.counted[0].dur
+
+
+def _extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
+    """How much the window that does least, and the one that does most, launches; on the host how many operators it has."""
+    launched = [_launched(each.run) for each in taken]
+    return (min(launched), max(launched)) if launched else None
+
+
+def _launched(run: Run) -> int:
+    """Of a GPU what is launched on it, else operators."""
+    of_host = f"{OF_HOST}operator"
+    has_gpu = run.device is not None
+    return sum(
+        item.every.count
+        for item in run.items
+        if (has_gpu and not item.category.startswith(("idle", OF_HOST))) or (not has_gpu and item.category == of_host)
+    )
 
 
 def _largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:

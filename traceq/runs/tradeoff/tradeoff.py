@@ -13,6 +13,8 @@ Shape = Literal["affine", "hinge"]
 Place = Literal["below", "within", "beyond"]
 Growth = Literal["shrinks", "constant", "slower", "proportional", "faster"]
 Interval = tuple[float, float]
+Why = Literal["no steps", "no counted steps", "cold", "other windows"]
+Source = Literal["given", "marks", "snapshots", "names"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Setting:
 
     `is_amount`: the knob is an amount of work per step (samples, tokens), so that a step can be held against it. `work` is
     what throughput counts, "steps" where nothing else is known. `percentile` is the latency that a budget is about.
+    `values_from`: whoever gave them, marks of the program, what runs were made with, or the names of their files.
     """
 
     knob: str
@@ -28,6 +31,7 @@ class Setting:
     work: str
     percentile: Percentile = "p95"
     budget_ns: int | None = None
+    values_from: Source = "given"
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,21 @@ class Taken:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that says nothing of the length of a step, and why."""
+    """A run that says nothing of the length of a step, and why.
+
+    cold: its only step or window is long for what happens the first time only; `other windows`: the windows of the runs hold
+    different amounts of work, each perhaps another number of passes.
+    """
 
     taken: Taken
-    why: Literal["no steps", "no counted steps"]
+    why: Why
+
+    @property
+    def warm_ns(self) -> int | None:
+        """What the step of a cold run would take without its start-up; None of other runs."""
+        if self.why != "cold":
+            return None
+        return sum(step.dur for step in self.taken.run.counted) - self.taken.run.start_up_ns
 
 
 @dataclass(frozen=True)
@@ -159,12 +174,12 @@ class Part:
 class Limit:
     """What the step is made of at the largest value; shares are of the step.
 
-    `is_compute`: the GPU computes nearly all the time, and longer the more work there is. `category` is the largest
-    that is no compute, None where there is none.
+    `is_compute`: the GPU computes nearly all the time, and longer the more work there is. `compute_share` is None where no GPU
+    works. `category` is the largest that is no compute, None where there is none.
     """
 
     point: Point
-    compute_share: float
+    compute_share: float | None
     is_compute: bool
     category: str | None
     share: float
@@ -195,7 +210,8 @@ class Tradeoff:
     `points` are in the order of their values. `differs` holds what else differs between the runs, with what it is in them.
     `between_runs`: intervals hold what runs of one value differ by, and not only their steps. `missed` is the largest
     error of a curve that was not kept because of it, as a share of the step; `fit` and `knee` are None then. `dominated` are the
-    points that another one beats (traceq/runs/front.py), each with that.
+    points that another one beats (traceq/runs/front.py), each with that. `launches` are the least and the most of a run where
+    the window of each stands for a step, None where steps were found.
     """
 
     setting: Setting
@@ -213,3 +229,4 @@ class Tradeoff:
     parts: tuple[Part, ...]
     limit: Limit | None
     headroom: tuple[Headroom, ...]
+    launches: tuple[int, int] | None = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from traceq.runs.made_with import differences, is_turned
 from traceq.runs.run import Run
 from traceq.runs.tradeoff.tradeoff import Taken
 
@@ -12,6 +14,7 @@ AMOUNTS = ("batch_size", "samples", "tokens", "sequences")
 # What throughput counts, if a run says it.
 _WORKS = ("samples", "tokens")
 STEPS = "steps"
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 
 # Means over steps of different size scatter; what differs by less is the same value, or the same ratio.
 _SAME = 0.01
@@ -42,6 +45,19 @@ def taken_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
             groups.append([run])
     means = {id(run): _mean([each.payload[knob] for each in group]) for group in groups for run in group}
     return [Taken(means[id(run)], run) for run in runs]
+
+
+def taken_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str, list[Taken]] | None:
+    """The one knob of numbers in which runs differ by what they were made with, or `knob`, and the runs with its values."""
+    found: dict[str, list[float]] = {}
+    for each in differences([[run] for run in runs]):
+        texts = [values[0] for values in each.values]
+        if (is_turned(each) if knob is None else each.name == knob) and all(map(_NUMBER.fullmatch, texts)):
+            found[each.name] = [float(text) for text in texts]
+    if len(found) != 1:
+        return None
+    ((name, values),) = found.items()
+    return name, [Taken(value, run) for value, run in zip(values, runs, strict=True)]
 
 
 def _mean(values: Sequence[float]) -> float:

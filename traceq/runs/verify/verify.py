@@ -44,6 +44,12 @@ class Verification:
     comparison: Comparison
     earlier: Accuracy | None = None
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether steps surely became shorter, by the verdict and in the mean."""
+        least = None if self.won_interval_ns is None else self.won_interval_ns[0]
+        return self.comparison.verdict == "improvement" and least is not None and least > 0
+
 
 def verify(
     name: str, before: Sequence[Run], after: Sequence[Run], *, noise: KnownNoise | None = None, anyway: bool = False
@@ -133,10 +139,12 @@ def _prediction(finding: FindingKept, won: tuple[int, int] | None, comparison: C
 def _reason(comparison: Comparison, state: State, silent: str | None, *, is_comparable: bool) -> str | None:
     if not is_comparable:
         return comparison.reasons[0] if comparison.reasons else "nothing to compare"
-    if state in ("smaller", "still there"):
-        return "the saving has other causes, too: the finding is there as before, or in part"
     if comparison.change is not None and comparison.change.interval_ns is None:
         return "a single step has no scatter to judge the saving by"
     if comparison.verdict != "improvement":
         return f"{comparison.verdict}: {comparison.reasons[0]}"
+    if state == "still there":
+        return "the saving has another cause: the finding is there as before"
+    if state == "smaller":
+        return "the saving may have other causes, too: the finding is there in part"
     return silent
