@@ -62,3 +62,13 @@ def test_writing_the_page_anew_keeps_what_was_counted_by_hand():
     assert broken == []
     assert blind_row(written) == blind_row(PAGE)
     assert written.index("<!-- blind: end -->") < written.index(real_page.BEGIN)
+
+
+def test_the_blind_batches_of_the_readme_are_the_sum_of_those_of_the_page():
+    (row,) = re.findall(r"^\| \d+ in two blind batches.*$", README, re.MULTILINE)
+    counts = {"right": 0, "partly": 0, "wrong": 0}
+    for cell in re.findall(r"^\| blind batch .*?\| (.*?) \|", PAGE, re.MULTILINE):
+        for number, word in re.findall(r"(\d+) (right|partly|wrong)", cell):
+            counts[word] += int(number)
+    assert ", ".join(f"{number} {word}" for word, number in counts.items()) in row
+    assert row.startswith(f"| {sum(counts.values())} in ")
