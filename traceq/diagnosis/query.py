@@ -23,7 +23,7 @@ from traceq.diagnosis.threshold import Threshold, threshold
 if TYPE_CHECKING:
     import duckdb
 
-_KEYS = (
+KEYS = (
     *("rule", "title", "finds", "matters", "measured", "try", "references"),
     *("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "made-by", "remark"),
     *(
@@ -59,7 +59,7 @@ _KEYS = (
     ),
 )
 # A text goes on further in: whatever its next line begins with is no key.
-_KEY = re.compile(rf"-- ?({'|'.join(_KEYS)}):\s*(.*)")
+_KEY = re.compile(rf"-- ?({'|'.join(KEYS)}):\s*(.*)")
 # One word before a colon, or two that a key joins with a hyphen: a misspelt key would end the text above it unseen.
 _LIKE_A_KEY = re.compile(r"-- ?([A-Za-z][\w-]{0,30}(?: [a-z]{1,30})?):(?:\s|$)")
 
@@ -141,9 +141,9 @@ def _refuse_unknown_key(line: str, place: str) -> None:
     """Raise ValueError for a header line that begins with `-- word:` where the word is no key."""
     match = _LIKE_A_KEY.match(line)
     word = re.sub("[ _]", "-", match[1].lower()) if match else ""
-    if not match or (" " in match[1] and word not in _KEYS):
+    if not match or (" " in match[1] and word not in KEYS):
         return
-    near = get_close_matches(word, _KEYS, 1)
+    near = get_close_matches(word, KEYS, 1)
     instead = f"write {near[0]!r}, or " if near else ""
     raise ValueError(
         f"{place}: {match[1]!r} is no key of a rule's header; {instead}indent the line to go on with the text above it"

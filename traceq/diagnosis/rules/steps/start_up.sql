@@ -33,7 +33,7 @@
 --   importtime` shows imports, and {% endif %}{% if program.is_amd %}rocprofv3 --sys-trace{% else %}nsys profile
 --   --trace=cuda,nvtx,osrt{% endif %} what the thread waits for {%- else %}Keep the process for several runs, or keep
 --   the result of what takes longest between runs {%- endif %}. For a run that goes on for hours it does not matter.
---   needs:
+-- needs:
 -- unknown: {% if facts is defined and not facts.is_starting and part(facts.phase_ns, facts.run_ns) > least_share %}nothing in the trace says
 --     that the program was starting before the steps; the profiler may have been switched on early
 --   {%- endif %}
