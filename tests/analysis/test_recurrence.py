@@ -91,6 +91,8 @@ def test_the_period_is_the_smallest_lag_at_which_as_many_recur_as_at_any(sequenc
         (("<ABCDEF" * 3 + "uu") * 2 + "<ABCDEF" * 3 + "uXu", "/" + ("<ABCDEF" * 3 + "uu/") * 2 + "<ABCDEF" * 3 + "uXu/"),
         (("<ABCDEFGu" * 3 + "<ABC>" * 3) * 2, "/" + ("<ABCDEFGu/" * 3 + f"({'<ABC>' * 3})/") + "<ABCDEFGu/" * 3 + "<ABC>" * 3),
         ("<IJKLABCDEFGu" + "<ABCDEFGu" * 3, "/<IJKLABCDEFGu/<ABCDEFGu/<ABCDEFGu/<ABCDEFGu/"),
+        ("A" * 300 + "mB" * 150 + "CDE>" * 80, "/" + "A/" * 300 + "mB/" * 150 + "CDE>/" * 80),
+        ("mB" * 300 + "CDE>" * 150, "/" + "mB/" * 300 + "CDE>/" * 150),
         ("mA>HH" * 60 + "XY" + "mB>P" * 60, "/" + "mA>HH/" * 60 + "(XY)/" + "mB>P/" * 60),
         ("mA>HH" * 60 + "mB>P" * 90 + "mA>HH" * 60, "/" + "mA>HH/" * 60 + "mB>P/" * 90 + "mA>HH/" * 60),
     ],
@@ -99,7 +101,8 @@ def test_the_period_is_the_smallest_lag_at_which_as_many_recur_as_at_any(sequenc
         "before something else", "reads split rounds that differ in turn", "interrupted", "a little longer once",
         "graphs", "cut at the end, between update and input", "cut at the start",
         "a loss logged now and then", "micro-batches, and one launch more in one step", "epochs with validation",
-        "a first step that tries out kernels", "a reference and then the solver", "a solver between references",
+        "a first step that tries out kernels", "one kernel, then two, then four",
+        "a loop and twice as long a one", "a reference and then the solver", "a solver between references",
     ],
 )  # fmt: skip
 def test_rounds_are_found(letters, rounds):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
 from traceq.common.text import markdown
 from traceq.common.units import duration, share, some
@@ -63,18 +64,19 @@ def next_steps(folder: Path, place: Path, frozen: Frozen) -> Iterator[str]:
     for each in refused:
         yield f"Refused, which is graded if {each.name} gets a label: {each.error}"
     if frozen.after is not None:
-        yield f"Not blind: frozen as after {frozen.after}. Grade it: traceq rules test --blind {folder} --again {frozen.after}"
+        command = f"traceq rules test --blind {quote(str(folder))} --again {frozen.after}"
+        yield f"Not blind: frozen as after {frozen.after}. Grade it: {command}"
         return
     if known:
         yield f"Not blind, as there are labels: {', '.join(known)}"
     yield "Next:"
-    yield f"  1. Keep {place} as it is: commit it, or make it read-only. It is never made again."
+    yield f"  1. Keep {place / 'frozen.json'} as it is: commit it, or make it read-only. It is never made again."
     yield "  2. Read the raw files (with sqlite3 or json, not with traceq), and write what is true of them to"
     for each in frozen.traces:
         if each.name not in frozen.labels and each.error is None:
             yield f"       {folder / 'labels' / each.name}.json"
     yield "     traceq rules test --causes shows a label, and the words for causes."
-    yield f"  3. traceq rules test --blind {folder} grades what was frozen by these labels."
+    yield f"  3. traceq rules test --blind {quote(str(folder))} grades what was frozen by these labels."
 
 
 def page(name: str, graded: Graded, blind: Graded | None = None) -> Iterator[str]:

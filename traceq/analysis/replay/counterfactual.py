@@ -33,8 +33,8 @@ _GRAPH_SPACING = 1_000.0  # from one node of a CUDA graph to the next, ns
 _WHOLE = 0.99  # of a call, which counts as all of it
 # What is captured in a graph: the host's time to prepare and launch kernels.
 _CAPTURED = ("idle_launch", "idle_python")
-# What goes with kernels that are no more: nothing may be recorded of a host that prepares launches.
-_OF_LAUNCHES = (*_CAPTURED, "idle_unattributed")
+# Of a host that prepares launches nothing may be recorded: at best that goes with the kernels, too.
+_AT_BEST = "idle_unattributed"
 
 KINDS = {
     "remove": "takes all of it away",
@@ -51,7 +51,8 @@ KINDS = {
 class Change(NamedTuple):
     """A requested change: one of KINDS, of what, and by which factor (of what stays; of move: the number of threads).
 
-    `what` is a category of the ledger, or host:PATTERN, kernel:PATTERN (any GPU work by name), with GLOB patterns.
+    `what` is a category of the ledger, or host:PATTERN, kernel:PATTERN (any GPU work by name), with GLOB patterns. Of fuse a
+    factor of 1 takes time of the host of which nothing is known, too.
     `slower` is the share by which moved host work slows down what stays: it takes cores and memory.
     """
 
@@ -68,7 +69,9 @@ _MOVED_OF_REST = 0.4
 
 
 def extremes(change: Change) -> tuple[Change, Change]:
-    """The change at worst and at best: moved work slows the rest down, or does not."""
+    """The change at worst and at best: moved work slows the rest down, or does not; launches stay, or all of them go."""
+    if change.kind == "fuse":
+        return Change("remove", change.what), change._replace(factor=1.0)
     return change._replace(slower=_AT_WORST * change.slower), change._replace(slower=0.0)
 
 
@@ -115,7 +118,7 @@ def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
     """The scenario with one more change."""
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
-        for what in (change.what, *(_OF_LAUNCHES if change.kind == "fuse" else ())):
+        for what in (change.what, *(_of_launches(change) if change.kind == "fuse" else ())):
             weights = _scaled(world, weights, what, change.factor if change.kind == "scale" else 0.0)
         return replace(scenario, weights=weights)
     if change.kind == "overlap":
@@ -131,6 +134,11 @@ def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
         half = np.where(_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
         return replace(scenario, weights=replace(scenario.weights, dur=dur - half))
     raise ValueError(f"unknown change {change.kind!r}; there are {', '.join(KINDS)}")
+
+
+def _of_launches(change: Change) -> tuple[str, ...]:
+    """Return what of the host goes with kernels that are fused."""
+    return (*_CAPTURED, _AT_BEST) if change.factor else _CAPTURED
 
 
 def _scaled(world: World, weights: Weights, what: str, left: float) -> Weights:

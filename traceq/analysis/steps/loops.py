@@ -39,16 +39,22 @@ def one_after_another(numbers: Integers, first: int, last: int, lag: int) -> tup
 
 
 def _loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[Loop]:
-    """Yield the longest loop in [first, last) of a period that divides `lag`, and those before and after it."""
-    if last - first < _LEAST_PERIODS * lag:
+    """Yield the longest loop in [first, last) of a period that divides `lag`, and those before and after it.
+
+    A loop of `lag` itself is one where no shorter period lasts.
+    """
+    least = _LEAST_PERIODS * lag
+    if last - first < least:
         return
-    periods = [part for part in range(2, lag // 2 + 1) if lag % part == 0]
+    shorter = [part for part in range(1, lag // 2 + 1) if lag % part == 0]
     longest = max(
-        (_longest(numbers, first, last, part) for part in periods),
+        (_longest(numbers, first, last, part) for part in shorter),
         key=lambda loop: (loop.last - loop.first, -loop.lag),
-        default=None,
+        default=Loop(first, first, lag),
     )
-    if longest is None or longest.last - longest.first < _LEAST_PERIODS * lag:
+    if longest.last - longest.first < least:
+        longest = _longest(numbers, first, last, lag)
+    if longest.last - longest.first < least:
         return
     yield from _loops(numbers, first, longest.first, lag)
     yield longest

@@ -380,8 +380,9 @@ cross join lateral (
         when kernels = 0 and other_copies = 0 and steps = 0 and (gpu_ns < 0.5 * window_ns or set_up_ns > 0 or is_started)
             then 'start_up_only:stopped'
         when steps <= 1 and window_ns > 0 and once_ns >= 0.5 * window_ns then 'one_off:cold'
-        -- a handful of first launches, and a thousand times as much of everything else
-        when steps = 0 and (set_up_ns > 0 or is_started) and kernels < 10 and gpu_ns < 0.001 * run_ns then 'start_up_only:trivial'
+        -- a handful of first launches in a moment of a run that is else without work of a GPU
+        when steps = 0 and (set_up_ns > 0 or is_started) and kernels < 10 and gpu_ns < 10000000 and window_ns < 0.01 * run_ns
+            then 'start_up_only:trivial'
         when steps = 0 and (set_up_ns > 0 or is_started) then 'one_off:whole_run'
         when steps = 0 and is_inside then 'fragment:no_unit'
         when steps > 0 and source in ('recurrence', 'optimizer') then 'steps:recurrence'

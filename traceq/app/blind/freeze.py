@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> F
     files = {each.name: each for each in traces_in(folder)}
     pairs = pairs_in(folder)
     _check_pairs(folder, pairs, files)
+    _check_labels(folder, files)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -54,6 +56,36 @@ def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> F
             f"{place}: cannot be made: {error.strerror}; copy the traces to a folder of your own"
         ) from error
     known = tuple(labels_in(folder))
+    with _alone(place):
+        return _frozen(folder, after, place, files, pairs, known, judging)
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Keep other runs from freezing the same set meanwhile; StoreError where one does."""
+    lock = place / ".freezing"
+    try:
+        lock.touch(exist_ok=False)
+    except FileExistsError as error:
+        raise StoreError(
+            f"{place}: another run freezes this set; wait for it, or remove {lock} if none does"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _frozen(
+    folder: Path,
+    after: str | None,
+    place: Path,
+    files: dict[str, TraceFile],
+    pairs: tuple[PairLabel, ...],
+    known: tuple[str, ...],
+    judging: Callable[[str], None],
+) -> Frozen:
+    """Judge the traces and write what is said of them; labels that came meanwhile were written by somebody who could read it."""
     traces = []
     for each in files.values():
         judging(each.name)
@@ -66,7 +98,7 @@ def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> F
         commit=_commit(),
         frozen=datetime.now(UTC).isoformat(timespec="seconds"),
         after=after,
-        labels=known,
+        labels=tuple(sorted({*known, *labels_in(folder)})),
         traces=tuple(traces),
         pairs=_frozen_pairs(folder, pairs, files, judging),
     )
@@ -81,6 +113,13 @@ def _check_pairs(folder: Path, pairs: tuple[PairLabel, ...], files: dict[str, Tr
             raise UnusableLabel(
                 f"{folder / LABELS / PAIRS}.json: there is no trace {name!r}; there are {', '.join(files)}"
             )
+
+
+def _check_labels(folder: Path, files: dict[str, TraceFile]) -> None:
+    """Raise UnusableLabel for a label of no trace: renamed later, it would pass for one that was not there."""
+    for name, label in labels_in(folder).items():
+        if name not in files:
+            raise UnusableLabel(f"{label}: there is no trace {name!r}; there are {', '.join(files)}")
 
 
 def _frozen_pairs(

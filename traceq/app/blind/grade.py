@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def measure(folder: Path, after: str | None = None) -> Measured:
     """
     now = _traces_now(folder)
     graded = _graded(folder, after, now)
-    blind = None if after is None else _graded(folder, None, now)
+    blind = None if after is None else _blind_beside(folder, now)
     record = {
         "set": "blind" if after is None else f"after {after}",
         "traceq": graded.frozen.traceq,
@@ -57,6 +57,19 @@ def measure(folder: Path, after: str | None = None) -> Measured:
     return Measured("\n".join(page(folder.resolve().name, graded, blind)), path, unseen)
 
 
+def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:
+    """Return the blind grades that another set came after; None where no labelled trace of it is as it was."""
+    path = place_of(folder, None) / NAME
+    unchanged = {
+        each.name
+        for each in frozen_of(_content(path), str(path)).traces
+        if each.path not in now or content_hash(now[each.path].files) == each.sha256
+    }
+    if not unchanged & labels_in(folder).keys():
+        return None
+    return _graded(folder, None, now, only=unchanged)
+
+
 def _traces_now(folder: Path) -> dict[str, TraceFile]:
     """Return the traces that the folder has by now, by their path in it."""
     try:
@@ -65,15 +78,18 @@ def _traces_now(folder: Path) -> dict[str, TraceFile]:
         return {}
 
 
-def _graded(folder: Path, after: str | None, now: dict[str, TraceFile]) -> Graded:
+def _graded(folder: Path, after: str | None, now: dict[str, TraceFile], only: Collection[str] | None = None) -> Graded:
+    """Grade a set; of the traces `only`, where these are given, and without the labels and pairs of others."""
     path = place_of(folder, after) / NAME
     frozen = frozen_of(_content(path), str(path))
     traces = {each.name: each for each in frozen.traces}
-    labels = labels_in(folder)
+    labels = {name: label for name, label in labels_in(folder).items() if only is None or name in only}
     for name, label in labels.items():
         if name not in traces:
             raise UnusableLabel(f"{label}: no trace {name!r} was frozen{_way_out(name, traces)}")
-    pairs = tuple(_graded_pairs(folder, frozen))
+    pairs = tuple(_graded_pairs(folder, frozen)) if only is None else ()
+    for name in sorted({name for each in pairs for name in (each.pair.base, each.pair.new)}):
+        _check_unchanged(traces[name], now)
     labelled = [traces[name] for name in traces if name in labels]
     if not labelled and not pairs:
         raise UnusableLabel(
@@ -100,7 +116,7 @@ def _graded(folder: Path, after: str | None, now: dict[str, TraceFile]) -> Grade
 
 def _way_out(name: str, traces: dict[str, FrozenTrace]) -> str:
     close = difflib.get_close_matches(name, traces, n=2)
-    meant = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(traces)}"
+    meant = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(traces)}."
     return f"{meant} A trace that came later is frozen by --again NAME, not blind"
 
 

@@ -18,7 +18,10 @@ _LABELS = {
 }
 # Single letters say enough only where they and a number are all of the name.
 _LETTERS = {"batch_size": "b", "num_workers": "w"}
-_NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
+# All of these are counts: in bs64.1 the second number is that of a repetition.
+_NUMBER = r"\d{1,15}"
+# A word that numbers traces as often as it tells sizes: only a name that sets it apart (batch_64, batch=64) tells one.
+_ORDINAL = {"batch"}
 _ENDINGS = re.compile(
     r"(?:\.(?:pt|trace|json|sqlite|duckdb|nsys-rep|qdrep|db|rpd|pb|xplane|parquet|gz|zst|xz|bz2|zip))+\Z"
 )
@@ -49,11 +52,12 @@ def differing_numbers(paths: Sequence[str]) -> list[str] | None:
 
 
 def _value(stem: str, knob: str) -> float | None:
-    labels = "|".join(re.escape(label) for label in dict.fromkeys((knob, *_LABELS.get(knob, ()))))
-    values = {
-        float(value)
-        for value in re.findall(rf"(?<![^\W\d_])(?:{labels})[_=-]?({_NUMBER})(?![^\W_])", stem, re.IGNORECASE)
-    }
+    labels = [
+        re.escape(label) + ("[_=-]" if label in _ORDINAL else "[_=-]?")
+        for label in dict.fromkeys((knob, *_LABELS.get(knob, ())))
+    ]
+    pattern = rf"(?<![^\W\d_])(?:{'|'.join(labels)})({_NUMBER})(?![^\W_])"
+    values = {float(value) for value in re.findall(pattern, stem, re.IGNORECASE)}
     if not values and (letter := _LETTERS.get(knob)):
         alone = re.fullmatch(rf"{letter}[_=-]?({_NUMBER})", stem, re.IGNORECASE)
         values = {float(alone[1])} if alone else set()

@@ -20,7 +20,7 @@
 -- likely: 1.0
 -- rest: yes
 -- uses: idle, drained_gap
--- categories: idle_launch, idle_python, idle_sync
+-- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
 -- heading: Find the calls that wait for the GPU, and wait later
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, null as scenario
 from idle as p
