@@ -33,7 +33,7 @@ PUBLIC = re.compile(
 # Names of processors: a maker or a brand, then words that makers use. Of three bare numbers one may be anybody's.
 _HARDWARE = re.compile(
     r"""(?:NVIDIA|AMD|ATI|Intel(?:\(R\))?|Tesla|Quadro|GeForce|TITAN|Radeon|Instinct)[ /-]
-    (?!(?:.*?(?<![^\W_])\d{3,}(?![^\W_])){3})
+    (?!(?:.*?(?<![^\W_])\d+(?![^\W_])){3})
     (?:(?:Tesla|Quadro|GeForce|TITAN|RTX|GTX|RX|PRO|Pro|Super|SUPER|Ti|Xp|XTX?|D|Ada|Blackwell|Generation|Laptop|Mobile|Server|Workstation
         |Edition|with|Max-Q|Design|CMP|Jetson|AGX|Orin|Thor|DGX|Spark|Grace|Hopper|GPU|Graphics|Device|Data|Center
         |PCIe|PCIE|SXM\d?|DGXS?|OAM|NVL\d{0,3}|AC|HBM\de?|\d{1,4}GB?|PG\d{3}|MIG|\d{1,2}g\.\d{1,3}gb(?:\+me)?|\d{1,2}e
