@@ -100,6 +100,24 @@ class PartKept:
 
 
 @dataclass(frozen=True)
+class Capture:
+    """What was captured, and how much of a counted step single events make (ns, means over the steps).
+
+    `vendor` (nvidia, amd, intel) is the maker of the GPUs, None where nothing tells. `kind` is the reason in the table triage
+    (cold, whole_run, marked, ...), `once_ns` how long one-off work takes in the window; 0 where several steps count, None where
+    that is not known. `longest_wait_ns` is the longest idle gap of a step, `longest_slice_ns` the longest kernel, copy or
+    collective. `idle_tail_ns` is how long the GPU idles in the last step after its mark has ended.
+    """
+
+    vendor: str | None = None
+    kind: str | None = None
+    once_ns: int | None = None
+    longest_wait_ns: int = 0
+    longest_slice_ns: int = 0
+    idle_tail_ns: int = 0
+
+
+@dataclass(frozen=True)
 class Run:
     """One rank's trace of a run, on its critical device.
 
@@ -111,7 +129,8 @@ class Run:
     `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds. `unit` and
     `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
     and temperatures over the counted steps, by series. `made_with` are facts and knobs by their names in the table made_with,
-    none where there was no snapshot. `job` is that of several ranks whose trace this is part of.
+    none where there was no snapshot. `job` is that of several ranks whose trace this is part of. `capture` knows nothing in
+    baselines of traceq 0.1.
     """
 
     source: str
@@ -143,6 +162,7 @@ class Run:
     conditions: Mapping[str, float] = field(default_factory=dict)
     job: Job | None = None
     made_with: Mapping[str, str] = field(default_factory=dict)
+    capture: Capture = Capture()
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

@@ -1,0 +1,56 @@
+-- What tells captures apart, and how much of a step single events make: a row. A GPU that the trace does not name has the name that all
+-- named ones share: HIP numbers those that it describes otherwise than those that it uses.
+with
+counted as (
+    select step, name, thread_id, ts, ts_end
+    from step
+    where trace_id = $trace_id and excluded is null
+),
+
+-- Only the last step ends with its GPU work instead of with the next mark.
+last_mark as (
+    select s.step, c.ts_end
+    from counted as s
+    inner join cpu_slice as c
+        on c.trace_id = $trace_id and c.kind = 'annotation' and c.thread_id = s.thread_id and c.ts = s.ts and c.name = s.name
+    where s.step = (select max(step) from step where trace_id = $trace_id)
+    limit 1
+),
+
+waited as (
+    select max(g.dur) as longest
+    from idle_gap as g
+    inner join counted using (step)
+    where g.trace_id = $trace_id and g.device = $device
+    group by g.step
+),
+
+ran as (
+    select max(p.ledger_dur) as longest
+    from busy_piece as p
+    inner join counted using (step)
+    where p.trace_id = $trace_id and p.device = $device
+    group by p.step
+)
+
+select
+    (
+        select max_by(value, count)
+        from program
+        where trace_id = $trace_id and property = 'vendor'
+    ) as vendor,
+    (
+        select if(count(distinct name) = 1, any_value(name), null)
+        from device
+        where trace_id = $trace_id
+    ) as only_device_name,
+    (select reason from triage where trace_id = $trace_id) as kind,
+    (select once_ns from triage where trace_id = $trace_id) as once_ns,
+    (select coalesce(avg(longest), 0)::bigint from waited) as longest_wait_ns,
+    (select coalesce(avg(longest), 0)::bigint from ran) as longest_slice_ns,
+    (
+        select coalesce(sum(a.ts + a.dur - greatest(a.ts, m.ts_end)), 0)::bigint
+        from device_activity as a
+        inner join last_mark as m using (step)
+        where a.trace_id = $trace_id and a.device = $device and a.category = 'idle' and a.ts + a.dur > m.ts_end
+    ) as idle_tail_ns
