@@ -106,7 +106,8 @@ class Capture:
     `vendor` (nvidia, amd, intel) is the maker of the GPUs, None where nothing tells. `kind` is the reason in the table triage
     (cold, whole_run, marked, ...), `once_ns` how long one-off work takes in the window; 0 where several steps count, None where
     that is not known. `longest_wait_ns` is the longest idle gap of a step, `longest_slice_ns` the longest kernel, copy or
-    collective. `idle_tail_ns` is how long the GPU idles in the last step after its mark has ended.
+    collective. `foreign_ns` is how long the GPU works in all counted steps on what others launched, `idle_tail_ns` how long it
+    idles in the last step after its mark.
     """
 
     vendor: str | None = None
@@ -114,6 +115,7 @@ class Capture:
     once_ns: int | None = None
     longest_wait_ns: int = 0
     longest_slice_ns: int = 0
+    foreign_ns: int = 0
     idle_tail_ns: int = 0
 
 

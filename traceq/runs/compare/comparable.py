@@ -12,6 +12,7 @@ from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
 from traceq.runs.compare.profiling import explains, other_profiling
 from traceq.runs.compare.role import OF_LIBRARIES, role
+from traceq.runs.compare.same_work import hides_kernels
 from traceq.runs.compare.side import left_out
 from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.compare.units import other_windows, unlike_units
@@ -34,7 +35,6 @@ _SAME_SHAPES = 0.5
 _SAME_PROGRAM = 0.1
 _AS_OFTEN = 0.1
 _SAME_MIX = 0.05
-_MOSTLY_HIDDEN = 0.5
 _OTHER_CONDITION = 0.02
 _LISTED = 3
 
@@ -150,7 +150,7 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
     Nothing where CUDA graphs hide most of a side's kernels: what they run is not known.
     """
-    if any(_hidden(runs) > _MOSTLY_HIDDEN for runs in (base, new)):
+    if any(hides_kernels(runs) for runs in (base, new)):
         return
     known = [_known(runs) for runs in (base, new)]
     roles = _alike_roles(base, new)
@@ -193,14 +193,6 @@ def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
     }
 
 
-def _hidden(runs: Iterable[Run]) -> float:
-    """Share of the computing time that is in CUDA graphs traced as a whole."""
-    items = [item for run in runs for item in run.items if item.category == "compute"]
-    total = sum(item.every.dur for item in items)
-    graphs = sum(item.every.dur for item in items if (item.name or "").replace(" ", "").startswith("CUDAgraph"))
-    return graphs / total if total else 0.0
-
-
 def _known(runs: Iterable[Run]) -> set[str]:
     computing = _computing(runs)
     return {family_name(name) for _, name in computing} | {
@@ -221,7 +213,7 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     if base.counted and new.counted and base.counted != new.counted:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
     for name, side in (("base", base), ("new", new)):
-        if _hidden(side.runs) > _MOSTLY_HIDDEN:
+        if hides_kernels(side.runs):
             yield f"{name}: CUDA graphs were traced as a whole: whether both sides run the same program is not known"
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:

@@ -31,6 +31,7 @@ LEAST = 0.05
 """A change is likely from this share of the base on."""
 
 _LEAST_WORK = 0.5  # of the GPU's time, in what both sides do as often
+_FOREIGN = 0.1  # of its time, in what other steps launched
 _LEAST_COURSE = 20  # steps
 _SAME_COURSE = 0.9  # rank correlation of the steps of both sides, in their order
 _STRETCHES = 8
@@ -89,7 +90,9 @@ def likely(
 def only_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> str | None:
     """What to say where most of the difference of single windows is one-off work, which both have; None where it is not."""
     once = _one_off(base, new)
-    if once is None or not min(once) or 2 * abs(once.delta) < abs(change.delta_ns) or once.delta * change.delta_ns <= 0:
+    if once is None or not min(once) or once.delta * change.delta_ns <= 0:
+        return None
+    if not _MOSTLY <= once.delta / change.delta_ns <= 1 / _MOSTLY:
         return None
     rest = (duration(round(ns - each)) for ns, each in zip((change.base_ns, change.new_ns), once, strict=True))
     return (
@@ -163,8 +166,15 @@ def _one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
 
 
 def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    alike = alike_share(base, new)
+    if any(run.capture.foreign_ns > _FOREIGN * _busy(run) for run in (*base, *new)):
+        return False
+    # Other shapes are other sizes.
+    alike = alike_share(base, new, by_shape=True)
     return are_named_alike(base, new) and alike is not None and alike >= _LEAST_WORK
+
+
+def _busy(run: Run) -> int:
+    return sum(dur for step in run.counted for name, dur in step.ledger.items() if not name.startswith("idle_"))
 
 
 def _is_apart(base: Sequence[Run], new: Sequence[Run]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import duration, rate, share
-from traceq.runs.compare.same_work import alike_share
+from traceq.runs.compare.gpu import other_gpu
+from traceq.runs.compare.same_work import alike_share, hides_kernels
 from traceq.runs.compare.side import step_ns, usable
 from traceq.runs.run import Run
 
@@ -14,6 +15,7 @@ _SAME_WORK = 0.5
 _OF_CHANGE = 0.25  # of the difference of the steps: what does not hang on how the last one ends is three quarters of it
 _MATTERS = 0.05  # of a step
 _WHOLE_RUN = "whole_run"
+_SAID = ("step_range", "mark", "profiler_step")  # sources of steps that the user calls steps
 
 
 def unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
@@ -54,21 +56,26 @@ def _unit(runs: Sequence[Run]) -> str:
 
 
 def _other_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Steps found by other marks and several times as large."""
-    names = [{run.unit_name or run.step_source for run in runs} for runs in (base, new)]
-    if names[0] & names[1]:
+    """Steps found by other marks, which are several times as large or do other work."""
+    if are_named_alike(base, new) or {run.unit_name for run in base} & {run.unit_name for run in new} - {None}:
         return
-    ratios = []
-    for sizes in ([_launched(runs) for runs in (base, new)], [_busy(runs) for runs in (base, new)]):
-        if not all(sizes):
-            return
-        ratios.append(sizes[1] / sizes[0])
-    for more, less, times in (("new", "base", min(ratios)), ("base", "new", 1 / max(ratios))):
-        if times >= _OTHER_UNIT:
-            yield (
-                f"a step of the {more} holds the work of {rate(times)} of the {less}: they are found by other marks "
-                f"({_each(base, new)}); ingest with --step-range or --steps-per so that a step is the same on both sides"
-            )
+    way_out = "ingest with --step-range or --steps-per so that a step is the same on both sides"
+    sizes = [(_launched(runs), _busy(runs)) for runs in (base, new)]
+    if all(all(size) for size in sizes):
+        ratios = [after / before for before, after in zip(*sizes, strict=True)]
+        for more, less, times in (("new", "base", min(ratios)), ("base", "new", 1 / max(ratios))):
+            if times >= _OTHER_UNIT:
+                yield (
+                    f"a step of the {more} holds the work of {rate(times)} of the {less}: they are found by other marks "
+                    f"({_each(base, new)}); {way_out}"
+                )
+                return
+    alike = None if all(run.step_source in _SAID for run in (*base, *new)) else _alike(base, new)
+    if alike is not None and alike < _SAME_WORK:
+        yield (
+            f"steps are found by other marks ({_each(base, new)}), and {share(alike)} of the GPU's time on one side is in what "
+            f"the other does as often; {way_out}"
+        )
 
 
 def _launched(runs: Sequence[Run]) -> float:
@@ -87,21 +94,21 @@ def _work(run: Run) -> int:
     return sum(dur for step in run.counted for name, dur in step.ledger.items() if not name.startswith("idle"))
 
 
+def _alike(base: Sequence[Run], new: Sequence[Run]) -> float | None:
+    """As alike_share; None where nothing can be told: of another GPU, and of graphs that hide kernels."""
+    return None if other_gpu(base, new) or any(map(hides_kernels, (base, new))) else alike_share(base, new)
+
+
 def other_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     """Windows without steps that hold other amounts of work: how long they are says when was captured.
 
-    A whole run of a program is a unit, whatever it launches. Another GPU has other kernels.
+    A whole run of a program is a unit, whatever it launches.
     """
     base, new = usable(base), usable(new)
     both = (*base, *new)
-    vendors = {run.capture.vendor for run in both}
-    if (
-        not all(run.is_window for run in both)
-        or all(run.capture.kind == _WHOLE_RUN for run in both)
-        or len(vendors) > 1
-    ):
+    if not all(run.is_window for run in both) or all(run.capture.kind == _WHOLE_RUN for run in both):
         return
-    alike = alike_share(base, new)
+    alike = _alike(base, new)
     if alike is not None and alike < _SAME_WORK:
         times = (duration(round(step_ns(runs, "typical"))) for runs in (base, new))
         yield (
@@ -111,7 +118,9 @@ def other_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _other_ends(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """A last step that lasts until the GPU has done what it launched, most of it idle, where that makes the difference."""
+    """A last of several steps that lasts until the GPU has done what it launched, idling, where that makes the difference."""
+    if all(len(run.counted) == 1 for run in (*base, *new)):
+        return
     tails = [sum(run.capture.idle_tail_ns / len(run.counted) for run in runs) / len(runs) for runs in (base, new)]
     steps = [float(step_ns(runs, "mean")) for runs in (base, new)]
     if abs(tails[1] - tails[0]) <= max(_OF_CHANGE * abs(steps[1] - steps[0]), _MATTERS * min(steps)):

@@ -31,6 +31,26 @@ ran as (
     inner join counted using (step)
     where p.trace_id = $trace_id and p.device = $device
     group by p.step
+),
+
+-- Work in the counted steps: all, and what they launched themselves (busy_piece has nothing else).
+busy as (
+    select sum(l.dur) as dur
+    from time_ledger as l
+    inner join counted using (step)
+    where l.trace_id = $trace_id and l.device = $device and not starts_with(l.category, 'idle_')
+),
+
+extent as (
+    select min(ts) as ts, max(ts_end) as ts_end
+    from counted
+),
+
+own as (
+    select sum(p.ledger_dur * ((least(p.ts + p.dur, e.ts_end) - greatest(p.ts, e.ts)) / p.dur)) as dur
+    from busy_piece as p
+    cross join extent as e
+    where p.trace_id = $trace_id and p.device = $device and p.dur > 0 and p.ts < e.ts_end and p.ts + p.dur > e.ts
 )
 
 select
@@ -48,6 +68,11 @@ select
     (select once_ns from triage where trace_id = $trace_id) as once_ns,
     (select coalesce(avg(longest), 0)::bigint from waited) as longest_wait_ns,
     (select coalesce(avg(longest), 0)::bigint from ran) as longest_slice_ns,
+    (
+        select greatest(coalesce(b.dur - coalesce(o.dur, 0), 0), 0)::bigint
+        from busy as b
+        cross join own as o
+    ) as foreign_ns,
     (
         select coalesce(sum(a.ts + a.dur - greatest(a.ts, m.ts_end)), 0)::bigint
         from device_activity as a
