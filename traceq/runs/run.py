@@ -101,20 +101,18 @@ class PartKept:
 
 @dataclass(frozen=True)
 class Capture:
-    """What was captured, and how much of a counted step single events make (ns, means over the steps).
+    """What was captured, and how much of it single events and other steps make, ns.
 
     `vendor` (nvidia, amd, intel) is the maker of the GPUs, None where nothing tells. `kind` is the reason in the table triage
     (cold, whole_run, marked, ...), `once_ns` how long one-off work takes in the window; 0 where several steps count, None where
-    that is not known. `longest_wait_ns` is the longest idle gap of a step, `longest_slice_ns` the longest kernel, copy or
-    collective. `foreign_ns` is how long the GPU works in all counted steps on what others launched, `idle_tail_ns` how long it
-    idles in the last step after its mark.
+    that is not known. `longest_waits_ns` are the five longest idle gaps of a step together. `foreign_ns` is how long the GPU
+    works in all counted steps on what others launched, `idle_tail_ns` how long it idles in the last step after its mark.
     """
 
     vendor: str | None = None
     kind: str | None = None
     once_ns: int | None = None
-    longest_wait_ns: int = 0
-    longest_slice_ns: int = 0
+    longest_waits_ns: int = 0
     foreign_ns: int = 0
     idle_tail_ns: int = 0
 

@@ -19,7 +19,7 @@ OF_HOST_TIME = 0.03
 OF_DATA_LOADING = 0.2
 
 # Of a single step or window: of GPU work, of time that the host paces, and of what hangs on something else.
-OF_GPU_WORK_ONCE = 0.03
+OF_GPU_WORK_ONCE = 0.05
 OF_HOST_TIME_ONCE = 0.1
 OF_OUTSIDE_ONCE = 0.5
 

@@ -138,19 +138,14 @@ def _mean_of(base: Mapping[str, float], new: Mapping[str, float]) -> dict[str, f
 
 
 def _certain(base: Sequence[Run], new: Sequence[Run], change: Change, once: _OneOff) -> float:
-    """What of the change no single event makes: a stall or a kernel that is longer than any other is one; ns."""
+    """What of the change a few stalls do not make, of which a single window has some or not; ns."""
     sign = 1 if change.delta_ns > 0 else -1
-    events = sum(
-        max(0.0, sign * (_mean(new, name) - _mean(base, name))) for name in ("longest_wait_ns", "longest_slice_ns")
-    )
+    waits = [sum(run.capture.longest_waits_ns for run in runs) / len(runs) for runs in (base, new)]
+    stalls = max(0.0, sign * (waits[1] - waits[0]))
     if not once.is_over:
-        return sign * change.delta_ns - events
+        return sign * change.delta_ns - stalls
     rest = sign * (change.delta_ns - once.delta)
-    return sign * once.delta + (max(rest - events, 0.0) if rest > 0 else rest)
-
-
-def _mean(runs: Sequence[Run], name: str) -> float:
-    return sum(float(getattr(run.capture, name)) for run in runs) / len(runs)
+    return sign * once.delta + (max(rest - stalls, 0.0) if rest > 0 else rest)
 
 
 def _one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:

@@ -1,4 +1,4 @@
--- What tells captures apart, and how much of a step single events make: a row. A GPU that the trace does not name has the name that all
+-- What tells captures apart, and how much of a step a few stalls make: a row. A GPU that the trace does not name has the name that all
 -- named ones share: HIP numbers those that it describes otherwise than those that it uses.
 with
 counted as (
@@ -18,19 +18,15 @@ last_mark as (
 ),
 
 waited as (
-    select max(g.dur) as longest
-    from idle_gap as g
-    inner join counted using (step)
-    where g.trace_id = $trace_id and g.device = $device
-    group by g.step
-),
-
-ran as (
-    select max(p.ledger_dur) as longest
-    from busy_piece as p
-    inner join counted using (step)
-    where p.trace_id = $trace_id and p.device = $device
-    group by p.step
+    select sum(dur) as longest
+    from (
+        select g.step, g.dur, row_number() over (partition by g.step order by g.dur desc) as place
+        from idle_gap as g
+        inner join counted using (step)
+        where g.trace_id = $trace_id and g.device = $device
+    )
+    where place <= 5
+    group by step
 ),
 
 -- Work in the counted steps: all, and what they launched themselves (busy_piece has nothing else).
@@ -66,8 +62,7 @@ select
     ) as only_device_name,
     (select reason from triage where trace_id = $trace_id) as kind,
     (select once_ns from triage where trace_id = $trace_id) as once_ns,
-    (select coalesce(avg(longest), 0)::bigint from waited) as longest_wait_ns,
-    (select coalesce(avg(longest), 0)::bigint from ran) as longest_slice_ns,
+    (select coalesce(avg(longest), 0)::bigint from waited) as longest_waits_ns,
     (
         select greatest(coalesce(b.dur - coalesce(o.dur, 0), 0), 0)::bigint
         from busy as b
