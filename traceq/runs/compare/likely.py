@@ -113,8 +113,8 @@ def _of_windows(base: Sequence[Run], new: Sequence[Run], change: Change, noise: 
         return None
     times = rate(abs(change.delta_ns) / deviation) if deviation else "many"
     reason = (
-        f"{_steps(base)} against {_steps(new)} steps prove nothing; but single ones that do the same work are taken to differ by "
-        f"{duration(round(deviation))} (standard deviation), and this is {times} times that"
+        f"{_steps(base)} against {_steps(new)} steps are too few for a test, but single ones that do the same work are taken to "
+        f"differ by {duration(round(deviation))} (standard deviation): this is {times} times that"
     )
     if once.is_over and 2 * abs(once.delta) >= abs(change.delta_ns):
         reason = (

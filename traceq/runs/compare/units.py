@@ -31,7 +31,7 @@ def unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     levels = [sorted({run.unit for run in runs if run.unit is not None and not run.is_window}) for runs in (base, new)]
     if all(levels) and levels[0] != levels[1]:
         first, second = (", ".join(level) for level in levels)
-        yield f"a step is a {first} against a {second}: {_each(base, new)}"
+        yield f"a unit of the base is a {first}, of the new a {second}: {_each(base, new)}"
     yield from _other_marks(base, new)
     yield from _other_ends(base, new)
 
