@@ -10,7 +10,7 @@ from traceq.database.sql import statement
 
 
 def capture(trace, folder):
-    """The row without the empty words, by column."""
+    """What capture.sql returns, by column."""
     connection = trace.build(folder)._connection
     (row,) = ask(connection, statement("runs/sql/capture.sql"), trace_id=1, device=0)
     return row
