@@ -231,6 +231,7 @@ def check(
     budgets: str | Path | None = None,
     baseline: str | Path | None = None,
     max_regression: float | None = None,
+    fail_on_likely: bool = False,
     noise: KnownNoiseOf | None = None,
     rank: int | None = None,
     trace: int | None = None,
@@ -247,8 +248,8 @@ def check(
 
     `sources` are trace databases, traces or baselines, judged together. `budgets` is their file, by default traceq.toml if
     it is there. `max_regression` is by how much the step may be slower, a share of it; None allows none that the
-    steps show. `noise` is as in `compare`. `rank` is the rank to check, the lowest when it is None.
-    The query of a budget may take `timeout` seconds.
+    steps show, and with `fail_on_likely` none that is likely. `noise` is as in `compare`. `rank` is the rank to check, the
+    lowest when it is None. The query of a budget may take `timeout` seconds.
     Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
     """
     from traceq.app.check import check as work
@@ -262,6 +263,7 @@ def check(
             budgets=budgets,
             baseline=baseline,
             max_regression=max_regression,
+            fail_on_likely=fail_on_likely,
             noise=noise,
         )
 

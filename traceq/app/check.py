@@ -79,6 +79,7 @@ def check(
     baseline: str | Path | None = None,
     max_regression: float | None = None,
     noise: KnownNoiseOf | None = None,
+    fail_on_likely: bool = False,
 ) -> CheckView:
     """Check budgets, and the step against a baseline; traceq.app.api.check describes the parameters.
 
@@ -86,6 +87,10 @@ def check(
     """
     sources = several(sources)
     file, against = _asked(budgets, None if baseline is None else str(baseline), max_regression, noise)
+    if fail_on_likely:
+        if against.baseline is None:
+            raise WrongUse("--fail-on-likely needs a baseline: say --baseline NAME_OR_FILE.")
+        against = replace(against, fail_on_likely=True)
     inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
     check_writes(read.writes, inputs)
     measured = [each for source in sources for each in _measured(source, file.budgets if file else (), which, read)]
@@ -195,7 +200,7 @@ def _regression(against: Compare, comparison: Comparison | None) -> Judged:
     allowed = against.max_regression
     bounds = () if allowed is None else (Limit("at most", allowed, SHARE),)
     budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)
-    return with_cause(regression(budget, comparison), comparison)
+    return with_cause(regression(budget, comparison, fail_on_likely=against.fail_on_likely), comparison)
 
 
 def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:

@@ -59,7 +59,7 @@ class ComparisonView(View[Comparison]):
 
     @property
     def verdict(self) -> str:
-        """regression, improvement, no change, or cannot tell."""
+        """regression, improvement, likely regression, likely improvement, no change, or cannot tell."""
         return self.content.verdict
 
     @property

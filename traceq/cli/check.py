@@ -41,6 +41,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
     type=SHARE,
     help="How much slower the step may be. [default: fail at any regression that compare is sure of]",
 )
+@click.option("--fail-on-likely", is_flag=True, help="Fail also at a regression that is only likely.")
 @noise_option
 @ci_options("Write JUnit XML.")
 @document_options(_FORMATS)
@@ -56,6 +57,7 @@ def check(
     budgets: Path | None,
     baseline: str | None,
     max_regression: float | None,
+    fail_on_likely: bool,
     noise: str | None,
     ci: CiFiles,
     output: Path | None,
@@ -87,6 +89,7 @@ def check(
         budgets=budgets,
         baseline=baseline,
         max_regression=max_regression,
+        fail_on_likely=fail_on_likely,
         noise=noise,
     )
     ci.write(view)

@@ -91,9 +91,9 @@ def compare(
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
 
     BASE and NEW are trace databases, what `traceq ingest` accepts, or baselines by name; or a memory snapshot of
-    PyTorch each, of which the peaks are compared. The verdict is regression,
-    improvement, no change, or cannot tell with the reason; the exit status is 0 whatever it is: `traceq check` is
-    for gates.
+    PyTorch each, of which the peaks are compared. The verdict is regression or improvement, likely regression or
+    likely improvement where steps prove nothing and the change is many times what two runs differ by, no change, or
+    cannot tell with the reason; the exit status is 0 whatever it is: `traceq check` is for gates.
 
     \b
     Examples:

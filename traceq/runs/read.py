@@ -17,7 +17,7 @@ from traceq.diagnosis.query import printed, read
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 from traceq.runs.read_job import read_jobs
-from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
+from traceq.runs.run import Amount, Capture, FindingKept, Item, PartKept, Run, RunStep
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,6 +61,8 @@ def _run(
     unit = next(iter(ask(connection, statement("runs/sql/unit.sql"), trace_id=trace_id)), {"level": None, "name": None})
     saturated = [each.text for each in judged.observations if each.rule == _SATURATED]
     notes = ask(connection, statement("database/note.sql"), trace_id=trace_id)
+    (capture,) = ask(connection, statement("runs/sql/capture.sql"), trace_id=trace_id, device=device)
+    only_device_name = capture.pop("only_device_name")
     return Run(
         source=source,
         file=PurePath(trace["path"]).name,
@@ -68,7 +70,7 @@ def _run(
         rank=subject.rank,
         world_size=subject.world_size,
         device=subject.device,
-        device_name=subject.device_name,
+        device_name=subject.device_name or (only_device_name if subject.device is not None else None),
         devices=subject.devices,
         step_source=steps[0]["source"] if steps else None,
         settings=_settings(connection, trace_id),
@@ -103,6 +105,7 @@ def _run(
         made_with={
             row["name"]: row["value"] for row in ask(connection, statement("runs/sql/made_with.sql"), trace_id=trace_id)
         },
+        capture=Capture(**capture),
     )
 
 

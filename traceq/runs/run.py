@@ -108,6 +108,24 @@ class PartKept:
 
 
 @dataclass(frozen=True)
+class Capture:
+    """What was captured, and how much of it single events and other steps make, ns.
+
+    `vendor` (nvidia, amd, intel) is the maker of the GPUs, None where nothing tells. `kind` is the reason in the table triage
+    (cold, whole_run, marked, ...), `once_ns` how long one-off work takes in the window; 0 where several steps count, None where
+    that is not known. `longest_waits_ns` are the five longest idle gaps of a step together. `foreign_ns` is how long the GPU
+    works in all counted steps on what others launched, `idle_tail_ns` how long it idles in the last step after its mark.
+    """
+
+    vendor: str | None = None
+    kind: str | None = None
+    once_ns: int | None = None
+    longest_waits_ns: int = 0
+    foreign_ns: int = 0
+    idle_tail_ns: int = 0
+
+
+@dataclass(frozen=True)
 class Run:
     """One rank's trace of a run, on its critical device.
 
@@ -121,7 +139,7 @@ class Run:
     and temperatures over the counted steps, by series. `made_with` are facts and knobs by their names in the table made_with,
     none where there was no snapshot. `job` is that of several ranks whose trace this is part of. `overhead_share` and
     `loader_queue` are as in database/trace.sql. `start_up_ns` is what of a single step or window only happens the first time:
-    creating contexts, loading and compiling code.
+    creating contexts, loading and compiling code. `capture` knows nothing in baselines of traceq 0.1.
     """
 
     source: str
@@ -155,6 +173,7 @@ class Run:
     made_with: Mapping[str, str] = field(default_factory=dict)
     loader_queue: int | None = None
     start_up_ns: int = 0
+    capture: Capture = Capture()
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

@@ -298,5 +298,5 @@ def test_the_same_files_pass_whatever_is_allowed():
 def test_what_cannot_be_compared_cannot_be_judged():
     comparison = compare([steps(100, name="a")], [replace(steps(110, name="b"), device_name="NVIDIA A100")])
     judged = regression(Budget("compare", "main", ()), comparison)
-    assert (judged.state, judged.reason) == ("cannot judge", "GPU: NVIDIA H100 against NVIDIA A100")
+    assert (judged.state, judged.reason) == ("cannot judge", "another GPU: NVIDIA H100 against NVIDIA A100")
     assert regression(Budget("compare", "a baseline", ()), None).state == "cannot judge"

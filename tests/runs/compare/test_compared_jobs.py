@@ -139,7 +139,7 @@ def test_who_moved_a_job_that_was_not_judged_is_not_said(plain, slow_rank):
 def test_what_stands_against_comparing_ranks_stands_against_their_jobs(plain, slow_rank):
     other = [replace(run, device_name="NVIDIA A100") for run in slow_rank]
     found = compare_jobs(plain, other)
-    assert (found.verdict, found.obstacles) == ("cannot tell", ("GPU: NVIDIA H100 against NVIDIA A100",))
+    assert (found.verdict, found.obstacles) == ("cannot tell", ("another GPU: NVIDIA H100 against NVIDIA A100",))
     assert compare_jobs(plain, other, anyway=True).verdict == "regression"
 
 

@@ -73,6 +73,32 @@ def test_without_a_verdict_the_reason_stands_first(golden):
     )
 
 
+def test_a_copy_that_became_pinned_is_said_to_be_the_same():
+    def copying(ms, shape, name):
+        return run(
+            *[(20 + ms) * MS] * 12,
+            ledger={"copy_h2d": ms * MS},
+            items=[item("h2d", ms * MS, 1, category="copy_h2d", shape=shape, steps=12)],
+            name=name,
+        )
+
+    words = text(compare([copying(40, "4096 B pageable", "a")], [copying(10, "4096 B", "b")], noise=NONE))
+    assert "mostly h2d: the same copy, pinned memory now, -30.00 ms." in " ".join(words.split())
+    assert "the same copy, pageable memory now" in text(
+        compare([copying(10, "4096 B", "a")], [copying(40, "4096 B pageable", "b")], noise=NONE)
+    )
+    assert "other launch shape or size" not in words
+
+
+def test_why_steps_were_left_out_is_said():
+    steps = run(*[100 * MS] * 14, name="a").steps
+    left = {0: "warm-up: leading step", 1: "warm-up: leading step", 13: "incomplete: the last step"}
+    base = replace(run(name="a"), steps=tuple(replace(step, excluded=left.get(step.step)) for step in steps))
+    remarks = compare([base], [run(*[100 * MS] * 12, name="b")]).remarks
+    assert "base: 2 steps left out (warm-up: leading step)" in remarks
+    assert "base: 1 step left out (incomplete: the last step)" in remarks
+
+
 def test_where_the_mean_says_otherwise_it_is_said():
     durations = noisy(100 * MS, 40, 0.005, 2)
     slow = [round(1.2 * dur) if number % 5 == 4 else dur for number, dur in enumerate(durations)]

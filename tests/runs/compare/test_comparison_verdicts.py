@@ -138,7 +138,7 @@ def test_other_steps_of_the_same_file_are_not_the_same():
 
 
 OBSTACLES = [
-    pytest.param({}, {"device_name": "NVIDIA A100"}, "GPU: NVIDIA H100 against NVIDIA A100", id="GPU"),
+    pytest.param({}, {"device_name": "NVIDIA A100"}, "another GPU: NVIDIA H100 against NVIDIA A100", id="GPU"),
     pytest.param({"devices": 1}, {"devices": 8}, "number of GPUs in use: 1 against 8", id="GPUs"),
     pytest.param({"world_size": 8}, {"world_size": 16}, "world size: 8 against 16", id="world size"),
     pytest.param(
@@ -165,12 +165,6 @@ OBSTACLES = [
         "what the profiler costs: 1.0 % of a step against 20.0 %; record both with the same options of traceq record "
         "(--skip 20 or more measures that better), or compare --anyway",
         id="overhead",
-    ),
-    pytest.param(
-        {},
-        {"step_source": "window"},
-        "only the base has steps; of the other the window is one",
-        id="whole trace",
     ),
     pytest.param(
         {"items": [item("gemm", 90, steps=30)]},
@@ -244,7 +238,7 @@ def test_a_cost_of_the_profiler_that_is_not_known_is_said_with_a_way_to_know_it(
 
 def test_several_obstacles_are_all_said():
     found = compare([usual(1, world_size=8)], [usual(2, world_size=4, device_name="NVIDIA A100")])
-    assert found.reasons == ("GPU: NVIDIA H100 against NVIDIA A100", "world size: 8 against 4")
+    assert found.reasons == ("another GPU: NVIDIA H100 against NVIDIA A100", "world size: 8 against 4")
 
 
 def test_two_windows_are_too_few_steps():
@@ -366,7 +360,7 @@ def test_every_fifth_step_is_slow_only_the_mean_sees_it():
 
 def test_warm_up_is_said():
     found = compare([usual(1)], [usual(2, excluded=(0, 1))])
-    assert "new: 2 steps left out as warm-up" in found.remarks
+    assert "new: 2 steps left out (warm-up)" in found.remarks
     assert (found.new.counted, found.new.excluded) == (28, 2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -87,6 +88,83 @@ def table(base, new):
 )
 def test_how_kernels_are_found_again(base, new, expected):
     assert "\n".join(table(base, new)) == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "expected"),
+    [
+        pytest.param(
+            [piece("nvkernel_main_F1L204_2")],
+            [piece("nvkernel_main_F1L210_2")],
+            "renamed: nvkernel_main_F1L204_2 | nvkernel_main_F1L210_2",
+            id="a line was added",
+        ),
+        pytest.param(
+            [piece("nvkernel_main_F1L204_2", 7), piece("nvkernel_main_F1L210_3", 1)],
+            [piece("nvkernel_main_F1L210_2", 7), piece("nvkernel_main_F1L216_3", 1)],
+            "renamed: nvkernel_main_F1L204_2 | nvkernel_main_F1L210_2\n"
+            "renamed: nvkernel_main_F1L210_3 | nvkernel_main_F1L216_3",
+            id="in the order of their lines, not by chance",
+        ),
+        pytest.param(
+            [piece("jacobi_45_gpu"), piece("jacobi_45_gpu__red")],
+            [piece("jacobi_47_gpu"), piece("jacobi_47_gpu__red")],
+            "renamed: jacobi_45_gpu | jacobi_47_gpu\nrenamed: jacobi_45_gpu__red | jacobi_47_gpu__red",
+            id="OpenACC, and its reduction",
+        ),
+        pytest.param(
+            [piece("__omp_offloading_fd00_2e1c_step_l30")],
+            [piece("__omp_offloading_fd00_99aa_step_l33_debug__")],
+            "renamed: __omp_offloading_fd00_2e1c_step_l30 | __omp_offloading_fd00_99aa_step_l33_debug__",
+            id="LLVM",
+        ),
+        pytest.param(
+            [piece("step$_omp_fn$0")], [piece("step$_omp_fn$1")], "renamed: step$_omp_fn$0 | step$_omp_fn$1", id="GCC"
+        ),
+        pytest.param(
+            [piece("nvkernel_main_F1L204_2")],
+            [piece("nvkernel_main_F1L204_2"), piece("nvkernel_main_F1L230_4")],
+            "new: - | nvkernel_main_F1L230_4\nsame: nvkernel_main_F1L204_2 | nvkernel_main_F1L204_2",
+            id="another region",
+        ),
+        pytest.param(
+            [piece("nvkernel_main_F1L204_2"), piece("nvkernel_other_F2L10_2")],
+            [piece("nvkernel_other_F2L10_2"), piece("nvkernel_third_F3L9_2")],
+            "new: - | nvkernel_third_F3L9_2\n"
+            "same: nvkernel_other_F2L10_2 | nvkernel_other_F2L10_2\n"
+            "vanished: nvkernel_main_F1L204_2 | -",
+            id="other functions",
+        ),
+    ],
+)
+def test_offloaded_regions_are_found_again_when_their_lines_move(base, new, expected):
+    assert "\n".join(table(base, new)) == expected
+
+
+def copies(*shapes):
+    return [Piece("copy_h2d", "h2d", shape, None, Fraction(1), Fraction(1)) for shape in shapes]
+
+
+def test_a_copy_from_other_memory_is_the_same_copy():
+    found = matched(copies("4096 B pageable", "8 B pageable"), copies("4096 B", "16 B"))
+    assert [(match.kind, match.shapes) for match in found] == [
+        ("other memory", ("4096 B pageable", "4096 B")),
+        ("resized", ("8 B pageable", "16 B")),
+    ]
+
+
+def test_kernels_of_a_role_belong_together_where_nothing_else_tells():
+    def of(name, role):
+        return replace(piece(name), role=role)
+
+    base = [of("volta_sgemm", "matrix products"), of("fmha", "attention"), of("ampere_sgemm<1>", "matrix products")]
+    new = [of("nvjet", "matrix products"), of("ampere_sgemm<2>", "matrix products"), of("softmax", None)]
+    assert table(base, new) == [
+        "new: - | softmax",
+        "renamed: ampere_sgemm<1> | ampere_sgemm<2>",
+        "same role: volta_sgemm | nvjet",
+        "vanished: fmha | -",
+    ]
 
 
 def test_the_exact_match_goes_first():
@@ -236,6 +314,8 @@ HOSTILE = {
     "tiles": "x".join("1" * 5_000),
     "long": "x" * 1_000_000,
     "blanks": " \n\t" * 30_000,
+    "regions": "nvkernel_" + "_F1L1" * 2_000 + "x",
+    "numbered": "_1_gp" * 3_000,
 }
 
 

@@ -15,7 +15,7 @@ from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.named import others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
-from traceq.reports.comparison.verdict import how_sure, verdict
+from traceq.reports.comparison.verdict import how_sure, unit, verdict
 from traceq.reports.comparison.words import both_sides, boxed, confidence, interval
 from traceq.reports.document import (
     Block,
@@ -91,10 +91,11 @@ def _because(comparison: Comparison) -> Iterator[Block]:
     yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
     total, other = comparison.change, comparison.other
     if comparison.verdict == "cannot tell" and total is not None:
+        of = "a step" if unit(comparison) == "step" else f"for the {unit(comparison)}"
         yield Paragraph(
             (
                 "Measured, without a verdict: ",
-                f"{duration(total.base_ns)} against {duration(total.new_ns)} a step, ",
+                f"{duration(total.base_ns)} against {duration(total.new_ns)} {of}, ",
                 f"{change(total.delta_ns)} ({change_share(total.share)}); {how_sure(comparison, total)}.",
             )
         )

@@ -8,9 +8,9 @@ from traceq.analysis.categories import OF_HOST, in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, rate, share
 from traceq.reports.comparison.job import moved
-from traceq.reports.comparison.words import interval
+from traceq.reports.comparison.words import interval, same_copy
 from traceq.reports.document import Name, Spans
-from traceq.runs.compare.comparison import AcrossTheBoard, Comparison, NamedCause
+from traceq.runs.compare.comparison import CHANGED, AcrossTheBoard, Comparison, NamedCause
 from traceq.runs.compare.kernel_name import canonical
 
 _NAME_WIDTH = 60
@@ -20,6 +20,7 @@ _OTHERWISE = {
     "vanished": "gone",
     "renamed": "another kernel of that name",
     "re-tuned": "another kernel for the same operator",
+    "same role": "another kernel of the same role",
     "resized": "another launch shape or size",
 }
 _SAME = {"compute": " at the same shape", "communication": " at the same size"}
@@ -45,7 +46,7 @@ def told(cause: NamedCause) -> Spans:
     """The category in words, its change, and the part that stands for it."""
     begins = f"{in_words(cause.category)} ({cause.category}, {change(cause.delta_ns)})"
     if cause.part is None:
-        return (f"{begins}, of many parts",)
+        return (f"{begins}, no single part for sure",)
     name = cause.part.name or ""
     is_kernel = cause.category in _SAME and ("(" in name or "<" in name)
     first = shortened(canonical(name) if is_kernel else name, _NAME_WIDTH)
@@ -60,7 +61,7 @@ def did(cause: NamedCause) -> str:
     if cause.how == "graphed":
         return _GRAPHED[any("graph" in name.lower() for name in part.new_names)]
     if cause.how in _OTHERWISE or cause.per_call is None or cause.calls is None:
-        return _OTHERWISE.get(cause.how, cause.how)
+        return same_copy(part) if cause.how == "other memory" else _OTHERWISE.get(cause.how, cause.how)
     often = f"{rate(part.base_count)} -> {rate(part.new_count)} a step"
     if cause.how in ("more", "fewer"):
         return f"{share(abs(cause.calls - 1))} {'more' if cause.how == 'more' else 'less'} often ({often})"
@@ -84,7 +85,7 @@ def others(comparison: Comparison) -> Iterator[Spans]:
 
 
 def _is_change(comparison: Comparison) -> bool:
-    return comparison.verdict in ("regression", "improvement")
+    return comparison.verdict in CHANGED
 
 
 def _across(across: AcrossTheBoard) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, rate, size
-from traceq.reports.comparison.words import both_sides
+from traceq.reports.comparison.words import both_sides, same_copy
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Table
 from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
 from traceq.runs.compare.kernel_name import canonical
@@ -20,6 +20,7 @@ _KINDS = {
     "resized": "other launch shape or size",
     "renamed": "renamed",
     "re-tuned": "re-tuned",
+    "same role": "same role",
     "new": "new",
     "vanished": "vanished",
     "graphed": "in CUDA graphs on one side",
@@ -43,7 +44,7 @@ def _part(part: Part) -> tuple[str, ...]:
     counts = f"{_number(part.base_count)} -> {_number(part.new_count)}"
     return (
         _named(part),
-        _KINDS[part.kind],
+        same_copy(part) if part.kind == "other memory" else _KINDS[part.kind],
         counts if part.base_count or part.new_count else "",
         duration(part.base_ns) if part.kind != "new" else "-",
         duration(part.new_ns) if part.kind != "vanished" else "-",
@@ -85,19 +86,19 @@ def kernels(comparison: Comparison, top: int) -> Iterator[Block]:
         return
     yield Heading(3, ("Kernels that are others than before",), anchor="kernels")
     numbers: Counter[str] = Counter(part.kind for part in changed)
-    kinds = ("new", "vanished", "re-tuned", "renamed", "resized", "graphed")
+    kinds = ("new", "vanished", "re-tuned", "same role", "renamed", "resized", "graphed")
     yield Paragraph((", ".join(f"{count(numbers[kind])} {kind}" for kind in kinds if numbers[kind]) + ".",))
     rows = [
         (
             Name(_names(part.base_names, part.category)),
             Name(_names(part.new_names, part.category)),
             _KINDS[part.kind],
-            Name(part.operator) if part.operator else "-",
+            Name(part.operator) if part.operator else part.role or "-",
             change(part.delta_ns),
         )
         for part in sorted(changed, key=lambda part: -max(part.base_ns, part.new_ns))[:top]
     ]
-    yield Table(("base", "new", "how", "operator", "change"), tuple(rows), text_columns=(0, 1, 2, 3))
+    yield Table(("base", "new", "how", "operator or role", "change"), tuple(rows), text_columns=(0, 1, 2, 3))
     if len(changed) > top:
         yield Paragraph((f"... and {count(len(changed) - top)} more.",))
 

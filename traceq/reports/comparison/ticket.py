@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
+from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration
 from traceq.reports.comparison.job import for_a_ticket, of_rank_title
@@ -15,6 +16,7 @@ from traceq.reports.comparison.words import both_sides, boxed, confidence, inter
 from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, table
 from traceq.runs.compare.comparison import Comparison, NamedCause, Side
 from traceq.runs.compare.known_noise import ENOUGH_RUNS
+from traceq.runs.compare.named_causes import MOST_NAMED
 
 _MOST_RUNS = 6
 _MOST_REMARKS = 5
@@ -95,7 +97,7 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
     elif comparison.named:
         yield _listed(comparison, comparison.named)
     else:
-        yield Paragraph(("No part of the step changed its way by more than its own noise.",))
+        yield from _unnamed(comparison)
     if comparison.across is not None:
         yield Paragraph(list(others(comparison))[-1])
 
@@ -123,18 +125,35 @@ def _listed(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
     return Items(tuple((*told(each), "; ", *_evidence(comparison, each)) for each in causes))
 
 
+def _unnamed(comparison: Comparison) -> Iterator[Block]:
+    """What changed most where nothing is put down to anything: by how much parts vary is known only of several steps."""
+    if any(cause.interval_ns is not None for cause in comparison.causes):
+        yield Paragraph(("No part of the step changed its way by more than its own noise.",))
+        return
+    largest = [cause for cause in comparison.causes if cause.delta_ns][:MOST_NAMED]
+    if largest:
+        yield Paragraph(("How sure the change of a part is, is not known: a side has too few steps. The largest:",))
+        yield Items(
+            tuple((f"{in_words(each.category)} ({each.category}, {change(each.delta_ns)})",) for each in largest)
+        )
+    elif comparison.change is None:
+        yield Paragraph(("Nothing: a step is not the same on both sides.",))
+    else:
+        yield Paragraph(("Nothing: no part of the step changed.",))
+
+
 def _evidence(comparison: Comparison, cause: NamedCause) -> Spans:
     level = confidence(comparison.level)
-    sure = " to ".join(map(change, cause.interval_ns))
+    sure = "how sure is not known" if cause.interval_ns is None else f"{level} interval {interval(cause)}"
     part = cause.part
     if part is None:
-        return (f"{level} interval {sure}",)
+        return (sure,)
     base, new = (
         f"{duration(ns)} in {count(round(calls)) if calls >= 1 else f'{calls:.2g}'}" if calls else duration(ns)
         for ns, calls in ((part.base_ns, part.base_count), (part.new_ns, part.new_count))
     )
     shape = (", ", Name(shortened(part.shape, _NAME))) if part.shape else ()
-    return (f"{level} interval {sure}; the part: {base} before, {new} now a step", *shape)
+    return (f"{sure}; the part: {base} before, {new} now a step", *shape)
 
 
 def _surer(comparison: Comparison) -> Iterator[Block]:

@@ -7,11 +7,13 @@ from traceq.reports.comparison.named import mostly
 from traceq.reports.comparison.sides import said
 from traceq.reports.comparison.words import confidence, interval
 from traceq.reports.document import Spans
-from traceq.runs.compare.comparison import Change, Comparison
+from traceq.runs.compare.comparison import LIKELY, Change, Comparison
 
 _BEGINNINGS = {
     "regression": "Regression: ",
     "improvement": "Improvement: ",
+    "likely regression": "Likely regression: ",
+    "likely improvement": "Likely improvement: ",
     "no change": "No change: ",
     "cannot tell": "Cannot tell: ",
 }
@@ -25,19 +27,28 @@ def verdict(comparison: Comparison) -> Spans:
         return (begins, *said(comparison.reasons[0] if comparison.reasons else "nothing to compare"), ".")
     if total is None:
         raise ValueError(f"a verdict without a change: {comparison.verdict}")
+    what = f"{'a' if unit(comparison) == 'step' else 'the'} {unit(comparison)}"
     if total.delta_ns == 0:
-        sentence = f"a step takes {duration(total.base_ns)} on both sides"
+        sentence = f"{what} takes {duration(total.base_ns)} on both sides"
     else:
         way = "longer" if total.delta_ns > 0 else "shorter"
         by = "" if total.share is None else f" ({share(abs(total.share))})"
         sentence = (
-            f"a step takes {duration(abs(total.delta_ns))}{by} {way}, "
+            f"{what} takes {duration(abs(total.delta_ns))}{by} {way}, "
             f"{duration(total.base_ns)} before and {duration(total.new_ns)} now"
         )
     if comparison.job is not None:
         sentence += f" over {some(len(comparison.job.new.ranks), 'rank')}"
     of_kind = f"steps of kind {comparison.kind}: " if comparison.kind else ""
-    return (f"{begins}{of_kind}{sentence}; {how_sure(comparison, total)}", *mostly(comparison), ".")
+    # The steps themselves do not make a likely change sure.
+    sure = "" if comparison.verdict in LIKELY else f"; {how_sure(comparison, total)}"
+    return (f"{begins}{of_kind}{sentence}{sure}", *mostly(comparison), ".")
+
+
+def unit(comparison: Comparison) -> str:
+    """What is compared: a step, or where none were found the whole window."""
+    sides = (comparison.base, comparison.new)
+    return "whole window" if all(side.windows == len(side.runs) for side in sides) else "step"
 
 
 def how_sure(comparison: Comparison, total: Change) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.units import change, count, duration, maybe, per_cent
 from traceq.reports.document import Name, Outcome, Spans, Verdict
-from traceq.runs.compare.comparison import Cause, Change, Part, Row
+from traceq.runs.compare.comparison import Cause, Change, NamedCause, Part, Row
+from traceq.runs.compare.match import PAGEABLE
 from traceq.runs.run import Run
 
 
@@ -24,7 +25,7 @@ def both_sides(*changed: Cause | Change | Part | Row) -> tuple[str, str, str]:
     return duration(base), duration(new), change(delta)
 
 
-def interval(each: Cause | Change) -> str:
+def interval(each: Cause | Change | NamedCause) -> str:
     """What holds the true difference; a dash where that cannot be known."""
     return "-" if each.interval_ns is None else " to ".join(map(change, each.interval_ns))
 
@@ -39,6 +40,12 @@ def gpu(runs: Sequence[Run]) -> Spans:
     if all(run.device is None for run in runs):
         return ("none works in the steps",)
     return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
+
+
+def same_copy(part: Part) -> str:
+    """What became of a copy whose memory on the host is other than it was."""
+    was_pageable = (part.base_shape or "").endswith(PAGEABLE)
+    return f"the same copy, {'pinned' if was_pageable else 'pageable'} memory now"
 
 
 def captured(run: Run) -> Iterator[tuple[str, Spans]]:

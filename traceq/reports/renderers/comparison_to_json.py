@@ -86,6 +86,7 @@ def _side(side: Side) -> dict[str, Any]:
             {
                 **picked(run, "source", "file", "sha256", "format", "producer", "producer_version", "rank"),
                 **picked(run, "world_size", "device", "device_name", "devices", "step_source"),
+                "vendor": run.capture.vendor,
                 "payload": dict(run.payload),
                 "made_with": dict(run.made_with),
                 "steps_ns": [step.dur for step in run.counted],

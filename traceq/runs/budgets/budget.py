@@ -55,7 +55,8 @@ class Budget:
 class Compare:
     """What the table [compare] says: the baseline to compare with, and how.
 
-    `noise` is a share of the step or the name of a baseline, as said to `traceq compare --noise`.
+    `noise` is a share of the step or the name of a baseline, as said to `traceq compare --noise`. `fail_on_likely`: a regression
+    fails also where it is only likely.
     """
 
     baseline: str | None = None
@@ -63,6 +64,7 @@ class Compare:
     level: float | None = None
     noise: str | None = None
     line: int | None = None
+    fail_on_likely: bool = False
 
     @property
     def is_asked(self) -> bool:

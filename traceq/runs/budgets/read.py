@@ -26,7 +26,7 @@ T = TypeVar("T")
 _TABLES = ("step", "throughput", "ledger", "findings", "job", "sql", "compare")
 _SQL = ("name", "query", "max", "min", "unit")
 _BOUNDS: Mapping[str, Bound] = {"min": "at least", "max": "at most"}
-_COMPARE = ("baseline", "max_regression", "level", "noise")
+_COMPARE = ("baseline", "max_regression", "level", "noise", "fail_on_likely")
 _ABSENT = "absent"
 _LARGEST = 1 << 20
 # Keys of many parts take the square of their number.
@@ -213,7 +213,10 @@ def _compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Compare:
     noise = table.get("noise")
     if noise is not None and (not isinstance(noise, str) or not noise):
         raise place.wrong('must be a share of the step, as "0.8 %", or the name of a baseline', "noise")
-    if table and baseline is None and not table.keys() & {"max_regression", "level", "noise"}:
+    fail_on_likely = table.get("fail_on_likely", False)
+    if not isinstance(fail_on_likely, bool):
+        raise place.wrong("must be true or false", "fail_on_likely")
+    if table and baseline is None and not table.keys() & {"max_regression", "level", "noise", "fail_on_likely"}:
         raise place.wrong("is empty")
     return Compare(
         baseline,
@@ -221,6 +224,7 @@ def _compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Compare:
         _level(place, table["level"]) if "level" in table else None,
         noise,
         next((place.line(key) for key in ("max_regression", "baseline") if key in table), None),
+        fail_on_likely,
     )
 
 

@@ -7,27 +7,36 @@ from fractions import Fraction
 from traceq.common.units import change_share, per_cent, share
 from traceq.runs.budgets.budget import Budget, Judged
 from traceq.runs.budgets.verdict import cannot
-from traceq.runs.compare.comparison import Comparison
+from traceq.runs.compare.comparison import Change, Comparison
 
 
-def regression(budget: Budget, comparison: Comparison | None) -> Judged:
+def regression(budget: Budget, comparison: Comparison | None, *, fail_on_likely: bool = False) -> Judged:
     """Without a limit every regression fails; with one, those measured above it.
 
-    With a limit nothing passes of which the steps do not exclude that it is above: the interval must end at the limit or
-    below. Nor can be judged what the comparison cannot tell.
+    A likely regression fails with `fail_on_likely`, else it cannot be judged; nor can what the comparison cannot tell.
     """
     if comparison is None:
         return cannot(budget, "no baseline is named: say --baseline NAME, or baseline in the table [compare]")
     change = comparison.change
     reason = "; ".join(comparison.obstacles or comparison.reasons)
-    if comparison.verdict == "cannot tell" or change is None or not change.base_ns or change.interval_ns is None:
+    if comparison.verdict == "cannot tell" or change is None or not change.base_ns:
         return cannot(budget, reason)
-    measured, highest = (Fraction(ns, change.base_ns) for ns in (change.delta_ns, change.interval_ns[1]))
-    is_regression = comparison.verdict == "regression"
-    if not budget.limits:
+    measured = Fraction(change.delta_ns, change.base_ns)
+    if comparison.verdict == "likely regression" and not fail_on_likely:
+        return cannot(budget, f"a likely regression, at which --fail-on-likely fails: {reason}", measured=measured)
+    is_regression = comparison.verdict in ("regression", "likely regression")
+    is_kept = all(limit.holds(measured) for limit in budget.limits)
+    if not budget.limits or (is_regression and not is_kept):
         return Judged(budget, "fail" if is_regression else "pass", measured, reason)
-    if is_regression and not all(limit.holds(measured) for limit in budget.limits):
-        return Judged(budget, "fail", measured, reason)
+    return _within(budget, comparison, change, reason)
+
+
+def _within(budget: Budget, comparison: Comparison, change: Change, reason: str) -> Judged:
+    """Nothing passes of which the steps do not exclude that it is above the limit: the interval must end there or below."""
+    measured = Fraction(change.delta_ns, change.base_ns)
+    if change.interval_ns is None:
+        return cannot(budget, reason, measured=measured)
+    highest = Fraction(change.interval_ns[1], change.base_ns)
     # The interval need not hold what was measured.
     if all(limit.holds(max(measured, highest)) for limit in budget.limits):
         return Judged(budget, "pass", measured, reason)

@@ -10,9 +10,11 @@ from functools import partial
 from traceq.analysis.categories import OF_HOST
 from traceq.runs.compare import statistics
 from traceq.runs.compare.comparison import Cause, Change, Part, Statistic
+from traceq.runs.compare.gpu import other_gpu
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.match import Matched, Piece, matched
 from traceq.runs.compare.part_interval import part_interval
+from traceq.runs.compare.role import OF_LIBRARIES, role
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, durations, steps_of, weight
 from traceq.runs.compare.stable_name import stable_name
@@ -66,7 +68,8 @@ def causes(
     names = sorted(set(held[0]) | set(held[1]))
     exact = [[parts.get(name, Fraction(0)) for name in names] for parts in held]
     base_ns, new_ns = whole(exact[0], change.base_ns), whole(exact[1], change.new_ns)
-    pieces = [_pieces(runs, change.statistic) for runs in (base, new)]
+    is_other_gpu = other_gpu(base, new) is not None
+    pieces = [_pieces(runs, change.statistic, is_other_gpu=is_other_gpu) for runs in (base, new)]
     found = [
         Cause(
             category=name,
@@ -87,7 +90,7 @@ def causes(
     return tuple(sorted(found, key=lambda cause: (-abs(cause.delta_ns), -cause.base_ns, cause.category)))
 
 
-def _pieces(runs: Sequence[Run], statistic: Statistic) -> dict[str, list[Piece]]:
+def _pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) -> dict[str, list[Piece]]:
     pieces: dict[str, list[Piece]] = {}
     for number, run in enumerate(runs):
         share = weight(run, runs, statistic)
@@ -107,9 +110,16 @@ def _pieces(runs: Sequence[Run], statistic: Statistic) -> dict[str, list[Piece]]
                         number,
                         None if error is None else error * resembling / len(runs),
                         len(run.counted) - 1,
+                        _role(item, is_other_gpu=is_other_gpu),
                     )
                 )
     return pieces
+
+
+def _role(item: Item, *, is_other_gpu: bool) -> str | None:
+    """What the kernel does; on the same GPU only where its name hardly tells more: what adds is not what multiplies."""
+    found = role(item.name, item.family) if item.name and item.category == "compute" else None
+    return found if is_other_gpu or found in OF_LIBRARIES else None
 
 
 def _error(item: Item, run: Run, statistic: Statistic) -> float | None:
@@ -152,6 +162,7 @@ def _parts(
             shape=pair.shapes[1] or pair.shapes[0],
             base_shape=pair.shapes[0],
             operator=pair.operator,
+            role=pair.role,
             kind=pair.kind,
             base_count=float(pair.count[0]),
             new_count=float(pair.count[1]),

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from traceq.analysis.categories import OF_HOST
 from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
+from traceq.runs.compare.gpu import other_gpu
 from traceq.runs.compare.host import lacks_ledger
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
 from traceq.runs.compare.profiling import explains, not_known, other_profiling
+from traceq.runs.compare.role import OF_LIBRARIES, role
+from traceq.runs.compare.same_work import hides_kernels
+from traceq.runs.compare.side import left_out
 from traceq.runs.compare.stable_name import stable_name
-from traceq.runs.run import Run
+from traceq.runs.compare.units import other_windows, unlike_units
+from traceq.runs.run import Item, Run
 
 _OTHER_SETTINGS = (
     "record_shapes",
@@ -30,9 +34,8 @@ Shapes = Mapping[str, Mapping[str, int]]
 _SAME_WORK = 0.01
 _SAME_SHAPES = 0.5
 _SAME_PROGRAM = 0.1
+_AS_OFTEN = 0.1
 _SAME_MIX = 0.05
-_MOSTLY_HIDDEN = 0.5
-_OTHER_UNIT = 1.8
 _OTHER_CONDITION = 0.02
 _LISTED = 3
 
@@ -42,29 +45,44 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     for name, runs in (("base", base), ("new", new)):
         if not any(run.counted for run in runs):
             yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
-    if not any(run.counted for run in base) or not any(run.counted for run in new):
-        return
+    if any(run.counted for run in base) and any(run.counted for run in new):
+        yield from _machines(base, new)
+        yield from unlike_units(base, new)
+        yield from _work(base, new)
+        yield from _profiling(base, new)
+
+
+def _machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """What they ran on."""
     ledgers = [any(step.gpu_ledger for run in runs for step in run.counted) for runs in (base, new)]
     if ledgers[0] != ledgers[1]:
         yield f"only the {'base' if ledgers[0] else 'new'} has work on a GPU"
     for name, runs in (("base", base), ("new", new)):
-        gpus = _values(runs, lambda run: run.device_name)
-        if len(gpus) > 1:
-            yield f"the {name} mixes runs of several GPUs: {', '.join(gpus)}"
-    yield from _differ("GPU", base, new, lambda run: run.device_name)
+        mixed = _values(runs, lambda run: run.device_name)
+        if len(mixed) > 1:
+            yield f"the {name} mixes runs of several GPUs: {', '.join(mixed)}"
+    gpus = other_gpu(base, new)
+    if gpus:
+        yield f"another GPU: {gpus}"
     yield from _differ("number of GPUs in use", base, new, lambda run: run.devices or None)
     yield from _differ("world size", base, new, lambda run: run.world_size)
-    whole = [all(run.is_window for run in runs) for runs in (base, new)]
-    if whole[0] != whole[1]:
-        yield f"only the {'new' if whole[0] else 'base'} has steps; of the other the window is one"
-    yield from _units(base, new)
+
+
+def _work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """What they did; another GPU has kernels of its own."""
     first, second = kinds_of(base), kinds_of(new)
     if first and second and not first.keys() & second.keys():
         yield f"the server did other steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
     yield from _payload(base, new)
     yield from _batch(base, new)
-    yield from _shapes(base, new)
-    yield from _program(base, new)
+    shapes = list(_shapes(base, new))
+    yield from shapes or other_windows(base, new)
+    if other_gpu(base, new) is None:
+        yield from _program(base, new)
+
+
+def _profiling(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """How they were profiled."""
     # What these add to every call is more than most changes.
     for setting in dict.fromkeys(name for run in (*base, *new) for name in run.costly_settings):
         yield from _differ(f"profiler setting {setting}", base, new, lambda run: run.costly_settings.get(setting))  # noqa: B023
@@ -80,46 +98,6 @@ def _differ(what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Ru
     first, second = _values(base, of), _values(new, of)
     if first and second and first != second:
         yield f"{what}: {', '.join(first)} against {', '.join(second)}"
-
-
-def _units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Steps that are no steps of the same kind: of other levels, or found by other marks and several times as large."""
-    yield from _differ("a step is a", base, new, lambda run: None if run.is_window else run.unit)
-    names = [{run.unit_name or run.step_source for run in runs} for runs in (base, new)]
-    if names[0] & names[1]:
-        return
-    ratios = []
-    for sizes in ([_launched(runs) for runs in (base, new)], [_busy(runs) for runs in (base, new)]):
-        if not all(sizes):
-            return
-        ratios.append(sizes[1] / sizes[0])
-    for more, less, times in (("new", "base", min(ratios)), ("base", "new", 1 / max(ratios))):
-        if times >= _OTHER_UNIT:
-            yield (
-                f"a step of the {more} holds the work of {rate(times)} of the {less}: they are found by other marks "
-                f"({', '.join(map(str, sorted(map(str, names[0]))))} against {', '.join(sorted(map(str, names[1])))}); ingest "
-                "with --step-range or --steps-per so that a step is the same on both sides"
-            )
-
-
-def _launched(runs: Sequence[Run]) -> float:
-    """Kernels, copies and collectives that begin in a step."""
-    steps = sum(len(run.counted) for run in runs)
-    items = (item for run in runs for item in run.items if not item.category.startswith(("idle", OF_HOST)))
-    return sum(item.every.count for item in items) / steps
-
-
-def _busy(runs: Sequence[Run]) -> float:
-    """Time of a step in which the GPU works, ns."""
-    steps = sum(len(run.counted) for run in runs)
-    busy = (
-        dur
-        for run in runs
-        for step in run.counted
-        for name, dur in step.gpu_ledger.items()
-        if not name.startswith("idle")
-    )
-    return sum(busy) / steps
 
 
 def _payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
@@ -173,20 +151,20 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
     Nothing where CUDA graphs hide most of a side's kernels: what they run is not known.
     """
-    if any(_hidden(runs) > _MOSTLY_HIDDEN for runs in (base, new)):
+    if any(hides_kernels(runs) for runs in (base, new)):
         return
     known = [_known(runs) for runs in (base, new)]
+    roles = _alike_roles(base, new)
     shares = []
     for side, other in ((0, 1), (1, 0)):
-        computing = [
-            (item.name, stable_name(item.operator or ""), item.every.dur)
-            for run in (base, new)[side]
-            for item in run.items
-            if item.category == "compute" and item.name is not None
-        ]
-        total = sum(dur for *_, dur in computing)
+        computing = _computing((base, new)[side])
+        total = sum(item.every.dur for item, _ in computing)
         alike = sum(
-            dur for name, operator, dur in computing if family_name(name) in known[other] or operator in known[other]
+            item.every.dur
+            for item, name in computing
+            if family_name(name) in known[other]
+            or stable_name(item.operator or "") in known[other]
+            or role(name, item.family) in roles
         )
         if total:
             shares.append(alike / total)
@@ -194,18 +172,32 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         yield f"they do not run the same program: {share(min(shares))} of the kernel time of one is known to the other"
 
 
-def _hidden(runs: Iterable[Run]) -> float:
-    """Share of the computing time that is in CUDA graphs traced as a whole."""
-    items = [item for run in runs for item in run.items if item.category == "compute"]
-    total = sum(item.every.dur for item in items)
-    graphs = sum(item.every.dur for item in items if (item.name or "").replace(" ", "").startswith("CUDAgraph"))
-    return graphs / total if total else 0.0
+def _computing(runs: Iterable[Run]) -> list[tuple[Item, str]]:
+    """Kernels with their names."""
+    items = (item for run in runs for item in run.items if item.category == "compute")
+    return [(item, item.name) for item in items if item.name is not None]
+
+
+def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
+    """What libraries are called for about as often in a step of both sides, whichever kernels they choose."""
+    counts = []
+    for runs in (base, new):
+        called: Counter[str | None] = Counter()
+        for item, name in _computing(runs):
+            called[role(name, item.family)] += item.every.count
+        steps = sum(len(run.counted) for run in runs)
+        counts.append({each: number / steps for each, number in called.items()})
+    return {
+        each
+        for each in OF_LIBRARIES
+        if (before := counts[0].get(each)) and abs(counts[1].get(each, 0.0) - before) <= _AS_OFTEN * before
+    }
 
 
 def _known(runs: Iterable[Run]) -> set[str]:
-    items = [item for run in runs for item in run.items if item.category == "compute"]
-    return {family_name(item.name) for item in items if item.name} | {
-        stable_name(item.operator) for item in items if item.operator
+    computing = _computing(runs)
+    return {family_name(name) for _, name in computing} | {
+        stable_name(item.operator) for item, _ in computing if item.operator
     }
 
 
@@ -225,7 +217,7 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     if base.counted and new.counted and base.counted != new.counted:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
     for name, side in (("base", base), ("new", new)):
-        if _hidden(side.runs) > _MOSTLY_HIDDEN:
+        if hides_kernels(side.runs):
             yield f"{name}: CUDA graphs were traced as a whole: whether both sides run the same program is not known"
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
@@ -270,8 +262,7 @@ def other_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _of_side(name: str, side: Side) -> Iterator[str]:
-    if side.excluded:
-        yield f"{name}: {some(side.excluded, 'step')} left out as warm-up"
+    yield from (f"{name}: {reason}" for reason in left_out(side.runs))
     keys = {key for run in side.runs for key in run.payload}
     for key in sorted(key for key in keys if any(key not in run.payload for run in side.runs)):
         yield f"{name}: not every run says how many {key} a step has; they are not compared"

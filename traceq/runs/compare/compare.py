@@ -12,14 +12,16 @@ import numpy as np
 from traceq.runs.compare import statistics
 from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
 from traceq.runs.compare.comparable import obstacles, other_mix, remarks
-from traceq.runs.compare.comparison import Change, Comparison, KindChange, NamedCause, Statistic
+from traceq.runs.compare.comparison import CHANGED, SURE, Change, Comparison, KindChange, NamedCause, Statistic
 from traceq.runs.compare.host import comparable_ledgers
 from traceq.runs.compare.kinds import common_kinds, of_kind
 from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
-from traceq.runs.compare.named_causes import across_the_board, named_causes, sure_all_the_same
+from traceq.runs.compare.likely import likely, only_one_off
+from traceq.runs.compare.named_causes import across_the_board, likely_causes, named_causes, sure_all_the_same
 from traceq.runs.compare.profiling import Profiling, other_profiling
 from traceq.runs.compare.rows import counts, rows
 from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
+from traceq.runs.compare.units import other_windows, unlike_units
 from traceq.runs.compare.verdict import judged
 from traceq.runs.made_with import differences
 from traceq.runs.run import FindingKept, Run
@@ -27,6 +29,7 @@ from traceq.runs.run import FindingKept, Run
 LEVEL = 0.02
 FLOOR = 0.01
 SENSITIVITY = 0.05
+_STATISTICS: tuple[Statistic, ...] = ("typical", "mean")
 
 
 def compare(
@@ -81,12 +84,13 @@ def compare(
     )
 
 
-def _weight(of_kind: Comparison) -> tuple[bool, float]:
-    """What decides which kind of step is shown: a change that is sure by its time in all steps, else the time of all."""
+def _weight(of_kind: Comparison) -> tuple[int, float]:
+    """Return what decides which kind of step is shown: a change, sure before likely, by its time in all steps; else all time."""
     if of_kind.change is None:
-        return False, 0.0
-    is_sure = of_kind.verdict in ("regression", "improvement")
-    return is_sure, of_kind.base.counted * abs(of_kind.change.delta_ns if is_sure else of_kind.change.base_ns)
+        return 0, 0.0
+    is_changed = of_kind.verdict in CHANGED
+    ns = of_kind.change.delta_ns if is_changed else of_kind.change.base_ns
+    return is_changed + (of_kind.verdict in SURE), of_kind.base.counted * abs(ns)
 
 
 def _compared(
@@ -128,23 +132,34 @@ def _compared(
         findings_new=_not_in(new, base),
         made_with=differences((base, new)),
     )
-    if not all(runs):
+    is_hindered = bool(found) and not anyway
+    if not all(runs) or (is_hindered and not {*unlike_units(*runs), *other_windows(*runs)}.isdisjoint(found)):
         return empty
     noise = noise or assumed(*map(len, runs))
-    change, intervals, strict = _change(*runs, statistic, level, noise)
-    other = _change(*runs, "mean" if statistic == "typical" else "typical", level, noise).change
+    measured = {each: _change(*runs, each, level, noise) for each in _STATISTICS}
     profiling = other_profiling(*runs)
     if profiling:
-        change, other = (_with_profiling(each, profiling) for each in (change, other))
-    judged_on = other if other.statistic == judge_by else change
-    verdict, reason = judged(sides, judged_on, level, floor_share, sensitivity_share)
-    is_hindered = found and not anyway
+        measured = {
+            name: each._replace(change=_with_profiling(each.change, profiling)) for name, each in measured.items()
+        }
+    judged_on = measured[judge_by or statistic]
+    verdict, reason = judged(sides, judged_on.change, level, floor_share, sensitivity_share)
     if is_hindered:
         verdict, reason = "cannot tell", found[0]
+    elif verdict == "cannot tell" and not found:
+        changes = {name: each.change for name, each in measured.items()}
+        open_ = likely(*runs, changes, judged_on.change.statistic, judged_on.intervals, noise, level)
+        if open_ is None:
+            reason = only_one_off(*runs, judged_on.change) or reason
+        else:
+            verdict, reason, statistic = open_.verdict, open_.reason, open_.statistic if judge_by is None else statistic
+    change, intervals, strict = measured[statistic]
     made_of = causes(*runs, change, intervals, noise, level)
     named: tuple[NamedCause, ...] = ()
-    if verdict in ("regression", "improvement"):
+    if verdict in SURE:
         named = named_causes(made_of, change.delta_ns)
+    elif verdict in CHANGED:
+        named = likely_causes(made_of, change.delta_ns)
     elif not is_hindered:
         named = sure_all_the_same(made_of, strict, floor_share * change.base_ns)
     return replace(
@@ -153,7 +168,7 @@ def _compared(
         reasons=found if is_hindered else (reason,),
         assumptions=tuple(_assumptions(noise, change, (len(runs[0]), len(runs[1])), None if found else profiling)),
         change=change,
-        other=other,
+        other=measured["mean" if statistic == "typical" else "typical"].change,
         causes=made_of,
         named=named,
         across=across_the_board(made_of) if named else None,

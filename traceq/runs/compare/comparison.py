@@ -9,12 +9,29 @@ from traceq.runs.job.change import JobChange
 from traceq.runs.made_with import Difference
 from traceq.runs.run import FindingKept, Run
 
-Verdict = Literal["regression", "improvement", "no change", "cannot tell"]
+Verdict = Literal["regression", "improvement", "likely regression", "likely improvement", "no change", "cannot tell"]
 Statistic = Literal["typical", "mean"]
-Kind = Literal["same", "new", "vanished", "renamed", "re-tuned", "resized", "graphed"]
+Kind = Literal["same", "new", "vanished", "renamed", "re-tuned", "same role", "resized", "other memory", "graphed"]
 How = Literal[
-    "slower", "faster", "more", "fewer", "both", "new", "vanished", "renamed", "re-tuned", "resized", "graphed"
+    "slower",
+    "faster",
+    "more",
+    "fewer",
+    "both",
+    "new",
+    "vanished",
+    "renamed",
+    "re-tuned",
+    "same role",
+    "resized",
+    "other memory",
+    "graphed",
 ]
+
+SURE: tuple[Verdict, ...] = ("regression", "improvement")
+LIKELY: tuple[Verdict, ...] = ("likely regression", "likely improvement")
+CHANGED = (*SURE, *LIKELY)
+"""Verdicts that say what changed: proved by steps, or likely."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +99,12 @@ class Side:
 class Part:
     """A part of a category that both sides, or one, have: matched by name, shape, or the operator it belongs to.
 
-    `kind` says how it was matched: same (name and shape), resized (another launch shape or size), renamed (other template
-    arguments or a generated name), re-tuned (another kernel for the same operator), graphed (kernels against CUDA graphs that
-    were traced as a whole), new, vanished. The names of a side are all
-    that belong to it, the one with most time first; none stand for what is too small to be listed, or not told apart.
-    Counts are per step; `interval_ns` as in Change.
+    `kind` says how it was matched: same (name and shape), resized (another launch shape or size), other memory (the same copy,
+    from pinned instead of pageable memory or the other way round), renamed (other template arguments, lines or a generated name),
+    re-tuned (another kernel for the same operator), same role (another kernel with the same `role` in the program: matrix
+    products, attention, ...), graphed (kernels against CUDA graphs that were traced as a whole), new, vanished. The names of a
+    side are all that belong to it, the one with most time first; none stand for what is too small to be listed, or not told
+    apart. Counts are per step; `interval_ns` as in Change.
     """
 
     category: str
@@ -102,6 +120,7 @@ class Part:
     new_ns: int
     delta_ns: int
     interval_ns: tuple[int, int] | None = None
+    role: str | None = None
 
     @property
     def name(self) -> str | None:
@@ -128,14 +147,15 @@ class Cause:
 class NamedCause:
     """What the change is put down to: a category of the ledger, or a part of it that explains most of the category's change.
 
-    Its own change is beyond noise, and goes the way of the step's. `how` says what the part did: slower or faster (another time
+    Its own change goes the way of the step's, and is beyond noise; of a likely change, whose noise is not known, `interval_ns` is
+    None. `how` says what the part did: slower or faster (another time
     a call), more or fewer (another number of calls), both of these, or as in Part.kind where it is not the same. `per_call` and
     `calls` are ratios, new over base; None where there is no such number.
     """
 
     category: str
     delta_ns: int
-    interval_ns: tuple[int, int]
+    interval_ns: tuple[int, int] | None
     part: Part | None = None
     how: How | None = None
     per_call: float | None = None
@@ -193,7 +213,9 @@ class Comparison:
     """What changed from `base` to `new`.
 
     `reasons` say why the verdict is what it is. `obstacles` say why the sides cannot be compared; when there are none, or
-    they were overruled, `verdict` rests on `change` and on the `assumptions`. `remarks` are to be known before it is believed.
+    they were overruled, `verdict` rests on `change` and on the `assumptions`; where a step is not the same on both sides there
+    is no `change`. A *likely* verdict is of sides whose steps prove nothing, and that differ by many times what two runs do.
+    `remarks` are to be known before it is believed.
     `other` is the change by the other statistic. The deltas of `causes` add up to `change.delta_ns` exactly. `named`
     are those that are sure, the largest first: of a regression or an improvement those that went its way, else all that changed
     although the step did not for sure. `across` says that kernels changed alike.

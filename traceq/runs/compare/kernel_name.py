@@ -20,6 +20,15 @@ _HASH = re.compile(r"(?<![0-9a-f])_?(?:0x)?(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{8,
 _TILE = re.compile(r"(?<!\d)_?\d++(?:x\d++)++")
 _NUMBERED = re.compile(r"(?:_\d[\dcde]*+)++$")
 
+# A region that a compiler offloads has the line, or the number, at which it stands in its function: NVIDIA's HPC compilers
+# (OpenMP, OpenACC), LLVM, GCC.
+_OFFLOADED = (
+    re.compile(r"^(nvkernel_.*)_F\d++L(\d++)(?:_(\d++))?$"),
+    re.compile(r"^(.*)_(\d++)_gpu(?:__red)?$"),
+    re.compile(r"^__omp_offloading_[0-9a-f]++_[0-9a-f]++_(.*)_l(\d++)(?:_(\d++))?(?:_debug__)?$"),
+    re.compile(r"^(.*)[.$]_omp_fn[.$](\d++)(?:[.$].*)?$"),
+)
+
 # Of longer names the rest tells nothing more.
 _LONGEST = 4096
 
@@ -40,12 +49,31 @@ def canonical(name: str) -> str:
 def family_name(name: str) -> str:
     """The canonical name without numbers among its template arguments, hashes, tile sizes and numbers that compilers make up.
 
-    Types and functors stay: what adds is not what multiplies, and half precision is no rename.
+    Types and functors stay: what adds is not what multiplies, and half precision is no rename. Of an offloaded region it is the
+    function that it stands in.
     """
+    region = offloaded(name)
+    if region is not None:
+        return region[0]
     bare = _UNNAMED.sub("", canonical(name)[:_LONGEST])
     bare = _EMPTY.sub("", _LITERAL.sub("", bare))
     bare = _NUMBERED.sub("", _TILE.sub("", _HASH.sub("", bare)))
     return bare.strip("_:") or canonical(name)
+
+
+@lru_cache(maxsize=8192)
+def offloaded(name: str) -> tuple[str, tuple[int, ...]] | None:
+    """The function in which an offloaded region stands, and where in it; None of other kernels.
+
+    A reduction stands where the region does that it belongs to.
+    """
+    bare = canonical(name)[:_LONGEST]
+    for pattern in _OFFLOADED:
+        match = pattern.match(bare)
+        if match:
+            function = match[1] + ("__red" if bare.endswith("__red") else "")
+            return function, tuple(int(number) for number in match.groups()[1:] if number)
+    return None
 
 
 def function_name(name: str) -> str | None:

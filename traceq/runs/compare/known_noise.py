@@ -1,13 +1,14 @@
 """What runs of one program are taken to differ by, where there are too few of them to show it.
 
 The shares were measured on the traces at hand (decision 0023): the same kernels on several GPUs of one job differ by 0.2 to
-1.1 %, host-paced loops of separate processes by 2.6 to 4.2 %, data loading of two runs by 20 %.
+1.1 %, host-paced loops of separate processes by 2.6 to 4.2 %, data loading of two runs by 20 %. Single steps scatter more than
+the means of runs: decision 0032.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from traceq.common.units import share as per_cent
@@ -16,6 +17,11 @@ from traceq.common.units import some
 OF_GPU_WORK = 0.005
 OF_HOST_TIME = 0.03
 OF_DATA_LOADING = 0.2
+
+# Of a single step or window: of GPU work, of time that the host paces, and of what hangs on something else.
+OF_GPU_WORK_ONCE = 0.05
+OF_HOST_TIME_ONCE = 0.1
+OF_OUTSIDE_ONCE = 0.5
 
 ENOUGH_RUNS = 3
 """With so many runs a side, what they differ by is measured and not assumed."""
@@ -26,7 +32,27 @@ _ENOUGH_FREEDOM = 2 * (ENOUGH_RUNS - 1)
 _FREEDOM_SAID, _FREEDOM_ALONE, _FREEDOM_BESIDE = 8, 30, 2
 
 _ON_GPU = ("compute", "memset")
-_LOADING = ("idle_data",)
+_LOADING = ("idle_data", "host_data")
+# The next batch, other ranks, other programs; what happens once; and what nothing is known of.
+_OUTSIDE = (
+    "communication",
+    *(
+        f"{kind}_{cause}"
+        for kind in ("idle", "host")
+        for cause in (
+            "data",
+            "communication",
+            "os",
+            "checkpoint",
+            "allocation",
+            "compile",
+            "profiler",
+            "unattributed",
+            "none",
+        )
+    ),
+    "unattributed",
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +85,14 @@ def usual(noise: KnownNoise, step_ns: float, parts: Mapping[str, float]) -> floa
     return math.hypot(*(share * sum(parts.get(name, 0.0) for name in names) for share, names in _kinds(list(parts))))
 
 
+def usual_once(parts: Mapping[str, float], once_ns: float) -> float:
+    """The standard deviation, ns, of a single window or step that takes `parts` by category, and `once_ns` for one-off work."""
+    once = OF_OUTSIDE_ONCE * once_ns
+    return math.hypot(
+        once, *(share * sum(parts.get(name, 0.0) for name in names) for share, names in _kinds_once(parts))
+    )
+
+
 def told(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
     """What is assumed, and how to do without: `share` of the step is what a run differs by, `runs` are those of each side."""
     if noise.share is not None:
@@ -74,8 +108,26 @@ def told(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
 
 def _kinds(names: Sequence[str]) -> list[tuple[float, list[str]]]:
     """The categories that vary alike, each kind with its share."""
+    return _by_share(
+        {
+            name: OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME
+            for name in names
+        }
+    )
+
+
+def _kinds_once(names: Iterable[str]) -> list[tuple[float, list[str]]]:
+    """As _kinds, of a single window or step."""
+    return _by_share(
+        {
+            name: OF_GPU_WORK_ONCE if name in _ON_GPU else OF_OUTSIDE_ONCE if name in _OUTSIDE else OF_HOST_TIME_ONCE
+            for name in names
+        }
+    )
+
+
+def _by_share(shares: Mapping[str, float]) -> list[tuple[float, list[str]]]:
     kinds: dict[float, list[str]] = {}
-    for name in names:
-        share = OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME
+    for name, share in shares.items():
         kinds.setdefault(share, []).append(name)
     return list(kinds.items())

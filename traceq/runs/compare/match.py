@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from traceq.runs.compare.comparison import Kind
-from traceq.runs.compare.kernel_name import canonical, family_name, function_name
+from traceq.runs.compare.kernel_name import canonical, family_name, function_name, offloaded
 
 _Pair = tuple[Fraction, Fraction]
+
+PAGEABLE = " pageable"
+"""At the end of the shape of a copy from or to pageable memory of the host (item.sql)."""
 
 _AS_SMALL = 2
 _GRAPH = re.compile(r"CUDA ?graph", re.IGNORECASE)
@@ -21,7 +24,7 @@ class Piece:
     """Part of a category of the ledger on one side: count and time (ns) per step, exactly.
 
     It is of the run with the number `run` of its side. `error` is the standard error of `dur`, ns, with `freedom` degrees of
-    freedom; None where it is not known.
+    freedom; None where it is not known. `role` is what it does for the program, whoever made it.
     """
 
     category: str
@@ -33,6 +36,7 @@ class Piece:
     run: int = 0
     error: float | None = None
     freedom: int = 0
+    role: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Matched:
     count: _Pair
     dur: _Pair
     pieces: tuple[tuple[Piece, ...], tuple[Piece, ...]]
+    role: str | None = None
 
 
 # What two named pieces must have in common to be one: of the name and the piece; None matches nothing.
@@ -58,23 +63,28 @@ Key = Callable[[str, Piece], Hashable | None]
 def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     """Every piece of both sides in exactly one match.
 
-    In this order: the same name and launch shape; the same name; the same name but for numbers that compilers make up;
-    another kernel for the same operator; the same function with other types. What is left is new or has vanished, unless
-    it is so small that the other side may hold it among what is too small to be listed (pieces without a name).
+    In this order: an offloaded region whose line moved; the same name and launch shape; the same copy of other memory; the
+    same name; the same name but for numbers that compilers make up; another kernel for the same operator; the same function with
+    other types; another kernel of the same role. What is left is new or has vanished, unless it is so small that the other side
+    may hold it among what is too small to be listed (pieces without a name).
     """
     left: list[list[Piece]] = [list(base), list(new)]
     known = [{_name(piece) for piece in side} for side in left]
     found: list[Matched] = []
-    keys: tuple[tuple[Kind, Key], ...] = (
-        ("same", _name_and_shape),
-        ("resized", lambda name, _: canonical(name)),
-        ("renamed", lambda name, _: family_name(name)),
-        ("re-tuned", lambda _, piece: piece.operator),
-        ("re-tuned", lambda name, _: function_name(name)),
+    places = [_places(side) for side in left]
+    keys: tuple[tuple[Kind, tuple[Key, Key]], ...] = (
+        ("renamed", (_moved(places[0], places[1]), _moved(places[1], places[0]))),
+        ("same", (_name_and_shape, _name_and_shape)),
+        ("other memory", (_copied, _copied)),
+        ("resized", (_by_name, _by_name)),
+        ("renamed", (_by_family, _by_family)),
+        ("re-tuned", (_by_operator, _by_operator)),
+        ("re-tuned", (_by_function, _by_function)),
+        ("same role", (_by_role, _by_role)),
     )
     listed = [_least_listed(side) for side in left]
-    for kind, key in keys:
-        grouped = [_grouped(side, key) for side in left]
+    for kind, each_key in keys:
+        grouped = [_grouped(side, key) for side, key in zip(left, each_key, strict=True)]
         common = grouped[0].keys() & grouped[1].keys() - {None}
         found += [_match(kind, grouped[0][each], grouped[1][each]) for each in sorted(common, key=repr)]
         left = [[piece for each, pieces in side.items() if each not in common for piece in pieces] for side in grouped]
@@ -125,6 +135,59 @@ def _name_and_shape(name: str, piece: Piece) -> tuple[str, str | None]:
     return canonical(name), piece.shape
 
 
+def _copied(name: str, piece: Piece) -> Hashable | None:
+    """Direction and size of a copy, whatever memory of the host it is of."""
+    is_copy = piece.category.startswith("copy_") and piece.shape is not None
+    return (name, (piece.shape or "").removesuffix(PAGEABLE)) if is_copy else None
+
+
+def _by_name(name: str, _: Piece) -> str:
+    return canonical(name)
+
+
+def _by_family(name: str, _: Piece) -> str:
+    return family_name(name)
+
+
+def _by_operator(_: str, piece: Piece) -> str | None:
+    return piece.operator
+
+
+def _by_function(name: str, _: Piece) -> str | None:
+    return function_name(name)
+
+
+def _by_role(_: str, piece: Piece) -> str | None:
+    return piece.role
+
+
+_Places = Mapping[str, Sequence[tuple[int, ...]]]
+
+
+def _places(pieces: Sequence[Piece]) -> _Places:
+    """Where offloaded regions stand, in order, by their functions."""
+    found: dict[str, set[tuple[int, ...]]] = {}
+    for piece in pieces:
+        region = offloaded(piece.name) if piece.name else None
+        if region is not None:
+            found.setdefault(region[0], set()).add(region[1])
+    return {function: sorted(places) for function, places in found.items()}
+
+
+def _moved(mine: _Places, others: _Places) -> Key:
+    """The function and the place in the order of its regions, where it has as many on the other side and they stand elsewhere."""
+
+    def key(name: str, _: Piece) -> Hashable | None:
+        region = offloaded(name)
+        if region is None:
+            return None
+        function, place = region
+        places, there = mine[function], others.get(function, [])
+        return (function, places.index(place)) if len(places) == len(there) and places != there else None
+
+    return key
+
+
 def _grouped(pieces: Sequence[Piece], key: Key) -> dict[Hashable | None, list[Piece]]:
     groups: dict[Hashable | None, list[Piece]] = {}
     for piece in pieces:
@@ -141,6 +204,7 @@ def _match(kind: Kind, base: Sequence[Piece], new: Sequence[Piece]) -> Matched:
         count=(_sum(piece.count for piece in base), _sum(piece.count for piece in new)),
         dur=(_sum(piece.dur for piece in base), _sum(piece.dur for piece in new)),
         pieces=(tuple(base), tuple(new)),
+        role=_one(piece.role for piece in (*base, *new)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from traceq.runs.compare.comparison import AcrossTheBoard, Cause, How, NamedCause, Part
 
@@ -11,6 +12,7 @@ MOST_NAMED = 3
 _MOSTLY = 0.5  # of the category's change: from here on a part stands for it
 _BY_ITSELF = 0.7  # of the part's change: from here on calls or the time of a call alone explain it
 _MATTERS = 0.05  # of the change of the step: less is not worth a name
+_MUCH = 0.2  # the same where nothing says how sure it is
 
 _ALIKE = 0.25  # of the change of the usual kernel
 _LEAST_FACTOR = 0.02
@@ -25,7 +27,18 @@ def named_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ..
         for cause in causes
         if _is_sure(cause.interval_ns, delta_ns) and abs(cause.delta_ns) >= _MATTERS * abs(delta_ns)
     ]
-    return tuple(_named(cause) for cause in sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED])
+    return tuple(_surely(cause) for cause in sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED])
+
+
+def likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
+    """The causes of a likely change of `delta_ns`: what went its way, sure by itself or not, the largest first."""
+    found = [
+        cause if _is_sure(cause.interval_ns, delta_ns) else replace(cause, interval_ns=None)
+        for cause in causes
+        if cause.delta_ns * delta_ns > 0 and abs(cause.delta_ns) >= _MUCH * abs(delta_ns)
+    ]
+    largest = sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED]
+    return tuple(_named(cause, _largest(cause.parts, cause.delta_ns)) for cause in largest)
 
 
 def sure_all_the_same(
@@ -37,7 +50,7 @@ def sure_all_the_same(
         for cause in causes
         if _is_sure(strict.get(cause.category), cause.delta_ns) and abs(cause.delta_ns) >= least_ns
     ]
-    return tuple(map(_named, found[:MOST_NAMED]))
+    return tuple(map(_surely, found[:MOST_NAMED]))
 
 
 def _is_sure(interval: tuple[int, int] | None, delta_ns: int) -> bool:
@@ -45,11 +58,21 @@ def _is_sure(interval: tuple[int, int] | None, delta_ns: int) -> bool:
     return interval is not None and (interval[0] > 0 if delta_ns > 0 else interval[1] < 0)
 
 
-def _named(cause: Cause) -> NamedCause:
-    if cause.interval_ns is None:
-        raise ValueError(f"a cause without an interval: {cause.category}")
-    parts = [part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns) and part.name is not None]
-    first = max(parts, key=lambda part: abs(part.delta_ns), default=None)
+def _surely(cause: Cause) -> NamedCause:
+    """The cause with the largest of its parts whose own change is beyond noise."""
+    return _named(
+        cause, _largest([part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns)], cause.delta_ns)
+    )
+
+
+def _largest(parts: Sequence[Part], delta_ns: int) -> Part | None:
+    """The part with a name that changed most the way of `delta_ns`."""
+    found = [part for part in parts if part.name is not None and part.delta_ns * delta_ns > 0]
+    return max(found, key=lambda part: abs(part.delta_ns), default=None)
+
+
+def _named(cause: Cause, first: Part | None) -> NamedCause:
+    """The cause, put down to its part `first` where that makes most of it."""
     if first is None or abs(first.delta_ns) < _MOSTLY * abs(cause.delta_ns):
         return NamedCause(cause.category, cause.delta_ns, cause.interval_ns)
     calls = per_call = None

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from traceq.common.units import some
 from traceq.runs.compare import statistics
 from traceq.runs.compare.comparison import Drift, OutlierStep, Side, Statistic
 from traceq.runs.run import Amount, Item, Run, RunStep
@@ -42,6 +43,13 @@ def given_again(runs: Sequence[Run]) -> Iterator[str]:
     for run in once(runs):
         if times[run.sha256, run.rank] > 1:
             yield f"{run.file} is given {times[run.sha256, run.rank]} times and counts once"
+
+
+def left_out(runs: Sequence[Run]) -> Iterator[str]:
+    """How many steps do not count, for each reason."""
+    reasons = Counter(step.excluded for run in runs for step in run.steps if step.excluded is not None)
+    for reason, steps in reasons.items():
+        yield f"{some(steps, 'step')} left out ({reason})"
 
 
 def usable(runs: Sequence[Run]) -> list[Run]:

@@ -193,6 +193,13 @@ def dependence(runs: Sequence[Floats]) -> float:
     return math.sqrt((1 + correlation) / (1 - correlation))
 
 
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """How much two series of the same length go up and down together (Spearman), 0 where one stays the same."""
+    ranks = [_centered_ranks(each) for each in (first, second)]
+    scatter = math.sqrt(float((ranks[0] ** 2).sum()) * float((ranks[1] ** 2).sum()))
+    return float((ranks[0] * ranks[1]).sum()) / scatter if scatter else 0.0
+
+
 def _centered_ranks(values: Floats) -> Floats:
     ranks = _ranks(values)
     return ranks - ranks.mean() if len(ranks) else ranks

@@ -1,0 +1,261 @@
+"""Changes that the steps at hand do not prove, but that are many times what two such runs or windows differ by.
+
+One of three holds: steps are too few for a test (whole windows, single steps); or steps drift on both sides, as what the program
+does changes in its course, and the courses are the same; or steps scatter, and a part of them that makes the change does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from traceq.common.units import duration, rate, share
+from traceq.runs.compare import statistics
+from traceq.runs.compare.causes import ledger
+from traceq.runs.compare.comparison import Change, Statistic, Verdict
+from traceq.runs.compare.known_noise import KnownNoise, usual, usual_once
+from traceq.runs.compare.same_work import alike_share
+from traceq.runs.compare.side import durations
+from traceq.runs.compare.units import are_named_alike
+from traceq.runs.run import Run
+
+FACTOR = 5.0
+"""A change is likely from so many standard deviations of what two runs or windows differ by.
+
+The shares of noise are no law of any machine: at twice of what is assumed it is still 2.5 of them.
+"""
+LEAST = 0.05
+"""A change is likely from this share of the base on."""
+
+_LEAST_WORK = 0.5  # of the GPU's time, in what both sides do as often
+_FOREIGN = 0.1  # of its time, in what other steps launched
+_LEAST_COURSE = 20  # steps
+_SAME_COURSE = 0.9  # rank correlation of the steps of both sides, in their order
+_STRETCHES = 8
+_AGAINST = 0.2  # of the change: what stretches of a course may go the other way
+_CHANCE = 5  # times the level: steps that differ as much by chance more often say nothing
+_MOSTLY = 0.5  # of the change
+_MANY_TIMES = math.exp(FACTOR * math.sqrt(2) * 0.5)
+"""One-off work is taken to vary by half (the deviation of its logarithm): 34 times is no chance."""
+
+# Parts of a run: what is missing of them makes a difference, too (table triage).
+_FRAGMENTS = ("graph_capture", "devices_missing", "cut", "sampled", "lost", "no_unit", "stopped")
+
+
+class Likely(NamedTuple):
+    """A verdict, why, and the statistic of the step that it is about."""
+
+    verdict: Verdict
+    reason: str
+    statistic: Statistic
+
+
+class _OneOff(NamedTuple):
+    """One-off work of a window on both sides, ns; `is_over` where one side has next to none: then it is no chance."""
+
+    base: float
+    new: float
+
+    @property
+    def delta(self) -> float:
+        return self.new - self.base
+
+    @property
+    def is_over(self) -> bool:
+        return max(self) > _MANY_TIMES * min(self)
+
+
+def likely(
+    base: Sequence[Run],
+    new: Sequence[Run],
+    changes: Mapping[Statistic, Change],
+    statistic: Statistic,
+    intervals: Mapping[str, tuple[int, int]],
+    noise: KnownNoise | None,
+    level: float,
+) -> Likely | None:
+    """The likely change of sides that can be compared and of which the steps prove none; None where there is none.
+
+    `changes` are those of the step by each statistic, of which `statistic` is judged; `intervals` are those of the categories.
+    """
+    change = changes[statistic]
+    if change.p is None or statistics.least_p(_steps(base), _steps(new)) > level:
+        return _of_windows(base, new, change, noise)
+    return _of_courses(base, new, changes["mean"], noise) or _of_a_part(base, new, change, intervals, noise, level)
+
+
+def only_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> str | None:
+    """What to say where most of the difference of single windows is one-off work, which both have; None where it is not."""
+    once = _one_off(base, new)
+    if once is None or not min(once) or once.delta * change.delta_ns <= 0:
+        return None
+    if not _MOSTLY <= once.delta / change.delta_ns <= 1 / _MOSTLY:
+        return None
+    rest = (duration(round(ns - each)) for ns, each in zip((change.base_ns, change.new_ns), once, strict=True))
+    return (
+        f"most of the difference is one-off work (loading and compiling code, first calls), {_of_both(once)}, which varies as "
+        f"much from run to run; without it {' against '.join(rest)} remain; warm up before the capture"
+    )
+
+
+def _of_windows(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
+    once = _one_off(base, new)
+    if once is None or not _is_same_work(base, new) or not _is_apart(base, new):
+        return None
+    sides = [_without(_ledger(runs, change.statistic), ns) for runs, ns in zip((base, new), once, strict=True)]
+    deviation = usual_once(_mean_of(*sides), 0.0 if once.is_over else sum(once) / 2) * _both(base, new)
+    if noise is not None and noise.share is not None:
+        deviation = max(deviation, _of_runs(base, new, change, noise))
+    if abs(change.delta_ns) < LEAST * change.base_ns or _certain(base, new, change, once) < FACTOR * deviation:
+        return None
+    times = rate(abs(change.delta_ns) / deviation) if deviation else "many"
+    reason = (
+        f"{_steps(base)} against {_steps(new)} steps are too few for a test, but single ones that do the same work are taken to "
+        f"differ by {duration(round(deviation))} (standard deviation): this is {times} times that"
+    )
+    if once.is_over and 2 * abs(once.delta) >= abs(change.delta_ns):
+        reason = (
+            f"one-off work (loading and compiling code, first calls) took {_of_both(once)}; without it "
+            f"{duration(round(change.base_ns - once.base))} against {duration(round(change.new_ns - once.new))} remain: of one "
+            "program that is its warm-up"
+        )
+    return Likely(_likely(change.delta_ns), reason, change.statistic)
+
+
+def _without(parts: Mapping[str, float], once_ns: float) -> dict[str, float]:
+    """The parts of a step without one-off work, in which the GPU idles: of each idle category as much of it."""
+    idle = sum(dur for name, dur in parts.items() if name.startswith("idle_"))
+    rest = max(1 - once_ns / idle, 0.0) if idle else 1.0
+    return {name: dur * rest if name.startswith("idle_") else dur for name, dur in parts.items()}
+
+
+def _mean_of(base: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
+    """What both sides would be were nothing changed."""
+    return {name: (base.get(name, 0.0) + new.get(name, 0.0)) / 2 for name in sorted({*base, *new})}
+
+
+def _certain(base: Sequence[Run], new: Sequence[Run], change: Change, once: _OneOff) -> float:
+    """What of the change a few stalls do not make, of which a single window has some or not; ns."""
+    sign = 1 if change.delta_ns > 0 else -1
+    waits = [sum(run.capture.longest_waits_ns for run in runs) / len(runs) for runs in (base, new)]
+    stalls = max(0.0, sign * (waits[1] - waits[0]))
+    if not once.is_over:
+        return sign * change.delta_ns - stalls
+    rest = sign * (change.delta_ns - once.delta)
+    return sign * once.delta + (max(rest - stalls, 0.0) if rest > 0 else rest)
+
+
+def _one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
+    """None where a run does not say what of it is one-off work, or is a part of a run."""
+    sides = []
+    for runs in (base, new):
+        times = [run.capture.once_ns for run in runs if run.capture.kind not in _FRAGMENTS]
+        known = [each for each in times if each is not None]
+        if len(known) < len(runs):
+            return None
+        sides.append(sum(known) / len(runs))
+    return _OneOff(*sides)
+
+
+def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
+    if any(run.capture.foreign_ns > _FOREIGN * _busy(run) for run in (*base, *new)):
+        return False
+    # Other shapes are other sizes.
+    alike = alike_share(base, new, by_shape=True)
+    return are_named_alike(base, new) and alike is not None and alike >= _LEAST_WORK
+
+
+def _busy(run: Run) -> int:
+    return sum(dur for step in run.counted for name, dur in step.ledger.items() if not name.startswith("idle_"))
+
+
+def _is_apart(base: Sequence[Run], new: Sequence[Run]) -> bool:
+    """Whether every step of one side is longer than all of the other."""
+    first, second = (np.concatenate([durations(run) for run in runs]) for runs in (base, new))
+    return bool(first.max() < second.min() or second.max() < first.min())
+
+
+def _of_courses(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
+    """Whole loops of as many steps, whose steps change alike from the first to the last: what is left is between the loops."""
+    if len(base) > 1 or len(new) > 1 or _steps(base) != _steps(new) or _steps(base) < _LEAST_COURSE:
+        return None
+    first, second = durations(base[0]), durations(new[0])
+    if not _is_same_work(base, new) or statistics.rank_correlation(first, second) < _SAME_COURSE:
+        return None
+    against = [float(part.sum()) for part in np.array_split(second - first, _STRETCHES)]
+    total = sum(against)
+    turned = abs(sum(each for each in against if each * total < 0))
+    deviation = _of_runs(base, new, change, noise)
+    if turned > _AGAINST * abs(total) or abs(change.delta_ns) < max(LEAST * change.base_ns, FACTOR * deviation):
+        return None
+    return Likely(
+        _likely(change.delta_ns),
+        f"steps change within a run, but alike in both, step by step: the {_steps(base)} steps take "
+        f"{duration(round(float(first.sum())))} against {duration(round(float(second.sum())))} in all, and the difference is "
+        f"{_times(change, deviation)} what two runs are taken to differ by (standard deviation)",
+        "mean",
+    )
+
+
+def _of_a_part(
+    base: Sequence[Run],
+    new: Sequence[Run],
+    change: Change,
+    intervals: Mapping[str, tuple[int, int]],
+    noise: KnownNoise | None,
+    level: float,
+) -> Likely | None:
+    """A change that scattering steps leave open by a little, and most of which a category that changed for sure makes."""
+    is_open = change.p is not None and level < change.p <= _CHANCE * level
+    if not is_open or any(statistics.drift(durations(run)) for run in (*base, *new)):
+        return None
+    deviation = _of_runs(base, new, change, noise)
+    if abs(change.delta_ns) < max(LEAST * change.base_ns, FACTOR * deviation):
+        return None
+    sides = [_ledger(runs, change.statistic) for runs in (base, new)]
+    for name, (low, high) in intervals.items():
+        delta = sides[1].get(name, 0.0) - sides[0].get(name, 0.0)
+        is_sure = low > 0 if change.delta_ns > 0 else high < 0
+        if is_sure and delta * change.delta_ns > 0 and abs(delta) >= _MOSTLY * abs(change.delta_ns):
+            return Likely(
+                _likely(change.delta_ns),
+                f"steps scatter, and by chance they would differ as much with p = {change.p:.2g} (threshold {level:g}); but "
+                f"{name} changed for sure, by {share(abs(delta / change.delta_ns))} of the difference, which is "
+                f"{_times(change, deviation)} what two runs are taken to differ by (standard deviation)",
+                change.statistic,
+            )
+    return None
+
+
+def _times(change: Change, deviation: float) -> str:
+    return f"{rate(abs(change.delta_ns) / deviation)} times" if deviation else "many times"
+
+
+def _of_runs(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> float:
+    """The standard deviation of the difference of two sides of one program, ns."""
+    parts = _mean_of(*(_ledger(runs, change.statistic) for runs in (base, new)))
+    return usual(noise or KnownNoise(None), (change.base_ns + change.new_ns) / 2, parts) * _both(base, new)
+
+
+def _both(base: Sequence[Run], new: Sequence[Run]) -> float:
+    """How much more the difference of both sides varies than one run does."""
+    return math.sqrt(1 / len(base) + 1 / len(new))
+
+
+def _ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, float]:
+    return {name: float(dur) for name, dur in ledger(runs, statistic).items()}
+
+
+def _steps(runs: Sequence[Run]) -> int:
+    return sum(len(run.counted) for run in runs)
+
+
+def _of_both(once: _OneOff) -> str:
+    return f"{duration(round(once.base))} of the base and {duration(round(once.new))} of the new"
+
+
+def _likely(delta_ns: int) -> Verdict:
+    return "likely regression" if delta_ns > 0 else "likely improvement"
