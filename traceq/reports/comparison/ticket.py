@@ -111,6 +111,7 @@ def _all_the_same(comparison: Comparison) -> Iterator[Block]:
         yield Paragraph(("Nothing: the sides cannot be compared. What was measured stands in the table.",))
     elif total.interval_ns is None:
         yield Paragraph(("Nothing: too few steps to tell a change from noise. What was measured stands in the table.",))
+        yield from _unnamed(comparison)
     else:
         none = "" if comparison.named else ", and no part changed by more than its own noise"
         yield Paragraph((f"Nothing: the step did not surely change{none}.",))
