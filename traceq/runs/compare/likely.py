@@ -169,7 +169,7 @@ def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
 
 
 def _busy(run: Run) -> int:
-    return sum(dur for step in run.counted for name, dur in step.ledger.items() if not name.startswith("idle_"))
+    return sum(dur for step in run.counted for name, dur in step.gpu_ledger.items() if not name.startswith("idle_"))
 
 
 def _is_apart(base: Sequence[Run], new: Sequence[Run]) -> bool:
