@@ -31,7 +31,7 @@ PROGRAMS = {
     "an old Python without PyTorch": (["python /usr/lib/python3.6/json/decoder.py(1): decode"], "language python"),
     "a forward pass": (
         ["process python3.10", NATIVE, GEMM],
-        "framework PyTorch, language python, mode eager, workload inference",
+        "framework PyTorch, language python, mode eager, vendor nvidia, workload inference",
     ),
     "a backward pass": (
         ["op aten::mm", "op autograd::engine::evaluate_function: MmBackward0"],
@@ -39,7 +39,7 @@ PROGRAMS = {
     ),
     "a kernel of a backward pass": (
         [NATIVE, GEMM, "kernel void cudnn::bn_bw_1C11_kernel_new<float>(float)"],
-        "framework PyTorch, mode eager, workload training",
+        "framework PyTorch, mode eager, vendor nvidia, workload training",
     ),
     "an optimizer": (
         ["annotation Optimizer.step#AdamW.step", NATIVE],
@@ -141,6 +141,9 @@ PROGRAMS = {
     "TensorRT": (["domain TensorRT", "kernel __myl_Add_0x1"], "framework TensorRT, mode compiled, workload inference"),
     "GPUs that are listed": (["device Tesla T4"], "vendor nvidia"),
     "GPUs of AMD": (["device AMD Instinct MI300X"], "vendor amd"),
+    "kernels that only AMD has": (["kernel void ck::kernel_moe_gemm<ck::GridwiseMoeGemm>(int)"], "vendor amd"),
+    "kernels that only NVIDIA has": (["kernel nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT"], "vendor nvidia"),
+    "blocks of a loop": (["kernel my_block::step(int)"], "framework CUDA C++, language c++, workload batch"),
     "graphs": (["call cudaGraphLaunch"], "mode cuda_graph, vendor nvidia"),
     "what is switched on": (
         [
@@ -155,10 +158,13 @@ PROGRAMS = {
             "feature half_precision, feature memory_pool, framework PyTorch, mode eager, vendor nvidia, workload training"
         ),
     ),
-    "NHWC from end to end": (["kernel sm80_xmma_fprop_implicit_gemm_f16_nhwc_cudnn"], "feature channels_last"),
+    "NHWC from end to end": (
+        ["kernel sm80_xmma_fprop_implicit_gemm_f16_nhwc_cudnn"],
+        "feature channels_last, vendor nvidia",
+    ),
     "NHWC that the library converts to": (
         ["kernel sm80_xmma_fprop_implicit_gemm_f16_nhwc_cudnn", "kernel void cudnn::nchwToNhwcKernel<float>(int)"],
-        "",
+        "vendor nvidia",
     ),
     "names that say nothing": (["annotation step", "os poll", "process trainer", "thread worker"], ""),
 }
