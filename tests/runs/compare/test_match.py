@@ -153,6 +153,19 @@ def test_a_copy_from_other_memory_is_the_same_copy():
     ]
 
 
+def waits(*names):
+    return [Piece("idle_launch", name, None, None, Fraction(1), Fraction(1)) for name in names]
+
+
+def test_calls_of_other_runtimes_are_the_same_calls_and_no_graphs():
+    found = table(waits("cudaGraphLaunch", "cudaMemcpyAsync"), waits("hipGraphLaunch", "aten::copy_"))
+    assert found == [
+        "new: - | aten::copy_",
+        "renamed: cudaGraphLaunch | hipGraphLaunch",
+        "vanished: cudaMemcpyAsync | -",
+    ]
+
+
 def test_kernels_of_a_role_belong_together_where_nothing_else_tells():
     def of(name, role):
         return replace(piece(name), role=role)

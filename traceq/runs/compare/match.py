@@ -17,6 +17,7 @@ PAGEABLE = " pageable"
 
 _AS_SMALL = 2
 _GRAPH = re.compile(r"CUDA ?graph", re.IGNORECASE)
+_CALL = re.compile(r"^(?:cuda|hip)(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     """Every piece of both sides in exactly one match.
 
     In this order: an offloaded region whose line moved; the same name and launch shape; the same copy of other memory; the
-    same name; the same name but for numbers that compilers make up; another kernel for the same operator; the same function with
-    other types; another kernel of the same role. What is left is new or has vanished, unless it is so small that the other side
-    may hold it among what is too small to be listed (pieces without a name).
+    same name; the same name but for numbers that compilers make up; the same call of another maker's runtime; another kernel for
+    the same operator; the same function with other types; another kernel of the same role. What is left is new or has vanished,
+    unless it is so small that the other side may hold it among what is too small to be listed (pieces without a name).
     """
     left: list[list[Piece]] = [list(base), list(new)]
     known = [{_name(piece) for piece in side} for side in left]
@@ -78,6 +79,7 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
         ("other memory", (_copied, _copied)),
         ("resized", (_by_name, _by_name)),
         ("renamed", (_by_family, _by_family)),
+        ("renamed", (_by_call, _by_call)),
         ("re-tuned", (_by_operator, _by_operator)),
         ("re-tuned", (_by_function, _by_function)),
         ("same role", (_by_role, _by_role)),
@@ -95,8 +97,10 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
 
 
 def _graphs(pieces: Sequence[Piece]) -> bool:
-    """Whether most of the time is in CUDA graphs that were traced as a whole."""
-    graphs = sum((piece.dur for piece in pieces if _GRAPH.match(piece.name or "")), Fraction(0))
+    """Whether most of the time is in CUDA graphs that were traced as a whole; the calls that launch some are none."""
+    graphs = sum(
+        (piece.dur for piece in pieces if piece.category == "compute" and _GRAPH.match(piece.name or "")), Fraction(0)
+    )
     return 2 * graphs > sum((piece.dur for piece in pieces), Fraction(0))
 
 
@@ -147,6 +151,11 @@ def _by_name(name: str, _: Piece) -> str:
 
 def _by_family(name: str, _: Piece) -> str:
     return family_name(name)
+
+
+def _by_call(name: str, piece: Piece) -> str | None:
+    """The call of the runtime without its maker: hipLaunchKernel is what cudaLaunchKernel is."""
+    return _CALL.sub("", name) if piece.category.startswith("idle_") and _CALL.match(name) else None
 
 
 def _by_operator(_: str, piece: Piece) -> str | None:

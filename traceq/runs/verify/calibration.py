@@ -23,6 +23,7 @@ from traceq.common.version import __version__
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.rules.registry import RULES
 from traceq.errors import UnusableCalibration
+from traceq.runs.compare.comparison import LIKELY
 from traceq.runs.run import FindingKept
 from traceq.runs.verify.verify import Prediction, Verification, hardware
 
@@ -215,7 +216,7 @@ def calibrated(verification: Verification, program: str | None = None, *, is_pub
     """
     comparison, won = verification.comparison, verification.won_interval_ns
     change, sides = comparison.change, (comparison.base, comparison.new)
-    drifts = comparison.verdict == "cannot tell" and any(side.drifts for side in sides)
+    drifts = comparison.verdict in ("cannot tell", *LIKELY) and any(side.drifts for side in sides)
     if change is None or won is None or verification.won_ns is None or verification.state != "gone" or drifts:
         return None
     base, new = sides[0].runs, sides[1].runs
