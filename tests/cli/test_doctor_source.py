@@ -125,7 +125,7 @@ All 36 identities hold
   0  GPUs          0 broken  allocations add up to the peak, and to the state at the end
   0  edges         0 broken  an edge joins two slices, and its lag is the time between them
   1  steps         0 broken  the critical path adds up to each step without a hole
-  1  scenarios     0 broken  savings lie in their bounds; a likely one needs a close replay
+  2  scenarios     0 broken  savings lie in their bounds; a likely one needs a close replay
   1  scenarios     0 broken  work that is gone saves no more than it has on the critical path
   0  scenarios     0 broken  without idle time steps last as long as the busiest stream
 """
