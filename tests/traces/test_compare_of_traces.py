@@ -88,7 +88,7 @@ def test_another_program_on_another_gpu_cannot_be_compared(runs):
     found = compare(resnet(runs, 0, "v19"), runs(TORCH / "megatron_tp8_rank0.json.gz"))
     assert found.verdict == "cannot tell"
     assert not found.comparable
-    assert found.reasons[0] == "GPU: Tesla V100-DGXS-32GB against NVIDIA A100-SXM4-80GB"
+    assert found.reasons[0] == "another GPU: Tesla V100-DGXS-32GB against NVIDIA A100-SXM4-80GB"
 
 
 @real
