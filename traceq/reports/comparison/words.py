@@ -27,8 +27,8 @@ def confidence(level: float) -> str:
     return per_cent(1 - level)
 
 
-def same_copy(part: Part) -> str:
-    """What became of a copy whose memory on the host is other than it was."""
+def describe_same_copy(part: Part) -> str:
+    """Say what became of a copy whose memory on the host is other than it was."""
     was_pageable = (part.base_shape or "").endswith(PAGEABLE)
     return f"the same copy, {'pinned' if was_pageable else 'pageable'} memory now"
 
