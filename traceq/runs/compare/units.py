@@ -15,7 +15,7 @@ _SAME_WORK = 0.5
 _OF_CHANGE = 0.25  # of the difference of the steps: what does not hang on how the last one ends is three quarters of it
 _MATTERS = 0.05  # of a step
 _WHOLE_RUN = "whole_run"
-_SAID = ("step_range", "mark", "profiler_step")  # sources of steps that the user calls steps
+_SAID = ("step_range", "mark", "profiler_step", "serving")  # sources of steps that the program calls steps
 
 
 def find_unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
