@@ -6,7 +6,7 @@ import pytest
 from made_runs import MS, item, noisy, run
 
 from traceq.runs.compare.compare import compare
-from traceq.runs.compare.role import role
+from traceq.runs.compare.role import find_role
 from traceq.runs.run import Capture
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
@@ -101,4 +101,4 @@ def test_another_version_of_a_library_is_the_same_program():
     ],
 )
 def test_role(name, family, expected):
-    assert role(name, family) == expected
+    assert find_role(name, family) == expected

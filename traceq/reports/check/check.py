@@ -27,7 +27,7 @@ from traceq.reports.document import (
 )
 from traceq.runs.budgets.budget import Check, Judged, State
 from traceq.runs.compare.comparison import Change, Comparison
-from traceq.runs.compare.side import left_out
+from traceq.runs.compare.side import explain_left_out
 from traceq.runs.run import Run
 
 _ORDER = ("fail", "cannot judge", "pass")
@@ -123,7 +123,7 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
 
 
 def _run(run: Run) -> tuple[str, Spans]:
-    facts = ", ".join(("", some(len(run.counted), "step"), *left_out([run])))
+    facts = ", ".join(("", some(len(run.counted), "step"), *explain_left_out([run])))
     if run.rank is not None:
         facts += f", rank {run.rank}"
     gpu: Spans = (", ", Name(run.device_name)) if run.device_name else ()

@@ -8,7 +8,7 @@ from traceq.analysis.categories import OF_HOST, in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, rate, share
 from traceq.reports.comparison.job import moved
-from traceq.reports.comparison.words import interval, same_copy
+from traceq.reports.comparison.words import describe_same_copy, interval
 from traceq.reports.document import Name, Spans
 from traceq.runs.compare.comparison import CHANGED, AcrossTheBoard, Comparison, NamedCause
 from traceq.runs.compare.kernel_name import canonical
@@ -61,7 +61,7 @@ def did(cause: NamedCause) -> str:
     if cause.how == "graphed":
         return _GRAPHED[any("graph" in name.lower() for name in part.new_names)]
     if cause.how in _OTHERWISE or cause.per_call is None or cause.calls is None:
-        return same_copy(part) if cause.how == "other memory" else _OTHERWISE.get(cause.how, cause.how)
+        return describe_same_copy(part) if cause.how == "other memory" else _OTHERWISE.get(cause.how, cause.how)
     often = f"{rate(part.base_count)} -> {rate(part.new_count)} a step"
     if cause.how in ("more", "fewer"):
         return f"{share(abs(cause.calls - 1))} {'more' if cause.how == 'more' else 'less'} often ({often})"

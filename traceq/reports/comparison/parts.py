@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, rate, size
-from traceq.reports.comparison.words import both_sides, same_copy
+from traceq.reports.comparison.words import both_sides, describe_same_copy
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Table
 from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
 from traceq.runs.compare.kernel_name import canonical
@@ -44,7 +44,7 @@ def _part(part: Part) -> tuple[str, ...]:
     counts = f"{_number(part.base_count)} -> {_number(part.new_count)}"
     return (
         _named(part),
-        same_copy(part) if part.kind == "other memory" else _KINDS[part.kind],
+        describe_same_copy(part) if part.kind == "other memory" else _KINDS[part.kind],
         counts if part.base_count or part.new_count else "",
         duration(part.base_ns) if part.kind != "new" else "-",
         duration(part.new_ns) if part.kind != "vanished" else "-",

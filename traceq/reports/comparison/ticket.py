@@ -127,7 +127,7 @@ def _listed(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
 
 
 def _unnamed(comparison: Comparison) -> Iterator[Block]:
-    """What changed most where nothing is put down to anything: by how much parts vary is known only of several steps."""
+    """Name what changed most where nothing is put down to anything: how much parts vary is known only of several steps."""
     if any(cause.interval_ns is not None for cause in comparison.causes):
         yield Paragraph(("No part of the step changed its way by more than its own noise.",))
         return

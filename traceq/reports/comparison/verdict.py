@@ -46,7 +46,7 @@ def verdict(comparison: Comparison) -> Spans:
 
 
 def unit(comparison: Comparison) -> str:
-    """What is compared: a step, or where none were found the whole window."""
+    """Name what is compared: a step, or where none were found the whole window."""
     sides = (comparison.base, comparison.new)
     return "whole window" if all(side.windows == len(side.runs) for side in sides) else "step"
 

@@ -42,8 +42,8 @@ def gpu(runs: Sequence[Run]) -> Spans:
     return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
 
 
-def same_copy(part: Part) -> str:
-    """What became of a copy whose memory on the host is other than it was."""
+def describe_same_copy(part: Part) -> str:
+    """Say what became of a copy whose memory on the host is other than it was."""
     was_pageable = (part.base_shape or "").endswith(PAGEABLE)
     return f"the same copy, {'pinned' if was_pageable else 'pageable'} memory now"
 

@@ -10,11 +10,11 @@ from functools import partial
 from traceq.analysis.categories import OF_HOST
 from traceq.runs.compare import statistics
 from traceq.runs.compare.comparison import Cause, Change, Part, Statistic
-from traceq.runs.compare.gpu import other_gpu
+from traceq.runs.compare.gpu import describe_other_gpu
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.match import Matched, Piece, matched
 from traceq.runs.compare.part_interval import part_interval
-from traceq.runs.compare.role import OF_LIBRARIES, role
+from traceq.runs.compare.role import OF_LIBRARIES, find_role
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, durations, steps_of, weight
 from traceq.runs.compare.stable_name import stable_name
@@ -68,7 +68,7 @@ def causes(
     names = sorted(set(held[0]) | set(held[1]))
     exact = [[parts.get(name, Fraction(0)) for name in names] for parts in held]
     base_ns, new_ns = whole(exact[0], change.base_ns), whole(exact[1], change.new_ns)
-    is_other_gpu = other_gpu(base, new) is not None
+    is_other_gpu = describe_other_gpu(base, new) is not None
     pieces = [_pieces(runs, change.statistic, is_other_gpu=is_other_gpu) for runs in (base, new)]
     found = [
         Cause(
@@ -117,8 +117,8 @@ def _pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) ->
 
 
 def _role(item: Item, *, is_other_gpu: bool) -> str | None:
-    """What the kernel does; on the same GPU only where its name hardly tells more: what adds is not what multiplies."""
-    found = role(item.name, item.family) if item.name and item.category == "compute" else None
+    """Return what the kernel does; on the same GPU only of libraries: what adds is not what multiplies."""
+    found = find_role(item.name, item.family) if item.name and item.category == "compute" else None
     return found if is_other_gpu or found in OF_LIBRARIES else None
 
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
-from traceq.runs.compare.gpu import other_gpu
+from traceq.runs.compare.gpu import describe_other_gpu
 from traceq.runs.compare.host import lacks_ledger
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
 from traceq.runs.compare.profiling import explains, not_known, other_profiling
-from traceq.runs.compare.role import OF_LIBRARIES, role
+from traceq.runs.compare.role import OF_LIBRARIES, find_role
 from traceq.runs.compare.same_work import hides_kernels
-from traceq.runs.compare.side import left_out
+from traceq.runs.compare.side import explain_left_out
 from traceq.runs.compare.stable_name import stable_name
-from traceq.runs.compare.units import other_windows, unlike_units
+from traceq.runs.compare.units import find_unlike_units, find_unlike_windows
 from traceq.runs.run import Item, Run
 
 _OTHER_SETTINGS = (
@@ -47,7 +47,7 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
             yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
     if any(run.counted for run in base) and any(run.counted for run in new):
         yield from _machines(base, new)
-        yield from unlike_units(base, new)
+        yield from find_unlike_units(base, new)
         yield from _work(base, new)
         yield from _profiling(base, new)
 
@@ -61,7 +61,7 @@ def _machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         mixed = _values(runs, lambda run: run.device_name)
         if len(mixed) > 1:
             yield f"the {name} mixes runs of several GPUs: {', '.join(mixed)}"
-    gpus = other_gpu(base, new)
+    gpus = describe_other_gpu(base, new)
     if gpus:
         yield f"another GPU: {gpus}"
     yield from _differ("number of GPUs in use", base, new, lambda run: run.devices or None)
@@ -76,8 +76,8 @@ def _work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     yield from _payload(base, new)
     yield from _batch(base, new)
     shapes = list(_shapes(base, new))
-    yield from shapes or other_windows(base, new)
-    if other_gpu(base, new) is None:
+    yield from shapes or find_unlike_windows(base, new)
+    if describe_other_gpu(base, new) is None:
         yield from _program(base, new)
 
 
@@ -164,7 +164,7 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
             for item, name in computing
             if family_name(name) in known[other]
             or stable_name(item.operator or "") in known[other]
-            or role(name, item.family) in roles
+            or find_role(name, item.family) in roles
         )
         if total:
             shares.append(alike / total)
@@ -184,7 +184,7 @@ def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
     for runs in (base, new):
         called: Counter[str | None] = Counter()
         for item, name in _computing(runs):
-            called[role(name, item.family)] += item.every.count
+            called[find_role(name, item.family)] += item.every.count
         steps = sum(len(run.counted) for run in runs)
         counts.append({each: number / steps for each, number in called.items()})
     return {
@@ -262,7 +262,7 @@ def other_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _of_side(name: str, side: Side) -> Iterator[str]:
-    yield from (f"{name}: {reason}" for reason in left_out(side.runs))
+    yield from (f"{name}: {reason}" for reason in explain_left_out(side.runs))
     keys = {key for run in side.runs for key in run.payload}
     for key in sorted(key for key in keys if any(key not in run.payload for run in side.runs)):
         yield f"{name}: not every run says how many {key} a step has; they are not compared"

@@ -16,12 +16,12 @@ from traceq.runs.compare.comparison import CHANGED, SURE, Change, Comparison, Ki
 from traceq.runs.compare.host import comparable_ledgers
 from traceq.runs.compare.kinds import common_kinds, of_kind
 from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
-from traceq.runs.compare.likely import likely, only_one_off
-from traceq.runs.compare.named_causes import across_the_board, likely_causes, named_causes, sure_all_the_same
+from traceq.runs.compare.likely import explain_one_off, judge_likely
+from traceq.runs.compare.named_causes import across_the_board, choose_likely_causes, named_causes, sure_all_the_same
 from traceq.runs.compare.profiling import Profiling, other_profiling
 from traceq.runs.compare.rows import counts, rows
 from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
-from traceq.runs.compare.units import other_windows, unlike_units
+from traceq.runs.compare.units import find_unlike_units, find_unlike_windows
 from traceq.runs.compare.verdict import judged
 from traceq.runs.made_with import differences
 from traceq.runs.run import FindingKept, Run
@@ -133,7 +133,9 @@ def _compared(
         made_with=differences((base, new)),
     )
     is_hindered = bool(found) and not anyway
-    if not all(runs) or (is_hindered and not {*unlike_units(*runs), *other_windows(*runs)}.isdisjoint(found)):
+    if not all(runs) or (
+        is_hindered and not {*find_unlike_units(*runs), *find_unlike_windows(*runs)}.isdisjoint(found)
+    ):
         return empty
     noise = noise or assumed(*map(len, runs))
     measured = {each: _change(*runs, each, level, noise) for each in _STATISTICS}
@@ -148,9 +150,9 @@ def _compared(
         verdict, reason = "cannot tell", found[0]
     elif verdict == "cannot tell" and not found:
         changes = {name: each.change for name, each in measured.items()}
-        open_ = likely(*runs, changes, judged_on.change.statistic, judged_on.intervals, noise, level)
+        open_ = judge_likely(*runs, changes, judged_on.change.statistic, judged_on.intervals, noise, level)
         if open_ is None:
-            reason = only_one_off(*runs, judged_on.change) or reason
+            reason = explain_one_off(*runs, judged_on.change) or reason
         else:
             verdict, reason, statistic = open_.verdict, open_.reason, open_.statistic if judge_by is None else statistic
     change, intervals, strict = measured[statistic]
@@ -159,7 +161,7 @@ def _compared(
     if verdict in SURE:
         named = named_causes(made_of, change.delta_ns)
     elif verdict in CHANGED:
-        named = likely_causes(made_of, change.delta_ns)
+        named = choose_likely_causes(made_of, change.delta_ns)
     elif not is_hindered:
         named = sure_all_the_same(made_of, strict, floor_share * change.base_ns)
     return replace(

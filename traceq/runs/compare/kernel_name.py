@@ -63,7 +63,7 @@ def family_name(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def offloaded(name: str) -> tuple[str, tuple[int, ...]] | None:
-    """The function in which an offloaded region stands, and where in it; None of other kernels.
+    """Return the function in which an offloaded region stands, and where in it; None of other kernels.
 
     A reduction stands where the region does that it belongs to.
     """

@@ -85,11 +85,11 @@ def usual(noise: KnownNoise, step_ns: float, parts: Mapping[str, float]) -> floa
     return math.hypot(*(share * sum(parts.get(name, 0.0) for name in names) for share, names in _kinds(list(parts))))
 
 
-def usual_once(parts: Mapping[str, float], once_ns: float) -> float:
-    """The standard deviation, ns, of a single window or step that takes `parts` by category, and `once_ns` for one-off work."""
+def window_deviation(parts: Mapping[str, float], once_ns: float) -> float:
+    """Return the standard deviation, ns, of a window or step of `parts` by category, and of `once_ns` of one-off work."""
     once = OF_OUTSIDE_ONCE * once_ns
     return math.hypot(
-        once, *(share * sum(parts.get(name, 0.0) for name in names) for share, names in _kinds_once(parts))
+        once, *(share * sum(parts.get(name, 0.0) for name in names) for share, names in _group_windows(parts))
     )
 
 
@@ -108,7 +108,7 @@ def told(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
 
 def _kinds(names: Sequence[str]) -> list[tuple[float, list[str]]]:
     """The categories that vary alike, each kind with its share."""
-    return _by_share(
+    return _group_by_share(
         {
             name: OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME
             for name in names
@@ -116,9 +116,9 @@ def _kinds(names: Sequence[str]) -> list[tuple[float, list[str]]]:
     )
 
 
-def _kinds_once(names: Iterable[str]) -> list[tuple[float, list[str]]]:
-    """As _kinds, of a single window or step."""
-    return _by_share(
+def _group_windows(names: Iterable[str]) -> list[tuple[float, list[str]]]:
+    """Return the categories of a single window or step that vary alike, each kind with its share."""
+    return _group_by_share(
         {
             name: OF_GPU_WORK_ONCE if name in _ON_GPU else OF_OUTSIDE_ONCE if name in _OUTSIDE else OF_HOST_TIME_ONCE
             for name in names
@@ -126,7 +126,7 @@ def _kinds_once(names: Iterable[str]) -> list[tuple[float, list[str]]]:
     )
 
 
-def _by_share(shares: Mapping[str, float]) -> list[tuple[float, list[str]]]:
+def _group_by_share(shares: Mapping[str, float]) -> list[tuple[float, list[str]]]:
     kinds: dict[float, list[str]] = {}
     for name, share in shares.items():
         kinds.setdefault(share, []).append(name)

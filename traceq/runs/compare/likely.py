@@ -1,4 +1,4 @@
-"""Changes that the steps at hand do not prove, but that are many times what two such runs or windows differ by.
+"""Judge changes that the steps at hand do not prove, but that are many times what two such runs or windows differ by.
 
 One of three holds: steps are too few for a test (whole windows, single steps); or steps drift on both sides, as what the program
 does changes in its course, and the courses are the same; or steps scatter, and a part of them that makes the change does not.
@@ -16,10 +16,10 @@ from traceq.common.units import duration, rate, share
 from traceq.runs.compare import statistics
 from traceq.runs.compare.causes import ledger
 from traceq.runs.compare.comparison import Change, Statistic, Verdict
-from traceq.runs.compare.known_noise import KnownNoise, usual, usual_once
-from traceq.runs.compare.same_work import alike_share
+from traceq.runs.compare.known_noise import KnownNoise, usual, window_deviation
+from traceq.runs.compare.same_work import measure_alike_share
 from traceq.runs.compare.side import durations
-from traceq.runs.compare.units import are_named_alike
+from traceq.runs.compare.units import share_marks
 from traceq.runs.run import Run
 
 FACTOR = 5.0
@@ -68,7 +68,7 @@ class _OneOff(NamedTuple):
         return max(self) > _MANY_TIMES * min(self)
 
 
-def likely(
+def judge_likely(
     base: Sequence[Run],
     new: Sequence[Run],
     changes: Mapping[Statistic, Change],
@@ -77,68 +77,74 @@ def likely(
     noise: KnownNoise | None,
     level: float,
 ) -> Likely | None:
-    """The likely change of sides that can be compared and of which the steps prove none; None where there is none.
+    """Return the likely change of sides that can be compared and whose steps prove none; None where there is none.
 
     `changes` are those of the step by each statistic, of which `statistic` is judged; `intervals` are those of the categories.
     """
     change = changes[statistic]
-    if change.p is None or statistics.least_p(_steps(base), _steps(new)) > level:
-        return _of_windows(base, new, change, noise)
-    return _of_courses(base, new, changes["mean"], noise) or _of_a_part(base, new, change, intervals, noise, level)
+    if change.p is None or statistics.least_p(_count_steps(base), _count_steps(new)) > level:
+        return _judge_windows(base, new, change, noise)
+    return _judge_courses(base, new, changes["mean"], noise) or _judge_by_part(
+        base, new, change, intervals, noise, level
+    )
 
 
-def only_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> str | None:
-    """What to say where most of the difference of single windows is one-off work, which both have; None where it is not."""
-    once = _one_off(base, new)
+def explain_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> str | None:
+    """Return what to say where most of the difference of single windows is one-off work, which both have; else None."""
+    once = _measure_one_off(base, new)
     if once is None or not min(once) or once.delta * change.delta_ns <= 0:
         return None
     if not _MOSTLY <= once.delta / change.delta_ns <= 1 / _MOSTLY:
         return None
     rest = (duration(round(ns - each)) for ns, each in zip((change.base_ns, change.new_ns), once, strict=True))
     return (
-        f"most of the difference is one-off work (loading and compiling code, first calls), {_of_both(once)}, which varies as "
-        f"much from run to run; without it {' against '.join(rest)} remain; warm up before the capture"
+        "most of the difference is one-off work (loading and compiling code, first calls), "
+        f"{_describe_sides(once)}, which varies as much from run to run; without it {' against '.join(rest)} remain; "
+        "warm up before the capture"
     )
 
 
-def _of_windows(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
-    once = _one_off(base, new)
+def _judge_windows(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
+    """Judge sides of too few steps for a test, by what single windows of the same work differ by."""
+    once = _measure_one_off(base, new)
     if once is None or not _is_same_work(base, new) or not _is_apart(base, new):
         return None
-    sides = [_without(_ledger(runs, change.statistic), ns) for runs, ns in zip((base, new), once, strict=True)]
-    deviation = usual_once(_mean_of(*sides), 0.0 if once.is_over else sum(once) / 2) * _both(base, new)
+    sides = [
+        _subtract_one_off(_read_ledger(runs, change.statistic), ns) for runs, ns in zip((base, new), once, strict=True)
+    ]
+    deviation = window_deviation(_average(*sides), 0.0 if once.is_over else sum(once) / 2) * _widen(base, new)
     if noise is not None and noise.share is not None:
-        deviation = max(deviation, _of_runs(base, new, change, noise))
-    if abs(change.delta_ns) < LEAST * change.base_ns or _certain(base, new, change, once) < FACTOR * deviation:
+        deviation = max(deviation, _deviate_by_runs(base, new, change, noise))
+    if abs(change.delta_ns) < LEAST * change.base_ns or _subtract_stalls(base, new, change, once) < FACTOR * deviation:
         return None
     times = rate(abs(change.delta_ns) / deviation) if deviation else "many"
     reason = (
-        f"{_steps(base)} against {_steps(new)} steps are too few for a test, but single ones that do the same work are taken to "
-        f"differ by {duration(round(deviation))} (standard deviation): this is {times} times that"
+        f"{_count_steps(base)} against {_count_steps(new)} steps are too few for a test, but single ones that do the same work "
+        f"are taken to differ by {duration(round(deviation))} (standard deviation): this is {times} times that"
     )
     if once.is_over and 2 * abs(once.delta) >= abs(change.delta_ns):
         reason = (
-            f"one-off work (loading and compiling code, first calls) took {_of_both(once)}; without it "
+            f"one-off work (loading and compiling code, first calls) took {_describe_sides(once)}; without it "
             f"{duration(round(change.base_ns - once.base))} against {duration(round(change.new_ns - once.new))} remain: of one "
             "program that is its warm-up"
         )
-    return Likely(_likely(change.delta_ns), reason, change.statistic)
+    return Likely(_choose_verdict(change.delta_ns), reason, change.statistic)
 
 
-def _without(parts: Mapping[str, float], once_ns: float) -> dict[str, float]:
-    """The parts of a step without one-off work, in which the GPU idles: of each idle category as much of it."""
+def _subtract_one_off(parts: Mapping[str, float], once_ns: float) -> dict[str, float]:
+    """Return the parts of a step without one-off work, in which the GPU idles: less of each idle category by the same share."""
     idle = sum(dur for name, dur in parts.items() if name.startswith("idle_"))
     rest = max(1 - once_ns / idle, 0.0) if idle else 1.0
     return {name: dur * rest if name.startswith("idle_") else dur for name, dur in parts.items()}
 
 
-def _mean_of(base: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
-    """What both sides would be were nothing changed."""
+def _average(base: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
+    """Return the parts of a step, ns, of both sides were nothing changed."""
     return {name: (base.get(name, 0.0) + new.get(name, 0.0)) / 2 for name in sorted({*base, *new})}
 
 
-def _certain(base: Sequence[Run], new: Sequence[Run], change: Change, once: _OneOff) -> float:
-    """What of the change a few stalls do not make, of which a single window has some or not; ns."""
+def _subtract_stalls(base: Sequence[Run], new: Sequence[Run], change: Change, once: _OneOff) -> float:
+    """Return how much of the change a few stalls do not make, of which a single window has some or none; ns."""
     sign = 1 if change.delta_ns > 0 else -1
     waits = [sum(run.capture.longest_waits_ns for run in runs) / len(runs) for runs in (base, new)]
     stalls = max(0.0, sign * (waits[1] - waits[0]))
@@ -148,8 +154,8 @@ def _certain(base: Sequence[Run], new: Sequence[Run], change: Change, once: _One
     return sign * once.delta + (max(rest - stalls, 0.0) if rest > 0 else rest)
 
 
-def _one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
-    """None where a run does not say what of it is one-off work, or is a part of a run."""
+def _measure_one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
+    """Return the one-off work of both sides; None where a run does not say how much it is, or is a fragment."""
     sides = []
     for runs in (base, new):
         times = [run.capture.once_ns for run in runs if run.capture.kind not in _FRAGMENTS]
@@ -161,26 +167,27 @@ def _one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
 
 
 def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    if any(run.capture.foreign_ns > _FOREIGN * _busy(run) for run in (*base, *new)):
+    """Return whether the same marks hold the same launches on both sides, and little of what other steps launched."""
+    if any(run.capture.foreign_ns > _FOREIGN * _sum_busy(run) for run in (*base, *new)):
         return False
     # Other shapes are other sizes.
-    alike = alike_share(base, new, by_shape=True)
-    return are_named_alike(base, new) and alike is not None and alike >= _LEAST_WORK
+    alike = measure_alike_share(base, new, by_shape=True)
+    return share_marks(base, new) and alike is not None and alike >= _LEAST_WORK
 
 
-def _busy(run: Run) -> int:
+def _sum_busy(run: Run) -> int:
     return sum(dur for step in run.counted for name, dur in step.gpu_ledger.items() if not name.startswith("idle_"))
 
 
 def _is_apart(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Whether every step of one side is longer than all of the other."""
+    """Return whether every step of one side is longer than all of the other."""
     first, second = (np.concatenate([durations(run) for run in runs]) for runs in (base, new))
     return bool(first.max() < second.min() or second.max() < first.min())
 
 
-def _of_courses(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
-    """Whole loops of as many steps, whose steps change alike from the first to the last: what is left is between the loops."""
-    if len(base) > 1 or len(new) > 1 or _steps(base) != _steps(new) or _steps(base) < _LEAST_COURSE:
+def _judge_courses(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
+    """Judge whole loops of as many steps, which change alike from the first to the last: what is left is between the loops."""
+    if len(base) > 1 or len(new) > 1 or _count_steps(base) != _count_steps(new) or _count_steps(base) < _LEAST_COURSE:
         return None
     first, second = durations(base[0]), durations(new[0])
     if not _is_same_work(base, new) or statistics.rank_correlation(first, second) < _SAME_COURSE:
@@ -188,19 +195,19 @@ def _of_courses(base: Sequence[Run], new: Sequence[Run], change: Change, noise: 
     against = [float(part.sum()) for part in np.array_split(second - first, _STRETCHES)]
     total = sum(against)
     turned = abs(sum(each for each in against if each * total < 0))
-    deviation = _of_runs(base, new, change, noise)
+    deviation = _deviate_by_runs(base, new, change, noise)
     if turned > _AGAINST * abs(total) or abs(change.delta_ns) < max(LEAST * change.base_ns, FACTOR * deviation):
         return None
     return Likely(
-        _likely(change.delta_ns),
-        f"steps change within a run, but alike in both, step by step: the {_steps(base)} steps take "
+        _choose_verdict(change.delta_ns),
+        f"steps change within a run, but alike in both, step by step: the {_count_steps(base)} steps take "
         f"{duration(round(float(first.sum())))} against {duration(round(float(second.sum())))} in all, and the difference is "
-        f"{_times(change, deviation)} what two runs are taken to differ by (standard deviation)",
+        f"{_count_deviations(change, deviation)} what two runs are taken to differ by (standard deviation)",
         "mean",
     )
 
 
-def _of_a_part(
+def _judge_by_part(
     base: Sequence[Run],
     new: Sequence[Run],
     change: Change,
@@ -208,54 +215,54 @@ def _of_a_part(
     noise: KnownNoise | None,
     level: float,
 ) -> Likely | None:
-    """A change that scattering steps leave open by a little, and most of which a category that changed for sure makes."""
+    """Judge a change that scattering steps leave open by a little, and that is mostly of a category that surely changed."""
     is_open = change.p is not None and level < change.p <= _CHANCE * level
     if not is_open or any(statistics.drift(durations(run)) for run in (*base, *new)):
         return None
-    deviation = _of_runs(base, new, change, noise)
+    deviation = _deviate_by_runs(base, new, change, noise)
     if abs(change.delta_ns) < max(LEAST * change.base_ns, FACTOR * deviation):
         return None
-    sides = [_ledger(runs, change.statistic) for runs in (base, new)]
+    sides = [_read_ledger(runs, change.statistic) for runs in (base, new)]
     for name, (low, high) in intervals.items():
         delta = sides[1].get(name, 0.0) - sides[0].get(name, 0.0)
         is_sure = low > 0 if change.delta_ns > 0 else high < 0
         if is_sure and delta * change.delta_ns > 0 and abs(delta) >= _MOSTLY * abs(change.delta_ns):
             return Likely(
-                _likely(change.delta_ns),
+                _choose_verdict(change.delta_ns),
                 f"steps scatter, and by chance they would differ as much with p = {change.p:.2g} (threshold {level:g}); but "
                 f"{name} changed for sure, by {share(abs(delta / change.delta_ns))} of the difference, which is "
-                f"{_times(change, deviation)} what two runs are taken to differ by (standard deviation)",
+                f"{_count_deviations(change, deviation)} what two runs are taken to differ by (standard deviation)",
                 change.statistic,
             )
     return None
 
 
-def _times(change: Change, deviation: float) -> str:
+def _count_deviations(change: Change, deviation: float) -> str:
     return f"{rate(abs(change.delta_ns) / deviation)} times" if deviation else "many times"
 
 
-def _of_runs(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> float:
-    """The standard deviation of the difference of two sides of one program, ns."""
-    parts = _mean_of(*(_ledger(runs, change.statistic) for runs in (base, new)))
-    return usual(noise or KnownNoise(None), (change.base_ns + change.new_ns) / 2, parts) * _both(base, new)
+def _deviate_by_runs(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> float:
+    """Return the standard deviation of the difference of two sides of one program, ns."""
+    parts = _average(*(_read_ledger(runs, change.statistic) for runs in (base, new)))
+    return usual(noise or KnownNoise(None), (change.base_ns + change.new_ns) / 2, parts) * _widen(base, new)
 
 
-def _both(base: Sequence[Run], new: Sequence[Run]) -> float:
-    """How much more the difference of both sides varies than one run does."""
+def _widen(base: Sequence[Run], new: Sequence[Run]) -> float:
+    """Return how many times as much the difference of both sides varies as one run does."""
     return math.sqrt(1 / len(base) + 1 / len(new))
 
 
-def _ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, float]:
+def _read_ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, float]:
     return {name: float(dur) for name, dur in ledger(runs, statistic).items()}
 
 
-def _steps(runs: Sequence[Run]) -> int:
+def _count_steps(runs: Sequence[Run]) -> int:
     return sum(len(run.counted) for run in runs)
 
 
-def _of_both(once: _OneOff) -> str:
+def _describe_sides(once: _OneOff) -> str:
     return f"{duration(round(once.base))} of the base and {duration(round(once.new))} of the new"
 
 
-def _likely(delta_ns: int) -> Verdict:
+def _choose_verdict(delta_ns: int) -> Verdict:
     return "likely regression" if delta_ns > 0 else "likely improvement"

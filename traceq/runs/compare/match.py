@@ -140,7 +140,7 @@ def _name_and_shape(name: str, piece: Piece) -> tuple[str, str | None]:
 
 
 def _copied(name: str, piece: Piece) -> Hashable | None:
-    """Direction and size of a copy, whatever memory of the host it is of."""
+    """Return direction and size of a copy, whatever memory of the host it is of."""
     is_copy = piece.category.startswith("copy_") and piece.shape is not None
     return (name, (piece.shape or "").removesuffix(PAGEABLE)) if is_copy else None
 
@@ -154,7 +154,7 @@ def _by_family(name: str, _: Piece) -> str:
 
 
 def _by_call(name: str, piece: Piece) -> str | None:
-    """The call of the runtime without its maker: hipLaunchKernel is what cudaLaunchKernel is."""
+    """Return the call of the runtime without its maker: hipLaunchKernel is what cudaLaunchKernel is."""
     return _CALL.sub("", name) if piece.category.startswith("idle_") and _CALL.match(name) else None
 
 
@@ -174,7 +174,7 @@ _Places = Mapping[str, Sequence[tuple[int, ...]]]
 
 
 def _places(pieces: Sequence[Piece]) -> _Places:
-    """Where offloaded regions stand, in order, by their functions."""
+    """Return where offloaded regions stand, in order, by their functions."""
     found: dict[str, set[tuple[int, ...]]] = {}
     for piece in pieces:
         region = offloaded(piece.name) if piece.name else None
@@ -184,7 +184,7 @@ def _places(pieces: Sequence[Piece]) -> _Places:
 
 
 def _moved(mine: _Places, others: _Places) -> Key:
-    """The function and the place in the order of its regions, where it has as many on the other side and they stand elsewhere."""
+    """Return a key of function and place among its regions, for those with as many regions on the other side, elsewhere."""
 
     def key(name: str, _: Piece) -> Hashable | None:
         region = offloaded(name)

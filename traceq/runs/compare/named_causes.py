@@ -30,8 +30,8 @@ def named_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ..
     return tuple(_surely(cause) for cause in sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED])
 
 
-def likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
-    """The causes of a likely change of `delta_ns`: what went its way, sure by itself or not, the largest first."""
+def choose_likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
+    """Return the causes of a likely change of `delta_ns`: what went its way, sure by itself or not, the largest first."""
     found = [
         cause if _is_sure(cause.interval_ns, delta_ns) else replace(cause, interval_ns=None)
         for cause in causes
@@ -59,20 +59,20 @@ def _is_sure(interval: tuple[int, int] | None, delta_ns: int) -> bool:
 
 
 def _surely(cause: Cause) -> NamedCause:
-    """The cause with the largest of its parts whose own change is beyond noise."""
+    """Return the cause with the largest of its parts whose own change is beyond noise."""
     return _named(
         cause, _largest([part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns)], cause.delta_ns)
     )
 
 
 def _largest(parts: Sequence[Part], delta_ns: int) -> Part | None:
-    """The part with a name that changed most the way of `delta_ns`."""
+    """Return the part with a name that changed most the way of `delta_ns`."""
     found = [part for part in parts if part.name is not None and part.delta_ns * delta_ns > 0]
     return max(found, key=lambda part: abs(part.delta_ns), default=None)
 
 
 def _named(cause: Cause, first: Part | None) -> NamedCause:
-    """The cause, put down to its part `first` where that makes most of it."""
+    """Return the cause, put down to its part `first` where that makes most of it."""
     if first is None or abs(first.delta_ns) < _MOSTLY * abs(cause.delta_ns):
         return NamedCause(cause.category, cause.delta_ns, cause.interval_ns)
     calls = per_call = None

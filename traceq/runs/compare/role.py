@@ -1,4 +1,4 @@
-"""What a kernel does for a program, whoever made it: cuBLAS and Tensile multiply matrices alike."""
+"""Tell what a kernel does for a program, whoever made it: cuBLAS and Tensile multiply matrices alike."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _OF_EXPERTS = re.compile(r"moe|expert|_dynB|grouped_?gemm", re.IGNORECASE)
 _OF_ROTARY = re.compile(r"rotary|rope", re.IGNORECASE)
 
 
-def role(name: str, family: str | None) -> str | None:
-    """The role of the kernel of this name and family (kernel_occupancy.family); None where they do not tell."""
+def find_role(name: str, family: str | None) -> str | None:
+    """Return the role of the kernel of this name and family (kernel_occupancy.family); None where they do not tell."""
     found = _ROLES.get(family or "")
     if found == _PRODUCTS and _OF_EXPERTS.search(name):
         return _EXPERTS

@@ -1,4 +1,4 @@
-"""How much of the GPU's work two sides do alike: the same kernels, collectives and copies, as often in a step."""
+"""Measure how much of the GPU's work two sides do alike: the same kernels, collectives and copies, as often in a step."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from traceq.runs.run import Item, Run
 
 _AS_OFTEN = 0.01
 _MOSTLY = 0.5
+_OF_HOST = ("idle_", "host_")
 _LEAST_CALLS = 10  # of fewer kernels and copies nothing tells whose they are
 
 
-def alike_share(base: Sequence[Run], new: Sequence[Run], *, by_shape: bool = False) -> float | None:
+def measure_alike_share(base: Sequence[Run], new: Sequence[Run], *, by_shape: bool = False) -> float | None:
     """Return the share of GPU time in what the other side does as often, where it is less; None where a side does too little.
 
     With `by_shape` kernels are only alike where they are launched with the same shape.
     """
-    sides = [_work(runs, by_shape=by_shape) for runs in (base, new)]
+    sides = [_sum_work(runs, by_shape=by_shape) for runs in (base, new)]
     totals = [sum(dur for _, dur in side.values()) for side in sides]
-    if not all(totals) or min(_calls(base), _calls(new)) < _LEAST_CALLS:
+    if not all(totals) or min(_count_calls(base), _count_calls(new)) < _LEAST_CALLS:
         return None
     return min(
         sum(dur for key, (count, dur) in side.items() if _is_as_often(count, other.get(key))) / total
@@ -27,34 +28,34 @@ def alike_share(base: Sequence[Run], new: Sequence[Run], *, by_shape: bool = Fal
     )
 
 
-def _calls(runs: Sequence[Run]) -> int:
-    return sum(item.every.count for run in runs for item in run.items if not item.category.startswith("idle_"))
+def _count_calls(runs: Sequence[Run]) -> int:
+    return sum(item.every.count for run in runs for item in run.items if not item.category.startswith(_OF_HOST))
 
 
 def _is_as_often(count: float, other: tuple[float, int] | None) -> bool:
     return other is not None and abs(count - other[0]) <= _AS_OFTEN * max(count, other[0])
 
 
-def _work(runs: Sequence[Run], *, by_shape: bool) -> Mapping[Hashable, tuple[float, int]]:
-    """Count in a step and time, ns, of each kernel, collective and size of copy."""
+def _sum_work(runs: Sequence[Run], *, by_shape: bool) -> Mapping[Hashable, tuple[float, int]]:
+    """Return the count in a step and the time, ns, of each kernel, collective and size of copy."""
     found: dict[Hashable, tuple[float, int]] = {}
     for run in runs:
         for item in run.items:
-            if item.name is not None and not item.category.startswith("idle_"):
-                key = _key(item, by_shape=by_shape)
+            if item.name is not None and not item.category.startswith(_OF_HOST):
+                key = _identify(item, by_shape=by_shape)
                 count, dur = found.get(key, (0.0, 0))
                 found[key] = (count + item.every.count / (len(run.counted) * len(runs)), dur + item.every.dur)
     return found
 
 
-def _key(item: Item, *, by_shape: bool) -> Hashable:
+def _identify(item: Item, *, by_shape: bool) -> Hashable:
     if item.category == "compute":
         return item.category, family_name(item.name or ""), item.shape if by_shape else None
     return item.category, item.name, item.every.bytes // max(item.every.count, 1)
 
 
 def hides_kernels(runs: Iterable[Run]) -> bool:
-    """Whether most of the computing time is in CUDA graphs that were traced as a whole."""
+    """Return whether most of the computing time is in CUDA graphs that were traced as a whole."""
     items = [item for run in runs for item in run.items if item.category == "compute"]
     total = sum(item.every.dur for item in items)
     graphs = sum(item.every.dur for item in items if (item.name or "").replace(" ", "").startswith("CUDAgraph"))

@@ -45,8 +45,8 @@ def given_again(runs: Sequence[Run]) -> Iterator[str]:
             yield f"{run.file} is given {times[run.sha256, run.rank]} times and counts once"
 
 
-def left_out(runs: Sequence[Run]) -> Iterator[str]:
-    """How many steps do not count, for each reason."""
+def explain_left_out(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield for each reason how many steps do not count."""
     reasons = Counter(step.excluded for run in runs for step in run.steps if step.excluded is not None)
     for reason, steps in reasons.items():
         yield f"{some(steps, 'step')} left out ({reason})"

@@ -194,7 +194,7 @@ def dependence(runs: Sequence[Floats]) -> float:
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """How much two series of the same length go up and down together (Spearman), 0 where one stays the same."""
+    """Return how much two series of the same length go up and down together (Spearman); 0 where one stays the same."""
     ranks = [_centered_ranks(each) for each in (first, second)]
     scatter = math.sqrt(float((ranks[0] ** 2).sum()) * float((ranks[1] ** 2).sum()))
     return float((ranks[0] * ranks[1]).sum()) / scatter if scatter else 0.0

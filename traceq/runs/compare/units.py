@@ -1,4 +1,4 @@
-"""Whether a step is the same on both sides: only then can its times be set against each other."""
+"""Find out whether a step is the same on both sides: only then can its times be set against each other."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import OF_HOST
 from traceq.common.units import duration, rate, share
-from traceq.runs.compare.gpu import other_gpu
-from traceq.runs.compare.same_work import alike_share, hides_kernels
+from traceq.runs.compare.gpu import describe_other_gpu
+from traceq.runs.compare.same_work import hides_kernels, measure_alike_share
 from traceq.runs.compare.side import step_ns, usable
 from traceq.runs.run import Run
 
@@ -16,93 +16,99 @@ _SAME_WORK = 0.5
 _OF_CHANGE = 0.25  # of the difference of the steps: what does not hang on how the last one ends is three quarters of it
 _MATTERS = 0.05  # of a step
 _WHOLE_RUN = "whole_run"
-_SAID = ("step_range", "mark", "profiler_step")  # sources of steps that the user calls steps
+_SAID = ("step_range", "mark", "profiler_step", "serving")  # sources of steps that the program calls steps
 
 
-def unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Why a step of the sides, which both have some that count, is not the same; nothing where it is."""
+def find_unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield why a step is not the same on the sides, which both have some that count; nothing where it is."""
     base, new = usable(base), usable(new)
     whole = [all(run.is_window for run in runs) for runs in (base, new)]
     if whole[0] != whole[1]:
         yield (
             f"a step of the {'new' if whole[0] else 'base'} against the whole window of the {'base' if whole[0] else 'new'}, "
-            f"in which no steps were found: {_each(base, new)}; mark them, or ingest with --step-range"
+            f"in which no steps were found: {_describe_steps(base, new)}; mark them, or ingest with --step-range"
         )
         return
     levels = [sorted({run.unit for run in runs if run.unit is not None and not run.is_window}) for runs in (base, new)]
     if all(levels) and levels[0] != levels[1]:
         first, second = (", ".join(level) for level in levels)
-        yield f"a unit of the base is a {first}, of the new a {second}: {_each(base, new)}"
-    yield from _other_marks(base, new)
-    yield from _other_ends(base, new)
+        yield f"a unit of the base is a {first}, of the new a {second}: {_describe_steps(base, new)}"
+    yield from _compare_marks(base, new)
+    yield from _compare_ends(base, new)
 
 
-def are_named_alike(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Whether steps were found by the same marks, or by what recurs, or there are only windows."""
+def share_marks(base: Sequence[Run], new: Sequence[Run]) -> bool:
+    """Return whether steps were found by the same marks, or by what recurs, or there are only windows."""
     names, sources = (
         [{getattr(run, name) for run in runs} for runs in (base, new)] for name in ("unit_name", "step_source")
     )
     return sources[0] == sources[1] and (names[0] == names[1] or sources[0] == {"recurrence"})
 
 
-def _each(base: Sequence[Run], new: Sequence[Run]) -> str:
-    """What a step takes on either side, and what it is."""
-    return " against ".join(f"{duration(round(step_ns(runs, 'typical')))} for {_unit(runs)}" for runs in (base, new))
+def _describe_steps(base: Sequence[Run], new: Sequence[Run]) -> str:
+    """Return how long a step lasts on either side, and what it is."""
+    return " against ".join(
+        f"{duration(round(step_ns(runs, 'typical')))} for {_name_unit(runs)}" for runs in (base, new)
+    )
 
 
-def _unit(runs: Sequence[Run]) -> str:
+def _name_unit(runs: Sequence[Run]) -> str:
     if all(run.is_window for run in runs):
         return "the window"
     return ", ".join(sorted({run.unit_name or run.step_source or "a step" for run in runs}))
 
 
-def _other_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Steps found by other marks, which are several times as large or do other work."""
-    if are_named_alike(base, new) or {run.unit_name for run in base} & {run.unit_name for run in new} - {None}:
+def _compare_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield that steps are found by other marks, and are several times as large or do other work."""
+    if share_marks(base, new) or {run.unit_name for run in base} & {run.unit_name for run in new} - {None}:
         return
     way_out = "ingest with --step-range or --steps-per so that a step is the same on both sides"
-    sizes = [(_launched(runs), _busy(runs)) for runs in (base, new)]
+    sizes = [(_count_launches(runs), _sum_busy(runs)) for runs in (base, new)]
     if all(all(size) for size in sizes):
         ratios = [after / before for before, after in zip(*sizes, strict=True)]
         for more, less, times in (("new", "base", min(ratios)), ("base", "new", 1 / max(ratios))):
             if times >= _OTHER_UNIT:
                 yield (
                     f"a step of the {more} holds the work of {rate(times)} of the {less}: they are found by other marks "
-                    f"({_each(base, new)}); {way_out}"
+                    f"({_describe_steps(base, new)}); {way_out}"
                 )
                 return
-    alike = None if all(run.step_source in _SAID for run in (*base, *new)) else _alike(base, new)
+    alike = None if all(run.step_source in _SAID for run in (*base, *new)) else _measure_alike(base, new)
     if alike is not None and alike < _SAME_WORK:
         yield (
-            f"steps are found by other marks ({_each(base, new)}), and {share(alike)} of the GPU's time on one side is in what "
-            f"the other does as often; {way_out}"
+            f"steps are found by other marks ({_describe_steps(base, new)}), and {share(alike)} of the GPU's time on one side is "
+            f"in what the other does as often; {way_out}"
         )
 
 
-def _launched(runs: Sequence[Run]) -> float:
-    """Kernels, copies and collectives that begin in a step."""
+def _count_launches(runs: Sequence[Run]) -> float:
+    """Return how many kernels, copies and collectives begin in a step."""
     steps = sum(len(run.counted) for run in runs)
     items = (item for run in runs for item in run.items if not item.category.startswith(("idle", OF_HOST)))
     return sum(item.every.count for item in items) / steps
 
 
-def _busy(runs: Sequence[Run]) -> float:
-    """Time of a step in which the GPU works, ns."""
+def _sum_busy(runs: Sequence[Run]) -> float:
+    """Return how long the GPU works in a step, ns."""
     steps = sum(len(run.counted) for run in runs)
-    return sum(_work(run) for run in runs) / steps
+    return sum(_sum_work(run) for run in runs) / steps
 
 
-def _work(run: Run) -> int:
+def _sum_work(run: Run) -> int:
     return sum(dur for step in run.counted for name, dur in step.gpu_ledger.items() if not name.startswith("idle"))
 
 
-def _alike(base: Sequence[Run], new: Sequence[Run]) -> float | None:
-    """As alike_share; None where nothing can be told: of another GPU, and of graphs that hide kernels."""
-    return None if other_gpu(base, new) or any(map(hides_kernels, (base, new))) else alike_share(base, new)
+def _measure_alike(base: Sequence[Run], new: Sequence[Run]) -> float | None:
+    """Return measure_alike_share; None also of another GPU, and of graphs that hide kernels."""
+    return (
+        None
+        if describe_other_gpu(base, new) or any(map(hides_kernels, (base, new)))
+        else measure_alike_share(base, new)
+    )
 
 
-def other_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Windows without steps that hold other amounts of work: how long they are says when was captured.
+def find_unlike_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield that windows without steps hold other amounts of work: how long they are says when was captured.
 
     A whole run of a program is a unit, whatever it launches.
     """
@@ -110,7 +116,7 @@ def other_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     both = (*base, *new)
     if not all(run.is_window for run in both) or all(run.capture.kind == _WHOLE_RUN for run in both):
         return
-    alike = _alike(base, new)
+    alike = _measure_alike(base, new)
     if alike is not None and alike < _SAME_WORK:
         times = (duration(round(step_ns(runs, "typical"))) for runs in (base, new))
         yield (
@@ -119,8 +125,8 @@ def other_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         )
 
 
-def _other_ends(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """A last of several steps that lasts until the GPU has done what it launched, idling, where that makes the difference."""
+def _compare_ends(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield that the last of several steps waits for a late kernel on one side, where that makes the difference."""
     if all(len(run.counted) == 1 for run in (*base, *new)):
         return
     tails = [sum(run.capture.idle_tail_ns / len(run.counted) for run in runs) / len(runs) for runs in (base, new)]
@@ -128,7 +134,7 @@ def _other_ends(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     if abs(tails[1] - tails[0]) <= max(_OF_CHANGE * abs(steps[1] - steps[0]), _MATTERS * min(steps)):
         return
     idle = (duration(round(sum(run.capture.idle_tail_ns for run in runs) / len(runs))) for runs in (base, new))
-    work = (duration(sum(map(_work, runs))) for runs in (base, new))
+    work = (duration(sum(map(_sum_work, runs))) for runs in (base, new))
     yield (
         f"the last steps do not end alike: after its mark the GPU idles for {' against '.join(idle)} before the last work of "
         f"the step, and the steps differ by that; the GPU works for {' against '.join(work)} in all"
