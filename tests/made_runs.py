@@ -54,7 +54,7 @@ def _ledgers(durations, ledger, rest):
 
 
 def on_host(*durations, **facts):
-    """As run(), of a program without a GPU: what `ledger` leaves of a step is the training thread's time in operators."""
+    """Make a run() of a program without a GPU; what `ledger` leaves of a step is time of operators on the training thread."""
     return run(*durations, rest="host_operator", device=None, device_name=None, devices=0, **facts)
 
 

@@ -10,7 +10,7 @@ from traceq.database.sql import statement
 
 
 def capture(trace, folder):
-    """What capture.sql returns, by column."""
+    """Return the row of capture.sql, by column."""
     connection = trace.build(folder)._connection
     (row,) = ask(connection, statement("runs/sql/capture.sql"), trace_id=1, device=0)
     return row
@@ -51,7 +51,7 @@ def test_the_name_that_all_devices_share(listed, name, tmp_path):
 
 
 def test_the_longest_waits_of_a_step(tmp_path):
-    """Of steps of 1,000 ns: the five longest gaps are 700, 30 and three of 10 in the first, nearly all of it in the second."""
+    """Add the five longest gaps of each step of 1,000 ns: 700, 30 and three of 10 in the first, nearly all of the second."""
     trace = steps_of(TraceBuilder(), 1000, 1000)
     for place in range(7):
         trace.kernel("add", 700 + 40 * place, 30, launched=(10 + place, 1))

@@ -116,7 +116,7 @@ def _valued(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple
 
 
 def _command(runs: Sequence[Run], knob: str | None) -> str:
-    """What to type: with the numbers in which the names differ, which the user has to judge."""
+    """Return the command to type, with the numbers in which file names differ as values; the user has to judge them."""
     numbers = differing_numbers([run.source for run in runs])
     values = numbers or ["VALUE"] * len(runs)
     given = (f"{value}={quote(run.source)}" for value, run in zip(values, runs, strict=True))

@@ -110,7 +110,7 @@ def _run(
 
 
 def _start_up(subject: Subject, judged: Judged) -> int:
-    """What only a first step has, as triage or rules say, ns; 0 where there are several, as usual ones have none of it."""
+    """Return the time that only a first step takes, ns, as triage or rules say; 0 where there are several steps."""
     if subject.steps != 1:
         return 0
     once = 0 if subject.triage is None else subject.triage.once_ns
@@ -128,7 +128,7 @@ def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
 
 
 def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> tuple[Item, ...]:
-    """What the ledger of the device is made of; of None that of the training thread."""
+    """Return the parts of the ledger of the device; of None those of the training thread."""
     values = {"trace_id": trace_id, "most": _MOST_ITEMS}
     if device is None:
         found = ask(connection, printed(read(statement("runs/sql/host_item.sql"), "host_item"), values))

@@ -109,7 +109,7 @@ class PartKept:
 
 @dataclass(frozen=True)
 class Capture:
-    """What was captured, and how much of it single events and other steps make, ns.
+    """Hold the kind of a capture, and how much of it single events and other steps make, ns.
 
     `vendor` (nvidia, amd, intel) is the maker of the GPUs, None where nothing tells. `kind` is the reason in the table triage
     (cold, whole_run, marked, ...), `once_ns` how long one-off work takes in the window; 0 where several steps count, None where

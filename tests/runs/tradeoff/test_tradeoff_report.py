@@ -140,7 +140,7 @@ def test_sentences(taken, setting, expected):
 
 
 def test_every_remark_names_its_run():
-    """Of runs that all say nothing of a step three bullets were the same but for a number."""
+    """Tell remarks about runs without steps apart: they were the same but for a number."""
     taken = [Taken(float(b), run(0, name=f"bs{b}.json")) for b in (2, 64)]
     text = said(taken)
     for batch_size in (2, 64):

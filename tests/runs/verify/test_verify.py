@@ -159,7 +159,7 @@ def test_the_box_on_a_page_is_that_of_what_became_of_it():
 
 
 def test_a_difference_within_the_noise_is_no_saving():
-    """Of Rodinia's gaussian, changed without effect: "won +15.21 us" stood beside "still there"."""
+    """Claim nothing won beside "still there", as was said of Rodinia's gaussian after a change without effect."""
     after = [run(*[dur - 15_000 for dur in noisy(STEP)], name="b.json", findings=(finding(20),))]
     result = verify("item-read", runs(STEP, finding(20)), after)
     assert (result.state, result.won_ns, result.is_saved) == ("still there", 15_000, False)

@@ -33,12 +33,12 @@ def one_after_another(numbers: Integers, first: int, last: int, lag: int) -> tup
 
     Empty where they are one loop.
     """
-    found = tuple(sorted(_loops(numbers, first, last, lag)))
+    found = tuple(sorted(_find_loops(numbers, first, last, lag)))
     is_most = sum(loop.last - loop.first for loop in found) >= _MOSTLY * (last - first)
     return found if is_most and len({loop.lag for loop in found}) > 1 else ()
 
 
-def _loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[Loop]:
+def _find_loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[Loop]:
     """Yield the longest loop in [first, last) of a period that divides `lag`, and those before and after it.
 
     A loop of `lag` itself is one where no shorter period lasts.
@@ -48,20 +48,20 @@ def _loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[Loop]
         return
     shorter = [part for part in range(1, lag // 2 + 1) if lag % part == 0]
     longest = max(
-        (_longest(numbers, first, last, part) for part in shorter),
+        (_find_longest_loop(numbers, first, last, part) for part in shorter),
         key=lambda loop: (loop.last - loop.first, -loop.lag),
         default=Loop(first, first, lag),
     )
     if longest.last - longest.first < least:
-        longest = _longest(numbers, first, last, lag)
+        longest = _find_longest_loop(numbers, first, last, lag)
     if longest.last - longest.first < least:
         return
-    yield from _loops(numbers, first, longest.first, lag)
+    yield from _find_loops(numbers, first, longest.first, lag)
     yield longest
-    yield from _loops(numbers, longest.last, last, lag)
+    yield from _find_loops(numbers, longest.last, last, lag)
 
 
-def _longest(numbers: Integers, first: int, last: int, lag: int) -> Loop:
+def _find_longest_loop(numbers: Integers, first: int, last: int, lag: int) -> Loop:
     """Return the whole rounds of the longest run in [first, last) in which each launch is the same as the one `lag` before."""
     same = numbers[first : last - lag] == numbers[first + lag : last]
     borders = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))

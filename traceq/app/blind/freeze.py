@@ -56,12 +56,12 @@ def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> F
             f"{place}: cannot be made: {error.strerror}; copy the traces to a folder of your own"
         ) from error
     known = tuple(labels_in(folder))
-    with _alone(place):
-        return _frozen(folder, after, place, files, pairs, known, judging)
+    with _lock(place):
+        return _judge_and_write(folder, after, place, files, pairs, known, judging)
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
+def _lock(place: Path) -> Iterator[None]:
     """Keep other runs from freezing the same set meanwhile; StoreError where one does."""
     lock = place / ".freezing"
     try:
@@ -76,7 +76,7 @@ def _alone(place: Path) -> Iterator[None]:
         lock.unlink(missing_ok=True)
 
 
-def _frozen(
+def _judge_and_write(
     folder: Path,
     after: str | None,
     place: Path,
@@ -95,7 +95,7 @@ def _frozen(
             file.write(text.encode())
     frozen = Frozen(
         traceq=__version__,
-        commit=_commit(),
+        commit=_read_commit(),
         frozen=datetime.now(UTC).isoformat(timespec="seconds"),
         after=after,
         labels=tuple(sorted({*known, *labels_in(folder)})),
@@ -171,7 +171,7 @@ def _first_words(trace: TraceReport) -> str:
     return ". ".join("".join(spans).removesuffix(".") for spans in (first.spans, *first.lines))
 
 
-def _commit() -> str | None:
+def _read_commit() -> str | None:
     """Return the commit of the checkout that runs, with `+` where its code was changed; None where there is no checkout."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():

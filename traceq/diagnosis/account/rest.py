@@ -54,7 +54,7 @@ class Winnable:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether other work takes as long beside nearly all of it."""
+        """Return whether other work takes as long beside nearly all of it."""
         return max(self.high, self.on_path) <= 1 - _AT_LIMIT
 
 

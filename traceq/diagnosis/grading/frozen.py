@@ -28,7 +28,7 @@ class AccountLine:
 
 @dataclass(frozen=True)
 class FrozenTrace:
-    """What was said of a trace; its label has the same `name`. `path` is relative to the folder.
+    """Hold what was said of a trace; its label has the same `name`. `path` is relative to the folder.
 
     `capture` is the kind and reason of the capture, `header` the first line of the report, `first` how it begins. `unit` is what
     times are per, `steps` how many of them count, `whole_steps` the same with those that are left out as warm-up; both are 0 of
@@ -66,7 +66,7 @@ class FrozenPair:
 
 @dataclass(frozen=True, kw_only=True)
 class Frozen:
-    """What this version of traceq said, and when (ISO 8601, UTC); `commit` is that of a checkout, with `+` where it was changed.
+    """Hold what a version of traceq said, and when (ISO 8601, UTC); `commit` is that of a checkout, with `+` if it was changed.
 
     `after` names a set that was frozen after the blind one. `labels` are the names of the labels that were there already.
     """

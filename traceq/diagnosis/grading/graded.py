@@ -14,7 +14,7 @@ from traceq.diagnosis.grading.labels import Label, truth_of
 
 @dataclass(frozen=True)
 class GradedTrace:
-    """What was said of a trace and how right that is; `is_blind`: it was frozen before there was a label.
+    """Hold what was said of a trace and how right that is; `is_blind`: it was frozen before there was a label.
 
     `has_unit`: whether its unit is right; None where the label does not say.
     """
@@ -36,7 +36,7 @@ class GradedPair:
 
     @property
     def is_right(self) -> bool:
-        """Whether the verdict is one of those that are right."""
+        """Return whether the verdict is one of those that are right."""
         return self.pair.verdict in self.accepted
 
 

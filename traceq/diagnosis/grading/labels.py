@@ -39,7 +39,7 @@ class LabelledLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What would be wrong to say of a trace, and why."""
+    """Name what would be wrong to say of a trace, and why."""
 
     what: str
     causes: tuple[str, ...]
@@ -47,7 +47,7 @@ class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What limits a trace, as a person sees it: `step_ns` is the length of what sizes are counted per."""
+    """Hold what limits a trace, as a person sees it; `step_ns` is the length of the step, window or run that sizes are per."""
 
     per: Literal["step", "window", "run"]
     step_ns: float
@@ -63,7 +63,7 @@ class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """What recurs in a trace: how many complete steps it has, 0 or null where nothing recurs."""
+    """Hold how many complete steps a trace has; 0 or null where nothing recurs."""
 
     steps: int | None = None
     may_also_be: tuple[dict[str, Any], ...] = ()

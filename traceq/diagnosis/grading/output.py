@@ -47,7 +47,7 @@ class Output:
 
 
 class Conclusions(Protocol):
-    """What rules found of a trace, whether judged just now or read from a report."""
+    """Hold what rules found of a trace, whether judged just now or read from a report."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -59,7 +59,7 @@ class Conclusions(Protocol):
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """What wins no time by itself."""
+        """Return the observations, which win no time by themselves."""
 
     @property
     def failed(self) -> tuple[Failed, ...]:

@@ -182,7 +182,7 @@ def _causes(comparison: Comparison, total: Change, top: int) -> Iterator[Block]:
 
 
 def _whose_time(comparison: Comparison) -> str:
-    """What the ledger is of."""
+    """Name the device or thread that the ledger is of."""
     categories = {cause.category for cause in comparison.causes}
     if any(each.startswith(OF_HOST) for each in categories):
         return "Where the time of a step goes on the training thread, on both sides: no GPU works in these runs."

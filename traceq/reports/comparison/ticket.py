@@ -103,7 +103,7 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
 
 
 def _all_the_same(comparison: Comparison) -> Iterator[Block]:
-    """What changed in a step that may not have: never a reason, and least of all what went the other way."""
+    """List what changed for sure in a step that may not have; none of it is given as a reason."""
     total = comparison.change
     if total is None:
         return

@@ -53,7 +53,7 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """What they ran on."""
+    """Yield the differences of the machines."""
     ledgers = [any(step.gpu_ledger for run in runs for step in run.counted) for runs in (base, new)]
     if ledgers[0] != ledgers[1]:
         yield f"only the {'base' if ledgers[0] else 'new'} has work on a GPU"
@@ -69,7 +69,7 @@ def _machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """What they did; another GPU has kernels of its own."""
+    """Yield the differences of the work; programs are not compared by kernels on another GPU, which has its own."""
     first, second = kinds_of(base), kinds_of(new)
     if first and second and not first.keys() & second.keys():
         yield f"the server did other steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
@@ -82,7 +82,7 @@ def _work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _profiling(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """How they were profiled."""
+    """Yield the differences of profiling."""
     # What these add to every call is more than most changes.
     for setting in dict.fromkeys(name for run in (*base, *new) for name in run.costly_settings):
         yield from _differ(f"profiler setting {setting}", base, new, lambda run: run.costly_settings.get(setting))  # noqa: B023
@@ -179,7 +179,7 @@ def _computing(runs: Iterable[Run]) -> list[tuple[Item, str]]:
 
 
 def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
-    """What libraries are called for about as often in a step of both sides, whichever kernels they choose."""
+    """Return the roles of library kernels that both sides launch about as often in a step, whichever kernels those are."""
     counts = []
     for runs in (base, new):
         called: Counter[str | None] = Counter()

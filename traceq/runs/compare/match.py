@@ -97,7 +97,7 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
 
 
 def _graphs(pieces: Sequence[Piece]) -> bool:
-    """Whether most of the time is in CUDA graphs that were traced as a whole; the calls that launch some are none."""
+    """Return whether most of the time is in CUDA graphs that were traced as a whole, not in calls that launch graphs."""
     graphs = sum(
         (piece.dur for piece in pieces if piece.category == "compute" and _GRAPH.match(piece.name or "")), Fraction(0)
     )

@@ -71,12 +71,12 @@ def _left_out(taken: Sequence[Taken]) -> list[LeftOut]:
 
 
 def _is_cold(run: Run) -> bool:
-    """Whether a single step is longer by more than a curve may miss it by, for what happens the first time only."""
+    """Return whether what happens the first time only makes a single step longer by more than a curve may miss it by."""
     return len(run.counted) == 1 and run.start_up_ns > MOST_ERROR * run.counted[0].dur
 
 
 def _extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
-    """How much the window that does least, and the one that does most, launches; on the host how many operators it has."""
+    """Return the least and the most that a window launches; on the host, how many operators it has."""
     launched = [_launched(each.run) for each in taken]
     return (min(launched), max(launched)) if launched else None
 
