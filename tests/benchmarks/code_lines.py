@@ -59,4 +59,5 @@ def main() -> None:
     print(f"{rooms['python'] + rooms['sql']:7,} all")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 """Compare what two checkouts of traceq make of the same traces: databases table by table, reports line by line.
 
     python tests/benchmarks/same_outputs.py make CHECKOUT OUT TRACES...     # databases and reports of one checkout
+    python tests/benchmarks/same_outputs.py make CHECKOUT OUT --formats txt,json TRACES...
     python tests/benchmarks/same_outputs.py compare BASE_OUT CANDIDATE_OUT  # exit 1 where they differ
 
 `make` runs the traceq of CHECKOUT with this interpreter, each trace in a process of its own: OUT/NAME.duckdb and
@@ -31,7 +32,7 @@ def name_of(trace: Path) -> str:
     return "__".join(trace.parts[-2:])
 
 
-def make(checkout: Path, out: Path, traces: list[Path]) -> None:
+def make(checkout: Path, out: Path, traces: list[Path], formats: tuple[str, ...] = _FORMATS) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for trace in traces:
         name = name_of(trace)
@@ -40,7 +41,9 @@ def make(checkout: Path, out: Path, traces: list[Path]) -> None:
             continue
         log = [_traceq(checkout, "ingest", str(trace), "-o", str(database), "--force", "--jobs", "1")]
         if database.exists():
-            log += [_traceq(checkout, "report", str(database), "-o", str(out / f"{name}.{each}")) for each in _FORMATS]
+            log += [
+                _traceq(checkout, "report", str(database), "-o", str(out / f"{name}.{suffix}")) for suffix in formats
+            ]
         (out / f"{name}.done").write_text("\n".join(log).replace(str(out), "OUT"))
         print(name, flush=True)
 
@@ -126,6 +129,9 @@ def _traces(arguments: list[str]) -> list[Path]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "make":
-        make(Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve(), _traces(sys.argv[4:]))
+        arguments, formats = sys.argv[4:], _FORMATS
+        if arguments[0] == "--formats":
+            arguments, formats = arguments[2:], tuple(arguments[1].split(","))
+        make(Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve(), _traces(arguments), formats)
     else:
         sys.exit(compare(Path(sys.argv[2]), Path(sys.argv[3])))
