@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
 
-lazily.module("ipykernel")
-nbformat = lazily.module("nbformat")
-nbclient = lazily.module("nbclient")
+lazy_import.module("ipykernel")
+nbformat = lazy_import.module("nbformat")
+nbclient = lazy_import.module("nbclient")
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.ipynb"
 

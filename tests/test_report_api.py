@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import duckdb
-import lazily
+import lazy_import
 import pytest
 from builder import TraceBuilder
 
@@ -18,7 +18,7 @@ from traceq.database.connect import create_schema
 from traceq.database.empty import create_database
 from traceq.reports import RENDERERS, SUFFIXES
 
-pd = lazily.module("pandas")
+pd = lazy_import.module("pandas")
 
 FRAMES = ("traces", "findings", "observations", "ledger", "steps")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from graph_worlds import World, layer
+from handmade_graphs import World, layer
 
 KERNELS = "select place, matched_by, operator, shapes from graph_kernel order by slice_id"
 LAUNCHES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from made_up_job import MadeUpJob, noise
+from simulated_ranks import MadeUpJob, noise
 
 from traceq.analysis.job.clocks import align
 from traceq.analysis.job.window import claim_limit, clocks_of, violated

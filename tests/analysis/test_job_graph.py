@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_job import MadeUpJob, noise
+from simulated_ranks import MadeUpJob, noise
 
 from traceq.analysis.job.graph import Members, build, replay
 from traceq.analysis.job.path import critical_path

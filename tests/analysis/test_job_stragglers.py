@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_up_job import MadeUpJob, noise
+from simulated_ranks import MadeUpJob, noise
 
 from traceq.analysis.job.window import Ranks, clocks_of, judged
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_graph import graphs
+from random_graphs import graphs
 
 from traceq.analysis.categories import BUSY
 from traceq.analysis.replay.critical_path import EDGES, SEGMENTS, critical_path

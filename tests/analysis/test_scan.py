@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_graph import graphs
+from random_graphs import graphs
 
 from traceq.analysis.replay.recorded import NONE
 from traceq.analysis.replay.scan import replay

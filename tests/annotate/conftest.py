@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from listening import Tool
+from mark_listeners import Tool
 
 from traceq.annotate import emit, to_nvtx
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq import annotate
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 backends = pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.slow)])
 

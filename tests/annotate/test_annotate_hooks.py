@@ -6,12 +6,12 @@ import io
 import pickle
 import weakref
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq import annotate
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 OPTIMIZER = ["push traceq.phase#optimizer", "pop traceq.phase#optimizer"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq import annotate
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),

@@ -8,13 +8,13 @@ import sys
 import threading
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq import annotate
 from traceq.annotate import emit, to_torch
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_runs import run as made_run
+from handmade_runs import run as made_run
 
 from traceq.app import experiment as app
 from traceq.app.experiment import Running, experiment

@@ -11,9 +11,9 @@ import statistics
 from functools import partial
 from pathlib import Path
 
+from benchmark_files import CHROME, grown, options, stem
 from grow_chrome import compressed_size, grow
 from measure import Cost, alternate, cost, describe, ingest, megabytes, tell, warm
-from places import CHROME, grown, options, stem
 
 # HTA's own time, without the import of its libraries.
 _HTA = """

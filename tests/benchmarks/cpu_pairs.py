@@ -32,7 +32,19 @@ from measure import ROOT, tell
 sys.path.insert(0, str(ROOT / "tests"))
 
 from pairs.catalogue import PAIRS, Pair
-from pairs.measured import FILE, FOLDER, HEADING, TRUTH, Measured, Measurements, Predicted, load, section, truth, won
+from pairs.measurements import (
+    FILE,
+    FOLDER,
+    HEADING,
+    TRUTH,
+    Measured,
+    Measurements,
+    Predicted,
+    load,
+    section,
+    truth,
+    won,
+)
 from pairs.prediction import predicted
 
 import traceq

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmark_files import options
 from job_scale import filled
 from measure import cost, describe, megabytes, tell, traceq
-from places import options
 
 OF_A_GROUP = 4
 LAYERS, EVERY = 48, 12  # collectives of a step; each EVERYth is data-parallel

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from benchmark_files import options
 from measure import ROOT, tell
-from places import options
 
 SHARED = ROOT.parent / "shared"
 RANKS = 8

@@ -21,8 +21,8 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+from benchmark_files import options
 from measure import cost, megabytes, tell
-from places import options
 
 OF_A_GROUP = 8
 PLACES = 397

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmark_files import options
 from ledger_time import TITLES, measure, tell_ledger
 from measure import tell, warm
-from places import options
 
 Event = dict[str, Any]
 _HOST = 1000

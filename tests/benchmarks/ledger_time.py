@@ -22,8 +22,8 @@ from unittest import mock
 
 import grow_chrome
 import grow_nsys
+from benchmark_files import TRACES, grown, is_sqlite, options, stem
 from measure import ROOT, Cost, cost, ingest, megabytes, tell, warm
-from places import TRACES, grown, is_sqlite, options, stem
 from report_time import gpu_slices
 
 # About five host slices a GPU slice, two launching threads, steps, and hardly a kernel that follows another without a gap.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import grow_chrome
 import grow_nsys
+from benchmark_files import CHROME, NSYS, grown, options, stem
 from measure import ingest, megabytes, tell
-from places import CHROME, NSYS, grown, options, stem
 
 
 def _measure(trace: Path, database: Path, limit: str | None) -> None:

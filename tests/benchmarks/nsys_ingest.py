@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from benchmark_files import NSYS, grown, options, stem
 from grow_nsys import grow
 from measure import ROOT, Cost, alternate, cost, describe, ingest, megabytes, tell, warm
-from places import NSYS, grown, options, stem
 
 _ROWS_PER_FETCH = 65_536
 # Not events: what the numbers in the other tables mean.

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import grow_chrome
 import grow_nsys
+from benchmark_files import TRACES, grown, is_sqlite, options, stem
 from measure import ROOT, alternate, describe, ingest, megabytes, tell, traceq
-from places import TRACES, grown, is_sqlite, options, stem
 
 # Many GPU slices for its size, with operators and steps.
 SOURCE = TRACES / "torch" / "hta_sampled_rank0.json.gz"

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import grow_chrome
 import grow_nsys
+from benchmark_files import CHROME, NSYS, grown, options, stem
 from measure import Cost, alternate, cost, ingest, megabytes, tell, traceq, warm
-from places import CHROME, NSYS, grown, options, stem
 
 _LOAD = "import json, sys; json.load(open(sys.argv[1]))"
 _POLARS = "import polars, sys; polars.read_json(sys.argv[1])"

@@ -6,12 +6,12 @@ import json
 import subprocess
 import sys
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq.database.connect import connect
 
-lazily.module("torch")
+lazy_import.module("torch")
 
 PROGRAM = """
 import json, sys, time

@@ -7,15 +7,15 @@ import pickle
 import sys
 from types import ModuleType, SimpleNamespace
 
-import lazily
+import lazy_import
 import pytest
-from profiled import marks_in, only_trace, steps_in
+from small_training import marks_in, only_trace, steps_in
 
 from traceq.capture import callbacks
 from traceq.capture.callbacks import HuggingFace, Lightning
 from traceq.errors import MissingTool
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 WINDOW = {"skip": 1, "warmup": 1, "steps": 2}
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq.database.connect import connect
 
-lazily.module("torch")
+lazy_import.module("torch")
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "train.py"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq.capture.overhead import Clock, overhead
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 
 class Event:

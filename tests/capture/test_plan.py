@@ -7,7 +7,7 @@ import shlex
 from itertools import combinations
 
 import pytest
-from listed import assert_none
+from failure_list import assert_none
 
 from traceq.capture import nsys as capture_nsys
 from traceq.capture.plan import record_backend

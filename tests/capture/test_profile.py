@@ -9,16 +9,16 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
-from profiled import SHORT, document, iteration, marks_in, only_trace, rows, steps_in
+from small_training import SHORT, document, iteration, marks_in, only_trace, rows, steps_in
 
 import traceq
 from traceq.capture import files
 from traceq.capture.profile import profile
 from traceq.errors import MissingTool
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import lazily
+import lazy_import
 import pytest
-from profiled import SHORT, iteration, only_trace, steps_in
+from small_training import SHORT, iteration, only_trace, steps_in
 
 from traceq.capture.others import is_another_active
 from traceq.capture.profile import profile
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 
 @pytest.fixture(scope="module")

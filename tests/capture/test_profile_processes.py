@@ -8,15 +8,15 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
-from profiled import SHORT, document, iteration, only_trace, rows, steps_in
+from small_training import SHORT, document, iteration, only_trace, rows, steps_in
 
 import traceq
 from traceq.capture import files
 from traceq.capture.profile import profile
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 
 @pytest.fixture(scope="module")

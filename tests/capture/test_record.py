@@ -13,12 +13,12 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import lazily
+import lazy_import
 import pytest
 
 from traceq.capture import record, status, watch
 
-lazily.module("torch")
+lazy_import.module("torch")
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 
-import lazily
+import lazy_import
 import pytest
-from profiled import SHORT, only_trace, rows
+from small_training import SHORT, only_trace, rows
 
 from traceq.capture.profile import profile
 from traceq.capture.snapshot import objects, write
@@ -16,7 +16,7 @@ from traceq.capture.snapshot.host import disk
 from traceq.capture.snapshot.seen import Seen
 from traceq.formats.made_with import kept
 
-torch = lazily.module("torch")
+torch = lazy_import.module("torch")
 
 SECRET = {
     "OMP_NUM_THREADS": "3",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_job import RANKS, rank_trace
+from handmade_job import RANKS, rank_trace
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from made_job import RANKS, rank_trace
-from made_pieces import until
+from handmade_job import RANKS, rank_trace
+from piece_stand_ins import until
 
 import traceq
 from traceq.cli import main
@@ -26,7 +26,7 @@ NUMBERS = itertools.count()
 # The program traceq, which makes pieces by the stand-in that the first argument names.
 _PROGRAM = """
 import sys
-import made_pieces
+import piece_stand_ins
 import traceq.dataset.runner
 from traceq.cli import run
 traceq.dataset.runner.make_piece = getattr(made_pieces, sys.argv.pop(1))

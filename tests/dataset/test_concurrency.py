@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from made_job import rank_trace
+from handmade_job import rank_trace
 
 import traceq
 from traceq.dataset.lock import writing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_job import rank_trace
+from handmade_job import rank_trace
 
 import traceq
 

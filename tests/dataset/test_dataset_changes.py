@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from made_job import rank_trace
+from handmade_job import rank_trace
 
 import traceq
 from traceq.app.dataset import list_dataset, verify_dataset

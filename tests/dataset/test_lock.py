@@ -10,7 +10,7 @@ import time
 from datetime import timedelta
 
 import pytest
-from made_pieces import until
+from piece_stand_ins import until
 
 from traceq.dataset import lock
 from traceq.dataset.place import Place

@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from made_job import rank_trace
+from handmade_job import rank_trace
 
 import traceq
 from traceq.dataset.manifest import read_manifest

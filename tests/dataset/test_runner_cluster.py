@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 
-import lazily
-import made_pieces
+import lazy_import
+import piece_stand_ins
 import pytest
 from click.testing import CliRunner
-from made_pieces import until
+from piece_stand_ins import until
 
 import traceq
 from traceq.cli import main
@@ -19,7 +19,7 @@ from traceq.dataset import cluster
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
 
-distributed = lazily.module("distributed")
+distributed = lazy_import.module("distributed")
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -57,23 +57,23 @@ def test_pieces_and_report_are_those_of_processes_here(traces, tmp_path, address
 
 def test_a_rank_is_made_again_when_its_worker_was_killed(traces, tmp_path, address, made_by, content):
     traceq.ingest(traces, f"{tmp_path}/here/")
-    made_by(made_pieces.deadly)
-    made_pieces.ends(traces, 1, times=1)
+    made_by(piece_stand_ins.deadly)
+    piece_stand_ins.ends(traces, 1, times=1)
     traceq.ingest(traces, f"{tmp_path}/killed/", cluster=address)
-    assert made_pieces.left(traces, 1) == 0
+    assert piece_stand_ins.left(traces, 1) == 0
     assert content(tmp_path / "killed") == content(tmp_path / "here")
 
 
 def test_a_rank_that_ends_every_worker_is_given_up_alone(traces, tmp_path, address, made_by, content):
-    made_by(made_pieces.deadly)
-    made_pieces.ends(traces, 2, times=20)
+    made_by(piece_stand_ins.deadly)
+    piece_stand_ins.ends(traces, 2, times=20)
     (failure,) = traceq.ingest(traces, f"{tmp_path}/job/", cluster=address).failures
     assert failure.reason.startswith(
         f"{traces}/rank2.json: the process that read it ended, when it was read alone as well"
     )
     assert "(4 workers, one after the other)" in failure.reason
     assert sorted(content(tmp_path / "job")[0]) == [0, 1, 3]
-    assert made_pieces.left(traces, 2) == 12
+    assert piece_stand_ins.left(traces, 2) == 12
     assert sorted(each.name for each in (tmp_path / "job").iterdir()) == ["dataset.json", "run=traces"]
 
 

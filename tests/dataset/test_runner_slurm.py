@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
 
 import traceq
 
-lazily.module("dask_jobqueue")
+lazy_import.module("dask_jobqueue")
 
 pytestmark = pytest.mark.slow
 

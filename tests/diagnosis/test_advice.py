@@ -8,8 +8,8 @@ from pathlib import Path
 from string import Template
 
 import pytest
+from failure_list import assert_none
 from labelled.programs import FORBIDDEN, GIVEN, PROGRAMS, SWITCHED_ON, TRAINING
-from listed import assert_none
 
 from traceq.database.sql import shelved
 from traceq.diagnosis.advice_page import page

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from failure_list import assert_none
 from labelled.rule_cases import KINDS, UNREAD, failures, functions
-from listed import assert_none
 
 import traceq
 from traceq.database.sql import shelved, statement

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from failure_list import assert_none
 from labelled import cases
-from listed import assert_none
 
 from traceq.diagnosis import rules
 from traceq.diagnosis.manual import SECTIONS

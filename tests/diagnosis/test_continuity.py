@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from failure_list import assert_none
 from labelled.rule_cases import _alone, _subject, expected, functions
 from labelled.sensitivity import _files
-from listed import assert_none
 
 from traceq.diagnosis.judge import judge_subject
 from traceq.diagnosis.query import Workspace, thresholds

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from failure_list import assert_none
+from labelled.branches import said_by_module, said_by_template
 from labelled.programs import GIVEN, PROGRAMS, words_of_others
-from labelled.said import said_by_module, said_by_template
-from listed import assert_none
 
 import traceq
 from traceq.database.sql import shelved

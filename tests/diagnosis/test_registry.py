@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from listed import assert_none
+from failure_list import assert_none
 
 from traceq.analysis.categories import CATEGORIES
 from traceq.diagnosis import rules

@@ -8,8 +8,8 @@ from unittest.mock import MagicMock
 import duckdb
 import jinja2
 import pytest
+from failure_list import assert_none
 from jinja2 import meta, nodes
-from listed import assert_none
 
 from traceq.database.sql import shelved
 from traceq.diagnosis.program import Program

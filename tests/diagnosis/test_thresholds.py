@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from builder import TraceBuilder
-from listed import assert_none
+from failure_list import assert_none
 
 from traceq import diagnosis
 from traceq.diagnosis.judge import judge

@@ -24,7 +24,7 @@ import mutate_kineto
 import mutate_logs
 import mutate_nsys
 import mutate_snapshot
-import plain
+import plain_reader
 
 import traceq.app.doctor
 import traceq.app.ingest
@@ -271,9 +271,9 @@ def read_rows(path: Path) -> str:
         tables[table].append(batch)
     notes = {row["code"]: row["count"] for batch in tables["import_note"] for row in batch.to_pylist()}
     if importer.NAME == "chrome" and not notes.keys() & {"truncated", "malformed_event"}:
-        facts = plain.chrome_facts(path)
-        return "; ".join(plain.chrome_differences(facts, plain.chrome_rows(tables))) if facts else ""
+        facts = plain_reader.chrome_facts(path)
+        return "; ".join(plain_reader.chrome_differences(facts, plain_reader.chrome_rows(tables))) if facts else ""
     if importer.NAME == "nsys" and not notes.keys() & {"truncated", "table_damaged"}:
-        facts = plain.nsys_facts(path)
-        return "; ".join(plain.nsys_differences(facts, plain.chrome_rows(tables))) if facts else ""
+        facts = plain_reader.nsys_facts(path)
+        return "; ".join(plain_reader.nsys_differences(facts, plain_reader.chrome_rows(tables))) if facts else ""
     return ""

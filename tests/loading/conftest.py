@@ -3,7 +3,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from stored import trace_file
+from small_traces import trace_file
 
 from traceq.analysis import order
 from traceq.loading.ingest import ingest

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import duckdb
 import pytest
-from stored import ask, error_of, ingest, names_in, started, trace_file
+from small_traces import ask, error_of, ingest, names_in, started, trace_file
 
 from traceq.common.owner import is_gone, owner
 from traceq.common.scratch import temporary_folder

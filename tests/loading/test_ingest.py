@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from stored import ROOT, ask, contents, error_of, ingest, names_in, trace_file
+from small_traces import ROOT, ask, contents, error_of, ingest, names_in, trace_file
 
 from traceq.database.connect import connect
 from traceq.errors import NoTraces, QueryError, StoreError, UnusableTrace

@@ -9,7 +9,7 @@ import re
 import zipfile
 
 import pytest
-from stored import ROOT, error_of, names_in, trace_file
+from small_traces import ROOT, error_of, names_in, trace_file
 
 from traceq.errors import MissingTool, NoTraces, TraceqError, UnknownFormat, UnusableTrace
 from traceq.loading.ingest import ingest

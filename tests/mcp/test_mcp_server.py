@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
 from golden import Golden
 
@@ -17,7 +17,7 @@ import traceq
 from traceq.app.agents import Session
 from traceq.reports.sections.verdict import verdict
 
-lazily.module("mcp")
+lazy_import.module("mcp")
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "traceq" / "app" / "demo" / "training.pt.trace.json.gz"

@@ -10,7 +10,7 @@ import pytest
 
 import traceq
 from pairs.catalogue import PAIRS
-from pairs.measured import FOLDER, HEADING, TRUTH, Measurements, load, section, truth, won
+from pairs.measurements import FOLDER, HEADING, TRUTH, Measurements, load, section, truth, won
 from pairs.prediction import predicted
 from traceq.diagnosis.grading.causes import causes
 from traceq.diagnosis.rules.registry import RULES

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import shlex
 
-import made_up
+import handmade_traces
 import pytest
 from click.testing import CliRunner
-from made_up import MadeUp, complete, hostile, on_host_only, three_ranks, training, unmarked, waiting
+from handmade_traces import MadeUp, complete, hostile, on_host_only, three_ranks, training, unmarked, waiting
 
 from traceq.cli import main
 from traceq.diagnosis.finding import Evidence
@@ -26,7 +26,7 @@ def text(report, **options):
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_at_most_60_lines_with_verdict_and_fix_within_15(case):
-    report = made_up.report(case())
+    report = handmade_traces.report(case())
     shown = text(report).splitlines()
     assert len(shown) <= 60
     if report.traces[0].findings:
@@ -40,7 +40,7 @@ def test_it_is_at_most_60_lines_with_verdict_and_fix_within_15(case):
 
 @pytest.mark.slow
 def test_findings_are_cut_to_the_screen_and_counted():
-    report = made_up.report(complete(), top=100)
+    report = handmade_traces.report(complete(), top=100)
     (trace,) = report.traces
     many = dataclasses.replace(report, traces=(dataclasses.replace(trace, findings=trace.findings[:1] * 30),))
     shown = text(many)
@@ -49,12 +49,12 @@ def test_findings_are_cut_to_the_screen_and_counted():
 
 
 def test_nothing_in_the_database_is_said():
-    assert text(made_up.report()) == "! The database holds no trace.\n"
+    assert text(handmade_traces.report()) == "! The database holds no trace.\n"
 
 
 @pytest.mark.slow
 def test_three_ranks_have_a_line_each_and_the_screen_of_one():
-    report = made_up.report(*three_ranks(), top=1)
+    report = handmade_traces.report(*three_ranks(), top=1)
     shown = text(report)
     assert shown.startswith("3 ranks, the steps of each:\n")
     assert len(shown.splitlines()) <= 120
@@ -63,7 +63,7 @@ def test_three_ranks_have_a_line_each_and_the_screen_of_one():
 
 
 def test_hundreds_of_traces_stay_on_two_screens():
-    report = made_up.report(training())
+    report = handmade_traces.report(training())
     (trace,) = report.traces
     many = [
         dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=number, rank=number))
@@ -77,7 +77,7 @@ def test_hundreds_of_traces_stay_on_two_screens():
 def late(trace, rank, saving):
     """The trace with a finding that it waits for `rank`."""
     finding = dataclasses.replace(
-        made_up.report(waiting()).traces[0].findings[0],
+        handmade_traces.report(waiting()).traces[0].findings[0],
         rule="late-rank",
         saving_ns=saving,
         instances=Evidence(("step", "late_rank"), ((0, rank),), ""),
@@ -86,7 +86,7 @@ def late(trace, rank, saving):
 
 
 def test_the_rank_that_the_others_wait_for_is_the_one_to_look_at():
-    (trace,) = made_up.report(training()).traces
+    (trace,) = handmade_traces.report(training()).traces
     ranks = [
         dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=number + 1, rank=number))
         for number in range(3)
@@ -99,7 +99,7 @@ def test_the_rank_that_the_others_wait_for_is_the_one_to_look_at():
 @pytest.mark.slow
 def test_the_commands_it_prints_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made_up.database_file(waiting()).replace(tmp_path / "it's a trace.duckdb")
+    handmade_traces.database_file(waiting()).replace(tmp_path / "it's a trace.duckdb")
     (tmp_path / "NEW_TRACE").symlink_to("it's a trace.duckdb")
     shown = CliRunner(env={"COLUMNS": "100"}).invoke(main, ["report", "it's a trace.duckdb"]).stdout
     commands = [
@@ -112,4 +112,4 @@ def test_the_commands_it_prints_work(tmp_path, monkeypatch):
 
 
 def test_a_made_up_trace_without_anything_has_a_screen():
-    assert text(made_up.report(MadeUp(ts=None, dur=None))).splitlines()
+    assert text(handmade_traces.report(MadeUp(ts=None, dur=None))).splitlines()

@@ -12,7 +12,7 @@ from array import array
 from pathlib import Path
 
 import pytest
-from made_up import HOSTILE, MadeUp, complete, database, hostile, on_host_only, waiting
+from handmade_traces import HOSTILE, MadeUp, complete, database, hostile, on_host_only, waiting
 
 from traceq.reports.build import build
 from traceq.reports.document import Heading, Tracks

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import made_up
+import handmade_traces
 import pytest
-from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
+from handmade_traces import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
 from traceq.diagnosis.rules.registry import built_in
 from traceq.reports.build import build
@@ -11,7 +11,7 @@ from traceq.reports.sections.compose import compose
 
 
 def only(*traces, top=10, rules=None):
-    (report,) = made_up.report(*traces, top=top, rules=rules).traces
+    (report,) = handmade_traces.report(*traces, top=top, rules=rules).traces
     return report
 
 
@@ -231,7 +231,7 @@ def test_program_is_told_by_property_and_the_most_frequent_first():
     for kind, name in (("op", "aten::mm"), ("op", "autograd::engine::x"), ("annotation", "FSDP::pre_forward")):
         trace.cpu(kind, name, 0, 10)
     trace.cpu("annotation", "backward", 10, 10)
-    report = made_up.report(trace)
+    report = handmade_traces.report(trace)
     assert [(each.property, each.value, each.count) for each in report.traces[0].program] == [
         ("language", "python", 1),
         ("framework", "PyTorch", 3),

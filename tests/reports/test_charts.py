@@ -10,10 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
-import lazily
+import lazy_import
 import numpy as np
 import pytest
-from made_up import HOSTILE, complete, database, waiting
+from handmade_traces import HOSTILE, complete, database, waiting
 
 from traceq.analysis.categories import HOST_LABELS, OF_HOST
 from traceq.reports import charts
@@ -46,8 +46,8 @@ from traceq.reports.topics import (
     OperatorKind,
 )
 
-mpl = lazily.module("matplotlib")
-agg = lazily.module("matplotlib.backends.backend_agg")
+mpl = lazy_import.module("matplotlib")
+agg = lazy_import.module("matplotlib.backends.backend_agg")
 
 MS = 1_000_000
 

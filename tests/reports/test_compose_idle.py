@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import made_up
+import handmade_traces
 import pytest
-from made_up import MadeUp, database, hostile, marked, on_host_only, training, waiting
+from handmade_traces import MadeUp, database, hostile, marked, on_host_only, training, waiting
 
 from traceq.reports.build import build
 from traceq.reports.document import Query, Table
@@ -12,7 +12,7 @@ from traceq.reports.sections import idle
 
 
 def only(trace, top=10):
-    (report,) = made_up.report(trace, top=top, rules=[]).traces
+    (report,) = handmade_traces.report(trace, top=top, rules=[]).traces
     return report
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from made_up import MadeUp, complete, database, hostile, on_host_only, server, training, unmarked, waiting
+from handmade_traces import MadeUp, complete, database, hostile, on_host_only, server, training, unmarked, waiting
 
 from traceq.common.text import width
 from traceq.formats.capabilities import METRICS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from made_up import MadeUp, on_host_only, report, training
+from handmade_traces import MadeUp, on_host_only, report, training
 from tables import empty_tables, insert, insert_row
 
 from traceq.reports.queries import rows

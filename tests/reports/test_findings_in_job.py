@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from made_up import database, report, training
+from handmade_traces import database, report, training
 
 from traceq.database.query import ask
 from traceq.database.sql import statement

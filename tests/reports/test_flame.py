@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from made_up import MadeUp, complete, database, on_host_only, waiting
+from handmade_traces import MadeUp, complete, database, on_host_only, waiting
 
 from traceq.database.connect import connect
 from traceq.loading.ingest import ingest

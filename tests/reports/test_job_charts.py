@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import lazily
+import lazy_import
 import pytest
 from test_jobs import BALANCED, JOB, MS, UNKNOWN, many, member, report_of
 
@@ -15,7 +15,7 @@ from traceq.reports.model import Lateness, WorstArrival
 from traceq.reports.renderers.to_html import to_html
 from traceq.reports.sections.compose import compose
 
-mpl = lazily.module("matplotlib")
+mpl = lazy_import.module("matplotlib")
 
 KINDS = ("usual work", "late ranks", "transfer", "wait")
 DRAWN = replace(

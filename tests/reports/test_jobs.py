@@ -6,9 +6,9 @@ import json
 import re
 from dataclasses import replace
 
-import made_up
+import handmade_traces
 import pytest
-from made_up import training
+from handmade_traces import training
 
 from traceq.common.ranks import numbers
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
@@ -180,7 +180,7 @@ def test_a_balanced_job_is_not_called_so_where_the_file_of_a_rank_is_cut():
     assert "Cannot tell which rank is late: the file of rank 3 is cut.\n" in said(
         BALANCED, faults=["the file of rank 3 is cut"]
     )
-    (trace,) = made_up.report(training()).traces
+    (trace,) = handmade_traces.report(training()).traces
     cut = replace(trace, notes=(Note("data_loss", "truncated", 1, "the file ends in the middle"),))
     screen = text_of(job_screen(Report((cut,), "", (BALANCED,)), BALANCED), 100)
     assert "Cannot tell which rank is late: the file of rank 3 is cut.\n" in screen
@@ -423,7 +423,7 @@ def test_of_several_jobs_none_is_told_on_top():
 
 def report_of(job):
     """A report on the job: every rank a trace with the same findings."""
-    (trace,) = made_up.report(training()).traces
+    (trace,) = handmade_traces.report(training()).traces
     return Report(tuple(of_trace(trace, each) for each in job.members), "select 1", (job,))
 
 
@@ -481,7 +481,7 @@ def test_a_rank_by_itself_says_what_the_job_waits_for():
 
 def test_many_gpus_of_one_trace_are_not_listed_under_the_job():
     job = many(64)
-    (trace,) = made_up.report(training()).traces
+    (trace,) = handmade_traces.report(training()).traces
     job = replace(job, members=tuple(replace(each, trace_id=trace.trace.trace_id) for each in job.members))
     shown = text_of(brief(Report((trace,), "", (job,)), "ops.parquet"), 100)
     assert "Late ranks: the others wait for rank 1 and rank 5" in shown

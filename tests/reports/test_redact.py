@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import made_up
+import handmade_traces
 import pytest
+from handmade_traces import MadeUp, complete, database, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled.packs import as_if_confirmed
-from made_up import MadeUp, complete, database, hostile
 
 from traceq.diagnosis.rules.registry import built_in
 from traceq.reports import RENDERERS, redact
@@ -314,7 +314,7 @@ def test_once_is_enough(texts, run):
 
 
 def test_of_a_trace_without_secrets_only_the_file_is_renamed():
-    report = made_up.report(complete(), rules=as_if_confirmed(), drawn=True)
+    report = handmade_traces.report(complete(), rules=as_if_confirmed(), drawn=True)
     for before, trace in zip(report.traces, redacted(report).traces, strict=True):
         assert trace.trace.file == "trace-0123456789ab.pt.trace.json"
         assert replace(trace, trace=before.trace) == before

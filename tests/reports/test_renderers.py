@@ -6,10 +6,21 @@ import re
 from functools import cache
 from html.parser import HTMLParser
 
-import made_up
+import handmade_traces
 import pytest
-from fixed import one_trace, two_traces
-from made_up import MadeUp, complete, database, hostile, marked, on_host_only, three_ranks, training, unmarked, waiting
+from golden_reports import one_trace, two_traces
+from handmade_traces import (
+    MadeUp,
+    complete,
+    database,
+    hostile,
+    marked,
+    on_host_only,
+    three_ranks,
+    training,
+    unmarked,
+    waiting,
+)
 from markdown_it import MarkdownIt
 
 from traceq.common.text import width
@@ -44,8 +55,8 @@ def connected(case):
 
 def report(case):
     if case == "three_ranks":
-        return made_up.report(*CASES[case](), top=1, rules=_FEW_RULES, drawn=True)
-    return made_up.report(*CASES[case](), drawn=True)
+        return handmade_traces.report(*CASES[case](), top=1, rules=_FEW_RULES, drawn=True)
+    return handmade_traces.report(*CASES[case](), drawn=True)
 
 
 # Of several traces all rules would take long.
@@ -149,7 +160,7 @@ def test_names_make_no_markup_in_markdown(case):
 
 def test_the_same_trace_gives_the_same_bytes():
     # analysed anew, too
-    made_up._made_once.cache_clear()
+    handmade_traces._made_once.cache_clear()
     again = build(database(training()), 10, drawn=True)
     for render in RENDERERS.values():
         assert render(report("training")) == render(again)

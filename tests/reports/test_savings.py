@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fixed import one_trace
+from golden_reports import one_trace
 
 from traceq.reports.document import Facts
 from traceq.reports.savings import cumulative, saves, saves_share

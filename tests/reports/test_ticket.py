@@ -6,7 +6,7 @@ import dataclasses
 import re
 from pathlib import Path
 
-import fixed
+import golden_reports
 import pytest
 from markdown_it import MarkdownIt
 
@@ -103,7 +103,7 @@ def test_options_are_said_but_not_an_expression_which_may_hold_names():
 
 @pytest.mark.parametrize("site", SITES)
 def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
-    report = fixed.one_trace()
+    report = golden_reports.one_trace()
     (trace,) = report.traces
     finding = dataclasses.replace(trace.findings[0], title=HOSTILE, finding_id=HOSTILE, fix=HOSTILE, wrong_if=HOSTILE)
     named = dataclasses.replace(
@@ -125,18 +125,18 @@ def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
 
 
 def test_a_trace_in_which_nothing_is_found_says_what_cannot_be_told():
-    report = redacted(fixed.two_traces())
+    report = redacted(golden_reports.two_traces())
     bare = dataclasses.replace(report, traces=(dataclasses.replace(report.traces[1], not_applicable=NOT_TOLD),))
     text = rendered(Ticket(bare), "github")
     assert "## What this capture cannot tell" in text
     assert "1 rule (storage): no system calls" in text
 
 
-NOT_TOLD = fixed._BESIDE["not_applicable"]
+NOT_TOLD = golden_reports._BESIDE["not_applicable"]
 
 
 def test_an_empty_database_is_said():
-    text = rendered(Ticket(dataclasses.replace(fixed.one_trace(), traces=())), "github")
+    text = rendered(Ticket(dataclasses.replace(golden_reports.one_trace(), traces=())), "github")
     assert "The database holds no trace." in text
 
 

@@ -8,9 +8,9 @@ import random
 import zlib
 from itertools import accumulate
 
-import made_up
+import handmade_traces
 import pytest
-from made_up import MadeUp, complete, database, unmarked, waiting
+from handmade_traces import MadeUp, complete, database, unmarked, waiting
 
 from traceq.diagnosis.finding import Evidence
 from traceq.reports import build_timelines
@@ -22,7 +22,7 @@ from traceq.reports.timeline import RARE
 
 
 def waited():
-    return made_up.report(waiting(), drawn=True).traces[0]
+    return handmade_traces.report(waiting(), drawn=True).traces[0]
 
 
 def over_time(trace):

@@ -10,9 +10,9 @@ import re
 from functools import cache
 from html.parser import HTMLParser
 
-import made_up
+import handmade_traces
 import pytest
-from made_up import HOSTILE, complete, hostile, on_host_only, waiting
+from handmade_traces import HOSTILE, complete, hostile, on_host_only, waiting
 
 from traceq.reports.document import Address, Bar, BarRow, Bars, Literal, Name, Paragraph, Table
 from traceq.reports.renderers.html.blocks import markup
@@ -29,7 +29,7 @@ _VOID = {"meta", "link", "br", "input"}
 
 
 def report(case):
-    return made_up.report(*CASES[case](), drawn=True)
+    return handmade_traces.report(*CASES[case](), drawn=True)
 
 
 def times(number, case):

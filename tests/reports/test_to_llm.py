@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-import fixed
+import golden_reports
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ def size(text):
 
 def with_findings(number):
     """The report on one trace with so many findings."""
-    report = fixed.one_trace()
+    report = golden_reports.one_trace()
     (trace,) = report.traces
     found = tuple(
         dataclasses.replace(trace.findings[0], rule=f"rule-{each}", finding_id=f"rule-{each}") for each in range(number)
@@ -32,7 +32,7 @@ def with_findings(number):
 
 
 def test_it_has_the_verdict_header_ledger_findings_reasons_and_what_is_next():
-    text = to_llm(fixed.one_trace(), "my run.duckdb")
+    text = to_llm(golden_reports.one_trace(), "my run.duckdb")
     assert text.startswith("# Fix first: Batches are copied too late (high confidence) [problem]\n")
     assert "Trace 1: `runs/train.pt.trace.json`" in text or "Trace 1: `train.pt.trace.json`" in text
     assert "Where a step goes, GPU 0" in text
@@ -48,7 +48,7 @@ def test_it_has_the_verdict_header_ledger_findings_reasons_and_what_is_next():
 
 
 def test_it_is_a_format_of_the_report():
-    view = ReportView(fixed.one_trace(), "run.duckdb")
+    view = ReportView(golden_reports.one_trace(), "run.duckdb")
     assert all_suffixes()[".llm"] == "llm"
     assert all_renderers()["llm"](view.content) == to_llm(view.content)
     assert view.render("llm") == to_llm(view.content, "run.duckdb")
@@ -64,7 +64,7 @@ def test_what_does_not_fit_is_left_out_from_the_end_and_counted():
 
 
 def test_of_many_traces_the_first_findings_stay_and_the_others_are_counted():
-    report = fixed.two_traces()
+    report = golden_reports.two_traces()
     first, second = report.traces
     many = [
         dataclasses.replace(each, trace=dataclasses.replace(each.trace, trace_id=number, rank=number))
@@ -79,14 +79,14 @@ def test_of_many_traces_the_first_findings_stay_and_the_others_are_counted():
 
 
 def test_of_two_traces_both_are_told():
-    text = to_llm(fixed.two_traces())
+    text = to_llm(golden_reports.two_traces())
     assert "2 traces." in text
     assert text.count("\nTrace ") == 2
     assert "--trace 1" in text
 
 
 def test_without_findings_the_reasons_are_the_answer():
-    report = fixed.one_trace()
+    report = golden_reports.one_trace()
     (trace,) = report.traces
     reason = "no GPU activity was traced; ProfilerActivity.CUDA brings it"
     bare = dataclasses.replace(
@@ -128,7 +128,7 @@ def hostile(value):
 
 
 def test_hostile_names_neither_make_it_long_nor_start_a_line():
-    text = to_llm(hostile(fixed.one_trace()), HOSTILE)
+    text = to_llm(hostile(golden_reports.one_trace()), HOSTILE)
     assert size(text) < LIMIT
     assert "\x1b" not in text
     assert not [line for line in text.splitlines() if line.startswith("# ignore")]
@@ -144,10 +144,10 @@ def test_it_is_always_below_its_limit(name, number, limit):
 
 
 def test_an_empty_database_is_said():
-    empty = dataclasses.replace(fixed.one_trace(), traces=())
+    empty = dataclasses.replace(golden_reports.one_trace(), traces=())
     assert to_llm(empty) == "# traceq report: the database holds no trace\n"
 
 
 @pytest.mark.parametrize("source", [None, "x" * 500])
 def test_a_path_that_would_have_to_be_cut_is_not_shown(source):
-    assert "`traceq report TRACE --finding F1 --sql`" in to_llm(fixed.one_trace(), source)
+    assert "`traceq report TRACE --finding F1 --sql`" in to_llm(golden_reports.one_trace(), source)

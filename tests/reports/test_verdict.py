@@ -6,9 +6,9 @@ import html
 import json
 from dataclasses import replace
 
-import made_up
+import handmade_traces
 import pytest
-from made_up import MadeUp, on_host_only, waiting
+from handmade_traces import MadeUp, on_host_only, waiting
 
 from traceq.app.report import ReportView
 from traceq.diagnosis.account.line import Line
@@ -20,7 +20,7 @@ from traceq.reports.ticket import Ticket, rendered
 
 
 def of(trace, rules=None):
-    (report,) = made_up.report(trace, rules=rules).traces
+    (report,) = handmade_traces.report(trace, rules=rules).traces
     return verdict(report)
 
 
@@ -29,7 +29,7 @@ def busy_for(part):
     trace = MadeUp()
     for number in range(3):
         trace.step(1000 * number, 1000).gpu("compute", 1000 * number, 10 * part)
-    (report,) = made_up.report(trace, rules=[]).traces
+    (report,) = handmade_traces.report(trace, rules=[]).traces
     return report
 
 
@@ -59,7 +59,7 @@ def test_nothing_is_to_fix_where_the_gpu_is_busy_and_at_its_limit():
 
 @pytest.mark.parametrize(("saving", "outcome"), [(49, "cannot tell"), (51, "problem")])
 def test_what_cannot_be_told_stands_first_where_little_can_be_won(saving, outcome):
-    (report,) = made_up.report(waiting()).traces
+    (report,) = handmade_traces.report(waiting()).traces
     step = report.findings[0].expected_step_ns + report.findings[0].saving_ns
     first = replace(report.findings[0], saving_ns=saving * step / 1000, expected_step_ns=(1000 - saving) * step / 1000)
     unknown = Line(0, "compute", "gemm", 0.3 * step, 0.3, "cannot tell", reason="why", remedy="Measure it")
@@ -69,7 +69,7 @@ def test_what_cannot_be_told_stands_first_where_little_can_be_won(saving, outcom
 
 
 def test_a_finding_says_before_and_after_and_what_to_do():
-    (report,) = made_up.report(waiting()).traces
+    (report,) = handmade_traces.report(waiting()).traces
     first = report.findings[0]
     shown = verdict(report)
     assert shown.outcome == "problem"
@@ -84,7 +84,7 @@ def test_a_finding_says_before_and_after_and_what_to_do():
 
 
 def test_bounds_that_are_the_same_are_said_once():
-    (report,) = made_up.report(waiting()).traces
+    (report,) = handmade_traces.report(waiting()).traces
     bounded = replace(report.findings[0], only_bounds=True, saving_low_ns=100.0, saving_high_ns=100.0)
     (line, *_) = verdict(replace(report, findings=(bounded,))).lines
     assert "Saves 100 ns of" in "".join(line)
@@ -94,7 +94,7 @@ def test_bounds_that_are_the_same_are_said_once():
 
 
 def test_of_devices_that_are_not_measured_nothing_can_be_told():
-    (report,) = made_up.report(on_host_only(), rules=[]).traces
+    (report,) = handmade_traces.report(on_host_only(), rules=[]).traces
     assert verdict(report).outcome == "cannot tell"
     assert "no GPU worked" in verdict(report).spans[0]
     note = Note("data_loss", "npu_not_measured", 3, "of an NPU")
@@ -102,12 +102,12 @@ def test_of_devices_that_are_not_measured_nothing_can_be_told():
 
 
 def test_without_gpu_and_host_nothing_can_be_told():
-    (report,) = made_up.report(MadeUp(), rules=[]).traces
+    (report,) = handmade_traces.report(MadeUp(), rules=[]).traces
     assert verdict(report).outcome == "cannot tell"
 
 
 def test_the_training_thread_is_judged_where_no_gpu_works():
-    (report,) = made_up.report(on_host_only()).traces
+    (report,) = handmade_traces.report(on_host_only()).traces
     assert [each.outcome for each in verdicts(report)] != ["cannot tell"]
 
 
@@ -121,7 +121,7 @@ def busy():
 
 def incomplete(trace, code="truncated"):
     """The report on the trace, as if its file had been cut."""
-    made = made_up.report(trace())
+    made = handmade_traces.report(trace())
     note = Note("data_loss", code, 1, "the file ends in the middle")
     return replace(made, traces=(replace(made.traces[0], notes=(note,)),))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 
-import made_runs
+import handmade_runs
 from simulated_job import tables
 
 from traceq.runs.read_job import read_jobs
@@ -18,7 +18,7 @@ def runs_of_job(made, name="job"):
             "select trace_id, list(dur order by step) from step group by trace_id order by trace_id"
         ).fetchall()
         runs = {
-            trace_id: made_runs.run(
+            trace_id: handmade_runs.run(
                 *durations,
                 ledger=[{"communication": dur // 4} for dur in durations],
                 name=f"{name}{trace_id - 1}.json",

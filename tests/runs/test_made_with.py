@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_runs import MS, noisy, run
+from handmade_runs import MS, noisy, run
 
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket

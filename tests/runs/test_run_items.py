@@ -9,7 +9,7 @@ from itertools import combinations
 import duckdb
 import pytest
 from builder import TraceBuilder
-from made_runs import MS, run
+from handmade_runs import MS, run
 from random_slices import Worlds
 
 from traceq.database.query import ask

@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
-import alike
-import planted
+import database_diff
+import planted_secrets
 import pytest
 
 from traceq.app.anonymise import anonymise
@@ -50,7 +50,7 @@ def database(tmp_path):
 @pytest.fixture
 def chrome(tmp_path):
     path = tmp_path / "trace.json"
-    path.write_text(json.dumps(planted.chrome()))
+    path.write_text(json.dumps(planted_secrets.chrome()))
     return path
 
 
@@ -58,26 +58,26 @@ def chrome(tmp_path):
 def nsys(tmp_path, request):
     path = tmp_path / "export.sqlite"
     path.write_bytes((FIXTURES / "run" / f"{request.param}.sqlite").read_bytes())
-    planted.plant_in_nsys(path)
+    planted_secrets.plant_in_nsys(path)
     return path
 
 
 def test_there_are_sixty_different_secrets():
-    assert len(set(planted.SECRETS)) == len(planted.SECRETS) == 60
+    assert len(set(planted_secrets.SECRETS)) == len(planted_secrets.SECRETS) == 60
 
 
 def test_all_are_found_where_they_are_planted(chrome, nsys):
-    assert planted.found_in(chrome.read_bytes()) == [*planted.SECRETS]
-    assert planted.found_in(nsys.read_bytes()) == [*planted.SECRETS]
+    assert planted_secrets.found_in(chrome.read_bytes()) == [*planted_secrets.SECRETS]
+    assert planted_secrets.found_in(nsys.read_bytes()) == [*planted_secrets.SECRETS]
 
 
 @pytest.mark.parametrize("name", ["shared.json", "shared.json.gz"])
 def test_no_secret_stands_in_a_chrome_trace(chrome, tmp_path, name):
     written = anonymise(chrome, tmp_path / name)
     content = (tmp_path / name).read_bytes()
-    assert planted.found_in(content) == []
+    assert planted_secrets.found_in(content) == []
     text = gzip.decompress(content) if name.endswith(".gz") else content
-    assert planted.found_in(text) == []
+    assert planted_secrets.found_in(text) == []
     shown = json.loads(text)
     assert {each["name"] for each in shown["traceEvents"] if each.get("cat") == "kernel"} == {"gemm"}
     assert {"ProfilerStep#1", "aten::mm", "cudaLaunchKernel"} <= {each["name"] for each in shown["traceEvents"]}
@@ -88,7 +88,7 @@ def test_no_secret_stands_in_a_chrome_trace(chrome, tmp_path, name):
 def test_no_secret_stands_in_an_export(nsys, tmp_path):
     target = tmp_path / "shared.sqlite"
     written = anonymise(nsys, target)
-    assert planted.found_in(target.read_bytes()) == []
+    assert planted_secrets.found_in(target.read_bytes()) == []
     with closing(sqlite3.connect(target)) as shared:
         values = [
             str(value)
@@ -97,7 +97,7 @@ def test_no_secret_stands_in_an_export(nsys, tmp_path):
             for value in row
             if isinstance(value, str | bytes)
         ]
-        assert planted.found_in("\n".join(values).encode()) == []
+        assert planted_secrets.found_in("\n".join(values).encode()) == []
         assert shared.execute("pragma freelist_count").fetchall() == [(0,)]
         assert shared.execute(
             "select count(*) from sqlite_master where type <> 'table' and sql is not null"
@@ -110,7 +110,7 @@ def test_no_secret_stands_in_an_export(nsys, tmp_path):
 def test_no_secret_stands_in_a_part_without_names(chrome, tmp_path):
     trim(chrome, tmp_path / "part.json", steps="1")
     anonymise(tmp_path / "part.json", tmp_path / "shared.json")
-    assert planted.found_in((tmp_path / "shared.json").read_bytes()) == []
+    assert planted_secrets.found_in((tmp_path / "shared.json").read_bytes()) == []
     assert "trim" in json.loads((tmp_path / "shared.json").read_text())["traceq"]
 
 
@@ -119,7 +119,7 @@ def test_no_secret_stands_in_a_part_without_names(chrome, tmp_path):
 def test_the_report_is_the_same_but_for_names(path, database, tmp_path):
     target = tmp_path / ("shared.json.gz" if ".json" in path.name else "shared.sqlite")
     anonymise(path, target)
-    assert alike.differences(database(path), database(target)) == {}
+    assert database_diff.differences(database(path), database(target)) == {}
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_a_part_without_names_has_the_steps_of_the_part(path, database, tmp_path
     suffix = ".json" if ".json" in path.name else ".sqlite"
     trim(path, tmp_path / f"part{suffix}", window="1ms..")
     anonymise(tmp_path / f"part{suffix}", tmp_path / f"shared{suffix}")
-    assert alike.differences(database(tmp_path / f"part{suffix}"), database(tmp_path / f"shared{suffix}")) == {}
+    assert database_diff.differences(database(tmp_path / f"part{suffix}"), database(tmp_path / f"shared{suffix}")) == {}
 
 
 def test_names_that_are_no_utf8_are_no_obstacle(tmp_path):
@@ -176,7 +176,7 @@ def test_other_words_are_replaced_and_numbers_that_count_stay():
     assert first.startswith("n")
     assert first.replace("17", "18") == second
     assert "acme" not in first
-    for secret in planted.SECRETS:
+    for secret in planted_secrets.SECRETS:
         assert secret not in names.annotation(secret)
         assert secret not in names.operator(secret)
         assert secret not in names.thread(secret)

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import planted
+import planted_secrets
 import pytest
 
 from traceq.app.anonymise import anonymise
@@ -20,7 +20,7 @@ def kinds(path):
 
 
 def test_every_kind_of_secret_is_seen(tmp_path):
-    (tmp_path / "trace.json").write_text(json.dumps(planted.chrome()))
+    (tmp_path / "trace.json").write_text(json.dumps(planted_secrets.chrome()))
     found = kinds(tmp_path / "trace.json")
     assert {*found} == {
         *("home directories", "host names", "mail addresses", "network addresses", "tokens and passwords", "paths"),
@@ -58,7 +58,7 @@ def test_canaries_are_seen_until_the_trace_is_anonymised(name, tmp_path):
 @pytest.mark.slow
 def test_doctor_says_what_a_trace_names_and_what_to_do(tmp_path):
     path = tmp_path / "trace.json"
-    path.write_text(json.dumps(planted.chrome()))
+    path.write_text(json.dumps(planted_secrets.chrome()))
     view = doctor(path)
     assert "The file names home directories (" in " ".join(view.to_text().split())
     assert "traceq anonymise TRACE -o FILE" in " ".join(view.to_text().split())
@@ -97,7 +97,7 @@ def test_files_in_a_directory_are_looked_at(tmp_path):
 @pytest.mark.slow
 def test_anonymise_is_advised_only_where_it_can_be(tmp_path):
     path = tmp_path / "trace.json"
-    path.write_text(json.dumps(planted.chrome()))
+    path.write_text(json.dumps(planted_secrets.chrome()))
     (health,) = doctor(path).content
     view = HealthView((replace(health, format="rocm"),), {health.path: secrets_in(path)})
     text = " ".join(view.to_text().split())

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from parts import counted, differences, said
+from excerpt_checks import counted, differences, said
 
 from traceq.app.api import trim
 from traceq.app.trim import read_steps

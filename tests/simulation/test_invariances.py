@@ -14,7 +14,7 @@ from random_slices import FLAVOURS, Worlds
 from simulator import Step, simulate, truth
 from test_traces import LEDGER, STEPS, WORK, WRITERS, happened
 from test_traces import differences as beside_the_truth
-from transformed import (
+from transformations import (
     SLICES,
     UNIONS,
     after,

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 import pytest
 from simulator.kinds import KINDS
 from simulator.program import Graph
-from transformed import without_annotations
+from transformations import without_annotations
 from unit_programs import WRITERS, boundaries, found, made, tables, verdict
 
 PROGRAMS = int(os.environ.get("TRACEQ_UNIT_PROGRAMS", "2"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from simulator.kinds import KINDS
-from transformed import after, started_later, without_annotations
+from transformations import after, started_later, without_annotations
 from unit_programs import WRITERS, boundaries, found, made, tables, verdict
 
 SEEDS = 1

@@ -13,7 +13,7 @@ from simulator import simulate, write_kineto, write_nsys
 from simulator.engine import Simulated
 from simulator.kinds import KINDS, Draw, Known
 from tables import filled
-from transformed import Change, unchanged
+from transformations import Change, unchanged
 
 from traceq import importers
 

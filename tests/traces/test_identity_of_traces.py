@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tables import filled_as_by_ingest, put_together
 from trace_files import NSYS, TORCH, stem
-from transformed import OTHER_DEVICES, after, backwards, doubled, scaled, shifted, started_later, unchanged
+from transformations import OTHER_DEVICES, after, backwards, doubled, scaled, shifted, started_later, unchanged
 
 from traceq import importers
 from traceq.diagnosis.judge import judge

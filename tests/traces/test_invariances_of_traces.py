@@ -6,7 +6,7 @@ import os
 
 import pytest
 from trace_files import NSYS, TORCH, parametrized, stem
-from transformed import (
+from transformations import (
     SLICES,
     UNIONS,
     after,

@@ -8,7 +8,7 @@ from collections import Counter
 from copy import deepcopy
 from pathlib import Path
 
-import lazily
+import lazy_import
 import pytest
 from trace_files import SHARED
 
@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1] / "truth"))
 
 from raw_memory import load
 
-viz = lazily.module("torch.cuda._memory_viz")
+viz = lazy_import.module("torch.cuda._memory_viz")
 
 FOLDER = SHARED / "judged" / "memory"
 PAIR = ("cs336_mem_fwd_200", "cs336_mem_fwd_200_mixed")

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from finding_checks import wrong_of_findings, wrong_of_tables
 from labelled.rule_cases import functions, remarked
 from recounts import RECOUNTS, World, untold
 from recounts_of_sections import ELSEWHERE, SECTIONS
-from said_of_findings import wrong_of_findings, wrong_of_tables
 from trace_files import NSYS, ODD, SHARED, TORCH, stem
 
 import traceq

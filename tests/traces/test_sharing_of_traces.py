@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import alike
+import database_diff
 import pytest
-from parts import differences
+from excerpt_checks import differences
 from trace_files import NSYS, SHARED, TORCH, parametrized
 
 from traceq.app.anonymise import anonymise
@@ -97,4 +97,4 @@ def test_the_report_is_the_same_without_names(path, tmp_path):
     for source, target in ((path, "named.duckdb"), (shared, "shared.duckdb")):
         ingest_judged([source], tmp_path / target)
     with connect(tmp_path / "named.duckdb") as named, connect(tmp_path / "shared.duckdb") as nameless:
-        assert alike.differences(named, nameless) == {}
+        assert database_diff.differences(named, nameless) == {}

@@ -9,7 +9,7 @@ import os
 
 import pytest
 from trace_files import NSYS, TORCH, parametrized, stem
-from transformed import after, analyzed, started_later, without_annotations
+from transformations import after, analyzed, started_later, without_annotations
 
 from traceq import importers
 

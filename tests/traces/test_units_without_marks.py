@@ -7,7 +7,7 @@ import statistics
 import pytest
 from tables import filled
 from trace_files import SHARED
-from transformed import unchanged, without_annotations
+from transformations import unchanged, without_annotations
 
 from traceq import importers
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from failure_list import assert_none
 from labelled import real_page
-from listed import assert_none
 
 from traceq.diagnosis.grading.causes import causes
 from traceq.diagnosis.grading.labels import label_of

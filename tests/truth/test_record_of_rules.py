@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from failure_list import assert_none
 from labelled import real
-from listed import assert_none
 from record import blind_rows, merged
 
 from traceq.database.sql import package

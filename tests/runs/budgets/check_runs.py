@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import made_runs
+import handmade_runs
 
 from traceq.diagnosis.finding import Confidence
 from traceq.runs.budgets.budget import Measured
@@ -15,7 +15,7 @@ def run(*durations, ledger=None, name="run.json", **facts):
     """Counted steps of these durations; `ledger` holds shares of each step by category."""
     shares = {"compute": 1.0} if ledger is None else ledger
     parts = [{key: round(dur * MS * share) for key, share in shares.items()} for dur in durations] if shares else {}
-    return made_runs.run(*(round(dur * MS) for dur in durations), ledger=parts, name=name, **facts)
+    return handmade_runs.run(*(round(dur * MS) for dur in durations), ledger=parts, name=name, **facts)
 
 
 def measured(*runs):

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import lazily
+import lazy_import
 import pytest
 from check_runs import MS, finding, run
 from jsonschema import Draft4Validator
@@ -27,7 +27,7 @@ from traceq.runs.budgets.budget import Budget, Check, Judged, Limit
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Change
 
-xmlschema = lazily.module("xmlschema")
+xmlschema = lazy_import.module("xmlschema")
 
 SCHEMAS = Path(__file__).parent / "schemas"
 EVIL = "]]> <script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octocat ${{ github.token }} " + "x" * 5_000

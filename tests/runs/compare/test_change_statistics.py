@@ -10,7 +10,7 @@ from statistics import mean, median
 import numpy as np
 import pytest
 from builder import TraceBuilder
-from made_runs import MS, run
+from handmade_runs import MS, run
 
 from traceq.runs.compare import statistics
 from traceq.runs.compare.compare import compare

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from made_runs import MS, item, noisy, on_host, run
+from handmade_runs import MS, item, noisy, on_host, run
 
 from traceq.app.check import with_cause
 from traceq.reports.check.check import compose_check

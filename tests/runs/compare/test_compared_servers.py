@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from made_runs import MS, item, noisy, run
+from handmade_runs import MS, item, noisy, run
 
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.renderers.to_text import text_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_runs import MS, item, noisy, run
+from handmade_runs import MS, item, noisy, run
 
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from made_runs import MS, item, noisy, run
+from handmade_runs import MS, item, noisy, run
 
 from traceq.analysis.categories import in_words
 from traceq.common.units import change, change_share

@@ -6,9 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from handmade_runs import MS, item, noisy, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import MS, item, noisy, run
 
 from traceq.runs.compare import statistics
 from traceq.runs.compare.causes import UNTOLD

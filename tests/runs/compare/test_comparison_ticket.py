@@ -8,7 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
-from made_runs import MS, item, noisy, run
+from handmade_runs import MS, item, noisy, run
 
 from traceq.app.compare import ComparisonView
 from traceq.reports.comparison.ticket import surer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from handmade_runs import MS, item, noisy, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import MS, item, noisy, run
 
 from traceq.diagnosis.finding import Confidence
 from traceq.runs.compare.compare import compare

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from made_runs import MS, noisy, run
+from handmade_runs import MS, noisy, run
 
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise

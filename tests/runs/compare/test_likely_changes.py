@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from made_runs import MS, item, noisy, run
+from handmade_runs import MS, item, noisy, run
 
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.comparison.verdict import verdict

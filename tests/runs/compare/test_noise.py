@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import MS, noisy, run
+from handmade_runs import MS, noisy, run
 
 from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise

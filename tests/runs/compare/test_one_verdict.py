@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from handmade_runs import MS, noisy, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import MS, noisy, run
 
 from traceq.diagnosis.finding import Confidence
 from traceq.runs.budgets.budget import Budget

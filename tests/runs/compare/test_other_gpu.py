@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_runs import MS, item, noisy, run
+from handmade_runs import MS, item, noisy, run
 
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.role import find_role

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_runs import MS, item, run
+from handmade_runs import MS, item, run
 
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.stable_name import stable_name

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_trials import made, studied
+from handmade_trials import made, studied
 
 from traceq.common.text import width
 from traceq.reports.experiment import chart_front, chart_steps

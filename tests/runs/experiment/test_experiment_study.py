@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-import made_runs
+import handmade_runs
 import pytest
+from handmade_trials import made, studied, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_trials import made, studied, verdicts
 
 from traceq.runs.experiment.experiment import Limits, Predicted
 from traceq.runs.experiment.study import study
@@ -349,8 +349,8 @@ def finding(rule, saving, low=0.0, high=0.0):
 
 def profiles():
     findings = (finding("idle-data", 30, 20, 35), finding("python-bound", 8, 4, 10), finding("cpu-starved", 5))
-    base = made_runs.run(100, 100, 100, findings=findings)
-    after = made_runs.run(
+    base = handmade_runs.run(100, 100, 100, findings=findings)
+    after = handmade_runs.run(
         70, 70, 70, findings=(finding("python-bound", 4),), cannot_tell={"cpu-starved": "few samples"}
     )
     return {"baseline": base, "workers=2": after}
@@ -370,9 +370,9 @@ def test_which_findings_a_change_removed():
 
 
 def test_a_finding_is_smaller_only_where_its_bounds_are_apart():
-    base = made_runs.run(100, 100, findings=[finding("host-python", 40, 20, 50)])
+    base = handmade_runs.run(100, 100, findings=[finding("host-python", 40, 20, 50)])
     for high, smaller in ((19, ["host-python"]), (25, [])):
-        after = made_runs.run(100, 100, findings=[finding("host-python", 15, 10, high)])
+        after = handmade_runs.run(100, 100, findings=[finding("host-python", 15, 10, high)])
         (removed,) = studied("baseline : 10 10\na=1 : 10 10", profiles={"baseline": base, "a=1": after}).removed
         assert [each.rule for each in removed.smaller] == smaller
 

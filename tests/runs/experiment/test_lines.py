@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import made_runs
+import handmade_runs
 import pytest
-from made_trials import studied
+from handmade_trials import studied
 
 from traceq.runs.experiment.calibration import lines_of
 from traceq.runs.experiment.findings import predicted
@@ -14,8 +14,8 @@ PYTHON = FindingKept("python-bound", "python-bound", "Runs Python", 8, 4, 10, "h
 
 def lines(text, after, **settings):
     """The lines of an experiment whose settings all try the loader's finding."""
-    base = made_runs.run(100, 100, findings=(LOADER, PYTHON), name="base.json")
-    profiles = {"baseline": base, **{name: made_runs.run(70, 70, findings=after, name=name) for name in settings}}
+    base = handmade_runs.run(100, 100, findings=(LOADER, PYTHON), name="base.json")
+    profiles = {"baseline": base, **{name: handmade_runs.run(70, 70, findings=after, name=name) for name in settings}}
     found = studied(text, predictions=dict.fromkeys(settings, predicted(LOADER, base)), profiles=profiles)
     return list(lines_of(found, profiles, program="train", cores=2, is_public=True))
 

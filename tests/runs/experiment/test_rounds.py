@@ -3,7 +3,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from made_trials import made
+from handmade_trials import made
 
 from traceq.cli.experiment import experiment
 from traceq.runs.experiment.paired import judged, mean_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import made_runs
+import handmade_runs
 
 from traceq.runs.tradeoff.tradeoff import Setting, Taken
 
@@ -14,7 +14,7 @@ def run(*durations, ledger=None, name="run.json", **facts):
     shares = {"compute": 1.0} if ledger is None else ledger
     whole = [int(dur) for dur in durations]
     parts = [{key: int(dur * share) for key, share in shares.items()} for dur in whole] if shares else {}
-    return made_runs.run(*whole, ledger=parts, name=name, **facts)
+    return handmade_runs.run(*whole, ledger=parts, name=name, **facts)
 
 
 def about(middle, count=20, spread=0.02):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 from hand_made import MS, about, batch, run, series
+from handmade_runs import item, on_host
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import item, on_host
 
 from traceq.runs.tradeoff.names import values_of_names
 from traceq.runs.tradeoff.study import trade_off

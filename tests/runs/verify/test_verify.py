@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_runs import MS, noisy, run
+from handmade_runs import MS, noisy, run
 
 from traceq.app.verify import _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
