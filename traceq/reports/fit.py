@@ -1,29 +1,60 @@
-"""A text that must not be longer than so many characters: which of its parts are left out, and what stands there."""
+"""Leave out the least important until a text fits its limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+Rank = tuple[int, ...]
 
 _BETWEEN = "\n\n"
+
+
+def pick_fitting(versions: Iterable[T], fits: Callable[[T], bool]) -> T:
+    """Return the first of `versions` that fits, else the last; they go from the longest to the shortest.
+
+    Raises StopIteration if there are no versions.
+    """
+    rest = iter(versions)
+    version = next(rest)
+    while not fits(version):
+        shorter = next(rest, None)
+        if shorter is None:
+            break
+        version = shorter
+    return version
+
+
+def drop_until_fits(ranks: Sequence[Rank | None], fits: Callable[[set[int]], bool]) -> set[int]:
+    """Return the places of the fewest parts that must go so that the rest `fits`, or all that may go if nothing fits.
+
+    `ranks` has one entry a part: the greatest goes first, of equal ones the last; a part with None always stays.
+    """
+    order = sorted(((rank, place) for place, rank in enumerate(ranks) if rank is not None), reverse=True)
+    places = [place for _, place in order]
+    number = bisect_left(range(len(places)), True, key=lambda dropped: fits(set(places[:dropped])))
+    return set(places[:number])
 
 
 @dataclass(frozen=True)
 class Part:
     """A piece of text that is shown as a whole or not at all.
 
-    The greatest `rank` is left out first, of equal ones the last; None never. `kind` is what the line in its place
-    calls it; without one there is no such line.
+    Parts with the greatest `rank` are left out first, those with None never. `kind` is how the line in its place
+    calls it; a part without a kind leaves no such line.
     """
 
     text: str
-    rank: tuple[int, ...] | None
+    rank: Rank | None
     kind: str = ""
 
 
 @dataclass(frozen=True)
 class Around:
-    """What is shown around parts as long as one of them is shown."""
+    """Text before and after the parts `inside`, shown as long as one of them is."""
 
     opening: str
     closing: str
@@ -31,127 +62,77 @@ class Around:
     inside: Sequence[Part | Around]
 
 
-@dataclass
+# (titles of the `Around`s that are gone, kinds of other parts that are gone) -> the line in their place
+Note = Callable[[Sequence[str], Sequence[str]], str]
+# (parts that were left out) -> the paragraph after the first part
+Summary = Callable[[Sequence[Part]], str]
+
+
+@dataclass(frozen=True)
 class _Place:
-    """A part, and what is around it, from the outside inwards."""
+    """A part and all that is around it, from the outside inwards."""
 
     part: Part
     around: tuple[Around, ...]
 
 
-@dataclass
-class _Kept:
-    """Which parts are shown, by their number, and around which of them `Around`s are, by their id."""
+def join_fitting(inside: Sequence[Part | Around], limit: int, note: Note, summary: Summary) -> str:
+    """Join the parts by blank lines to a text shorter than `limit`, if the parts that always stay are."""
+    places = list(_flatten(inside, ()))
 
-    numbers: set[int] = field(default_factory=set)
-    around: set[int] = field(default_factory=set)
+    def join(dropped: set[int]) -> str:
+        return _join(places, dropped, note, summary)
 
-
-# What stands where parts were left out: from the titles of what is gone as a whole, and the kinds of other parts.
-Note = Callable[[Sequence[str], Sequence[str]], str]
-# What stands after the first part, if anything was left out.
-Summary = Callable[[Sequence[Part]], str]
+    return join(drop_until_fits([place.part.rank for place in places], lambda dropped: len(join(dropped)) < limit))
 
 
-def fitted(inside: Sequence[Part | Around], limit: int, note: Note, summary: Summary) -> str:
-    """The parts with blank lines between them, shorter than `limit` if those that are never left out are.
-
-    No part stays that is to be left out before another that is not there.
-    """
-    places = list(_places(inside, ()))
-    droppable = [number for number, place in enumerate(places) if place.part.rank is not None]
-    order = sorted(droppable, key=lambda number: (places[number].part.rank, number), reverse=True)
-    text = _joined(places, _kept(places, ()), note, summary)
-    if len(text) < limit or not order:
-        return text
-    least = _surely(places, order, len(text) - limit)
-    most, step = least, 1
-    while len(text) >= limit and most < len(order):
-        least, most, step = most, min(most + step, len(order)), 2 * step
-        text = _joined(places, _kept(places, order[:most]), note, summary)
-    while most - least > 1:
-        middle = (least + most) // 2
-        longer = _joined(places, _kept(places, order[:middle]), note, summary)
-        if len(longer) < limit:
-            most, text = middle, longer
+def _flatten(inside: Sequence[Part | Around], around: tuple[Around, ...]) -> Iterator[_Place]:
+    for item in inside:
+        if isinstance(item, Part):
+            yield _Place(item, around)
         else:
-            least = middle
-    return text
+            yield from _flatten(item.inside, (*around, item))
 
 
-def _surely(places: Sequence[_Place], order: Sequence[int], excess: int) -> int:
-    """How many parts, in this order, do not make up for `excess`, even if nothing stood in their place."""
-    seen: set[int] = set()
-    for taken, number in enumerate(order):
-        excess -= len(places[number].part.text) + len(_BETWEEN)
-        for each in places[number].around:
-            if id(each) not in seen:
-                seen.add(id(each))
-                excess -= len(each.opening) + len(each.closing) + 2 * len(_BETWEEN)
-        if excess < 0:
-            return taken
-    return len(order) - 1
-
-
-def _places(inside: Sequence[Part | Around], around: tuple[Around, ...]) -> Iterator[_Place]:
-    for each in inside:
-        if isinstance(each, Part):
-            yield _Place(each, around)
-        else:
-            yield from _places(each.inside, (*around, each))
-
-
-def _kept(places: Sequence[_Place], dropped: Sequence[int]) -> _Kept:
-    kept = _Kept(set(range(len(places))) - set(dropped))
-    for number in kept.numbers:
-        kept.around.update(map(id, places[number].around))
-    return kept
-
-
-def _joined(places: Sequence[_Place], kept: _Kept, note: Note, summary: Summary) -> str:
+def _join(places: Sequence[_Place], dropped: set[int], note: Note, summary: Summary) -> str:
+    shown = {id(outer) for number, place in enumerate(places) if number not in dropped for outer in place.around}
     texts: list[str] = []
     opened: list[Around] = []
     gone: list[_Place] = []
     for number, place in enumerate(places):
-        shown = [each for each in place.around if id(each) in kept.around]
-        if number in kept.numbers:
-            texts.extend(_note_of(gone, kept, note))
-            _move(opened, shown, texts)
-            texts.append(place.part.text)
+        wanted = [outer for outer in place.around if id(outer) in shown]
+        if number not in dropped:
+            texts += _take_note(gone, shown, note) + _open_only(opened, wanted) + [place.part.text]
         elif place.part.kind:
             if not gone:
-                _move(opened, shown, texts)
+                texts += _open_only(opened, wanted)
             gone.append(place)
-    texts.extend(_note_of(gone, kept, note))
-    _move(opened, [], texts)
-    left_out = [place.part for number, place in enumerate(places) if number not in kept.numbers]
-    if left_out:
-        texts.insert(1, summary(left_out))
+    texts += _take_note(gone, shown, note) + _open_only(opened, [])
+    if dropped:
+        texts.insert(1, summary([places[number].part for number in sorted(dropped)]))
     return _BETWEEN.join(texts) + "\n"
 
 
-def _move(opened: list[Around], wanted: Sequence[Around], texts: list[str]) -> None:
-    """Close and open until `wanted` are open."""
-    while [id(each) for each in opened] != [id(each) for each in wanted[: len(opened)]]:
-        closing = opened.pop().closing
-        if closing:
-            texts.append(closing)
-    for each in wanted[len(opened) :]:
-        texts.append(each.opening)
-        opened.append(each)
+def _open_only(opened: list[Around], wanted: Sequence[Around]) -> list[str]:
+    """Return the texts that close and open `Around`s until just `wanted` are open."""
+    texts: list[str] = []
+    while [id(outer) for outer in opened] != [id(outer) for outer in wanted[: len(opened)]]:
+        texts.append(opened.pop().closing)
+    for outer in wanted[len(opened) :]:
+        texts.append(outer.opening)
+        opened.append(outer)
+    return [text for text in texts if text]
 
 
-def _note_of(gone: list[_Place], kept: _Kept, note: Note) -> Iterator[str]:
-    """What stands in the place of `gone`, which is empty afterwards."""
-    if not gone:
-        return
+def _take_note(gone: list[_Place], shown: set[int], note: Note) -> list[str]:
+    """Return the line in place of the parts in `gone`, if any, and empty the list."""
     titles: dict[int, str] = {}
     kinds: list[str] = []
     for place in gone:
-        whole = next((each for each in place.around if id(each) not in kept.around), None)
+        whole = next((outer for outer in place.around if id(outer) not in shown), None)
         if whole is None:
             kinds.append(place.part.kind)
         else:
             titles[id(whole)] = whole.title
     gone.clear()
-    yield note(list(titles.values()), kinds)
+    return [note(list(titles.values()), kinds)] if titles or kinds else []

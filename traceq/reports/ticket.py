@@ -31,6 +31,7 @@ from traceq.reports.document import (
     Warn,
     with_code,
 )
+from traceq.reports.fit import pick_fitting
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_jira import jira_of
 from traceq.reports.renderers.to_markdown import markdown_of
@@ -88,12 +89,13 @@ class Ticket:
 
 def rendered(ticket: Ticket, site: Site) -> str:
     """The ticket in the markup of the site, in at most 10,240 bytes."""
-    text = ""
-    for size in _SIZES:
-        text = _RENDERERS[site](_blocks(ticket, size))
-        if len(text.encode()) <= LIMIT:
-            return text
-    return _cut(text)
+    texts = (_RENDERERS[site](_blocks(ticket, size)) for size in _SIZES)
+    text = pick_fitting(texts, _fits)
+    return text if _fits(text) else _cut(text)
+
+
+def _fits(text: str) -> bool:
+    return len(text.encode()) <= LIMIT
 
 
 def _cut(text: str) -> str:

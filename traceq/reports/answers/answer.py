@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from traceq.reports.fit import pick_fitting
+
 LEAST, MOST = 1_000, 8_000
 
 # What the protocol writes around an answer.
@@ -32,16 +34,13 @@ def budget(max_chars: int) -> int:
     return min(max(max_chars, LEAST), MOST)
 
 
-def fitting(answers: Iterable[Answer], limit: int, way: str = _WAY) -> Answer:
-    """The first of `answers` that is not larger than `limit`; they get smaller. The text of the last is cut if it must be.
+def fit_answer(answers: Iterable[Answer], limit: int, way: str = _WAY) -> Answer:
+    """Return the first of `answers` (longest first) within `limit`; the text of the last is cut if none is.
 
     `way` says how to get what was cut.
     """
-    last = Answer("")
-    for last in answers:
-        if last.size <= limit:
-            return last
-    return _cut(last, limit, way)
+    answer = pick_fitting(answers, lambda answer: answer.size <= limit)
+    return answer if answer.size <= limit else _cut(answer, limit, way)
 
 
 def _cut(answer: Answer, limit: int, way: str) -> Answer:

@@ -8,7 +8,7 @@ from typing import Any
 
 from traceq.common.text import printable, quiet_json, shortened
 from traceq.common.units import some
-from traceq.reports.answers.answer import Answer, fitting
+from traceq.reports.answers.answer import Answer, fit_answer
 
 _CELL, _NAME, _TEXT = 200, 80, 500
 _LISTED = 6
@@ -36,7 +36,7 @@ def rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limi
         data = {"columns": names, "rows": cells[:shown], "is_cut": more or shown < len(cells) or cut > 0, "note": note}
         return Answer("\n".join([*table, f"({note})"]) + "\n", data)
 
-    return fitting(_fewer(answer, len(cells)), limit, "select fewer or shorter columns")
+    return fit_answer(_fewer(answer, len(cells)), limit, "select fewer or shorter columns")
 
 
 def _fewer(answer: Callable[[int], Answer], most: int) -> Iterator[Answer]:
@@ -70,7 +70,7 @@ def replayed(text: str, whole: str, limit: int) -> Answer:
     brief = {
         key: value[:_LISTED] if isinstance(value, list) else value for key, value in data.items() if key != "amdahl"
     }
-    return fitting((Answer(text, data), Answer(text, brief), Answer(text, None)), limit)
+    return fit_answer((Answer(text, data), Answer(text, brief), Answer(text, None)), limit)
 
 
 def compared(texts: Iterator[str], whole: str, limit: int) -> Answer:
@@ -93,4 +93,4 @@ def compared(texts: Iterator[str], whole: str, limit: int) -> Answer:
     data["causes"] = [
         {**each, "part": each["part"] and shortened(each["part"], _NAME)} for each in found["named_causes"][:_LISTED]
     ]
-    return fitting((Answer(text, data) for text in texts), limit, "traceq compare BASE NEW prints all of it")
+    return fit_answer((Answer(text, data) for text in texts), limit, "traceq compare BASE NEW prints all of it")

@@ -11,7 +11,7 @@ from traceq.diagnosis.choose import Chosen, choose, placed
 from traceq.diagnosis.finding import Evidence, Finding
 from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
-from traceq.reports.answers.answer import Answer, fitting
+from traceq.reports.answers.answer import Answer, fit_answer
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_llm import LIMIT, finding_line, to_llm
 from traceq.reports.savings import step_ns, step_share
@@ -28,7 +28,7 @@ _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 def opened(report: Report, name: str, path: str, limit: int) -> Answer:
     """What a database holds: its traces, the verdict and the findings in a line each. `name` is what to call it from now on."""
-    return fitting(_opened(report, name, path), limit)
+    return fit_answer(_opened(report, name, path), limit)
 
 
 def _opened(report: Report, name: str, path: str) -> Iterator[Answer]:
@@ -61,7 +61,7 @@ def reported(report: Report, name: str, path: str, limit: int) -> Answer:
     few = {**data, "findings": data["findings"][:3]}
     least = Answer("", few).size
     text = to_llm(report, path, min(LIMIT, max(2_048, limit - least - limit // 10)))
-    return fitting((Answer(text, data), Answer(text, few), Answer(text)), limit)
+    return fit_answer((Answer(text, data), Answer(text, few), Answer(text)), limit)
 
 
 def finding(report: Report, name: str, trace: int | None, part: str, limit: int) -> Answer:
@@ -73,11 +73,11 @@ def finding(report: Report, name: str, trace: int | None, part: str, limit: int)
     shown = _trace(report, trace)
     ruled_out = _without_finding(shown, name)
     if ruled_out is not None:
-        return fitting([ruled_out], limit)
+        return fit_answer([ruled_out], limit)
     chosen = choose(name, {shown.trace.trace_id: shown.findings})
     if part == "sql":
-        return fitting(_queries(chosen.finding), limit, "traceq report SOURCE --finding F1 --sql prints it in full")
-    return fitting(_finding(shown, chosen), limit)
+        return fit_answer(_queries(chosen.finding), limit, "traceq report SOURCE --finding F1 --sql prints it in full")
+    return fit_answer(_finding(shown, chosen), limit)
 
 
 def _trace(report: Report, trace: int | None) -> TraceReport:

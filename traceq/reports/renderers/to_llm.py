@@ -16,6 +16,7 @@ from traceq.common.units import duration, share, some
 from traceq.diagnosis.choose import placed
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Title
+from traceq.reports.fit import drop_until_fits
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.savings import step_share
 from traceq.reports.sections.brief import critical_trace
@@ -53,7 +54,12 @@ class Line(NamedTuple):
 def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str:
     """The report in fewer than `limit` bytes, at least 2,048; `source` is what commands call the traces."""
     lines = list(_lines(report, _quoted(source)))
-    left_out = _too_much(lines, limit - _ROOM_FOR_COUNTS)
+    sizes = [len(line.text.encode()) + 1 for line in lines]
+
+    def fits(dropped: set[int]) -> bool:
+        return sum(sizes) - sum(sizes[number] for number in dropped) < limit - _ROOM_FOR_COUNTS
+
+    left_out = drop_until_fits([line.rank for line in lines], fits)
     shown = [line.text for number, line in enumerate(lines) if number not in left_out]
     gone = Counter(lines[number].kind for number in sorted(left_out) if lines[number].kind)
     if gone:
@@ -64,19 +70,6 @@ def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str
 def _quoted(source: str | None) -> str:
     # A path that was cut would be another one.
     return quote(printable(source)) if source and len(source.encode()) <= _SOURCE else _SOURCE_NAME
-
-
-def _too_much(lines: Sequence[Line], limit: int) -> set[int]:
-    """The numbers of the lines that are left out; what stands below one of these has a greater rank."""
-    size = sum(len(line.text.encode()) + 1 for line in lines)
-    droppable = [(line.rank, number) for number, line in enumerate(lines) if line.rank is not None]
-    left_out: set[int] = set()
-    for _, number in sorted(droppable, reverse=True):
-        if size < limit:
-            break
-        size -= len(lines[number].text.encode()) + 1
-        left_out.add(number)
-    return left_out
 
 
 def _lines(report: Report, source: str) -> Iterator[Line]:

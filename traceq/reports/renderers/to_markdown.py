@@ -16,7 +16,7 @@ from urllib.parse import quote
 from traceq.common.text import printable, shortened
 from traceq.common.units import share, some
 from traceq.reports import document as doc
-from traceq.reports.fit import Around, Part, Summary, fitted
+from traceq.reports.fit import Around, Part, Summary, join_fitting
 from traceq.reports.importance import importance
 from traceq.reports.model import Report
 from traceq.reports.outline import Leaf, Node, Section, outline
@@ -85,7 +85,7 @@ def markdown_of(blocks: Iterable[doc.Block], limit: int = LIMIT, pictures: Mappi
     """The blocks as `to_markdown` shows them."""
     shown = list(_shown(blocks, pictures or {}))
     first = next((each for each in shown if isinstance(each, doc.Verdict)), None)
-    return fitted(list(_parts(outline(shown), (), first, pictures or {})), limit, _note, _summary(limit))
+    return join_fitting(list(_parts(outline(shown), (), first, pictures or {})), limit, _note, _summary(limit))
 
 
 def _shown(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[doc.Block]:
