@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from failure_list import assert_none
 from golden import Golden
 
 import traceq
@@ -21,6 +22,11 @@ from traceq.diagnosis.rules_page import handbook
 DOCS = Path(__file__).parents[1] / "docs"
 
 WIDTH = 100
+
+LONGEST_LINE = 130
+"""Of prose in a page that is written by hand, so that a diff shows what changed. Cells of tables may be longer."""
+
+GENERATED = {"accuracy.md", "advice.md", "cli.md", "rules.md", "tables.md", "thresholds.md"}
 
 CLI_INTRODUCTION = """\
 # Command line
@@ -192,6 +198,20 @@ def test_no_page_says_a_thing_twice_in_a_list():
     for page in DOCS.rglob("*.md"):
         titles = re.findall(r"^[*-] (\*\*[^*]+\*\*\S* \S+)", page.read_text("utf-8"), re.MULTILINE)
         assert len(titles) == len(set(titles)), (page.name, titles)
+
+
+def _blank(code):
+    return "\n" * code.group().count("\n")
+
+
+def test_lines_of_prose_fit_into_a_diff():
+    assert_none(
+        f"{page.relative_to(DOCS)}:{number}: {len(line)} characters of at most {LONGEST_LINE}"
+        for page in [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "decisions").glob("*.md"))]
+        if page.name not in GENERATED
+        for number, line in enumerate(re.sub(r"```.*?```", _blank, page.read_text(), flags=re.DOTALL).splitlines(), 1)
+        if len(line) > LONGEST_LINE and not line.startswith("|")
+    )
 
 
 def test_functions_that_the_architecture_names_are_in_the_files_it_names():
