@@ -106,6 +106,7 @@ CASES = (
     Case("verify F1 --before demo.duckdb --after demo.duckdb", r"Load batches in worker processes"),
     Case("rules list", r"launch-latency"),
     Case("rules thresholds", r"# Thresholds"),
+    Case("rules advice", r"# Advice by program"),
     Case("rules test --calibration {root}/docs/calibration.jsonl", r"Predictions that were checked"),
     Case("rules test --causes", r"input-loading: fetching"),
     Case("upgrade old.duckdb", r"old\.duckdb: schema version \d+, was 4"),

@@ -17,7 +17,7 @@ from traceq.cli import main
 from traceq.cli.tables import dictionary
 from traceq.database import catalogue
 from traceq.diagnosis.rules.registry import built_in
-from traceq.diagnosis.rules_page import handbook
+from traceq.diagnosis.rules_page import manual_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -75,12 +75,8 @@ def test_rules_md_is_the_manual_pages(docs):
         .invoke(main, ["rules", "list", "--rules", "extra", "--format", "md"], env={"TRACEQ_RULES": None})
         .stdout
     )
-    assert printed == handbook(built_in())
+    assert printed == manual_page(built_in())
     docs.check("rules.md", printed)
-
-
-def test_thresholds_md_is_all_thresholds(docs):
-    docs.check("thresholds.md", CliRunner().invoke(main, ["rules", "thresholds"]).stdout)
 
 
 def test_every_rule_has_sections_and_a_reference_and_a_title_of_its_own():

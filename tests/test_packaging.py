@@ -17,8 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FLOORS = (ROOT / "constraints-floors.txt").read_text()
 
-# `traceq rules test` runs the labelled traces of a checkout.
-OF_A_CHECKOUT = {"labelled"}
 ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
 ONLY_FOR_AGENTS = ROOT / "traceq" / "cli" / "mcp.py"
 ONLY_FOR_CLUSTERS = ROOT / "traceq" / "dataset" / "cluster.py"
@@ -60,7 +58,7 @@ def imported():
 
 
 def test_every_package_that_is_imported_is_declared():
-    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - MCP - CLUSTER - MONITOR - OF_A_CHECKOUT == set()
+    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - MCP - CLUSTER - MONITOR == set()
 
 
 def test_every_dependency_is_imported():

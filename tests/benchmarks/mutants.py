@@ -56,7 +56,7 @@ TESTS = (
     (r"importers/chrome/", "test_chrome_events test_chrome_*"),
     (r"identities/", "test_identities"),
     (r"rules/.*\.(sql|py)$", "test_cases test_claims -k {rules}"),
-    (r"diagnosis/(handbook|rules_page|manual)", "test_docs test_registry test_user"),
+    (r"diagnosis/(rules_page|manual)", "test_docs test_registry test_user"),
     (
         r"claims/|diagnosis/|sql/judge/",
         "test_serve test_allocat* test_cache test_judg* test_user* test_regis*",
@@ -96,7 +96,7 @@ TESTS = (
     (r"", "test_device_time test_host_piece test_idle_gap test_last_gap test_missing_input test_analyses test_scenes"),
 )
 # What facts and rules give stands in whole reports, too.
-IN_REPORTS = r"(?!.*(identities|handbook|rules_page|doctor|export))(analysis|analyzers|diagnosis|claims|rules|sql)/"
+IN_REPORTS = r"(?!.*(identities|rules_page|doctor|export))(analysis|analyzers|diagnosis|claims|rules|sql)/"
 WHOLE_REPORTS = "test_renderers"
 NOT_RUN = ("traces", "benchmarks")
 SPARE = 3  # for each place so many more of its shelf

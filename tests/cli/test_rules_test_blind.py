@@ -232,7 +232,8 @@ def test_a_file_that_is_not_what_was_frozen_is_refused(folder):
     ("arguments", "words"),
     [
         (("--again", "mended"), "say --blind FOLDER"),
-        (("--blind", ".", "--real"), "--real: not together with --blind"),
+        (("--calibration", __file__, "--again", "mended"), "--again: not together with --calibration"),
+        ((), "python tools/accuracy.py"),
         (("--blind", ".", "--again", "../x"), "letters, digits, dots and hyphens"),
         (("--causes", "--blind", "."), "--blind: not together with --causes"),
     ],

@@ -1,4 +1,4 @@
-"""Reports of traces whose bottleneck is known: a part of what `traceq rules test` measures.
+"""Reports of traces whose bottleneck is known: a part of what `python tools/accuracy.py` measures.
 
 A cause alone is read in one of the two formats, in turn: that both give the same ledger is proven in tests/simulation.
 """
@@ -26,7 +26,7 @@ PAIRS = [case for case in simulated.cases() if case.kind == "pair"][::40]
 HEALTHY = [case for case in simulated.cases() if case.kind == "clean"]
 # Each takes seconds; a few show every day that what is measured is right.
 EVERY_DAY = ("idle_data x1.0 nsys", "idle_dependency x1.0 kineto", "long_collective nsys", "healthy nsys")
-# Of the real traces what is to be measured is measured by `traceq rules test --real`, a job of its own.
+# Of the real traces what is to be measured is measured by `python tools/accuracy.py --real`, a job of its own.
 RESNET = [each for each in real.truths() if each.name.startswith("kineto_resnet50_w")] or [
     pytest.param(None, marks=pytest.mark.skip(reason="no shared/traces beside the checkout"))
 ]

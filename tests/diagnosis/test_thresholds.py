@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 from builder import TraceBuilder
+from click.testing import CliRunner
 from failure_list import assert_none
 
 from traceq import diagnosis
+from traceq.cli import main
+from traceq.common.text import markdown
 from traceq.diagnosis.judge import judge
 from traceq.diagnosis.query import _used, rule_query, shared, thresholds
 from traceq.diagnosis.rules.registry import built_in
@@ -48,6 +51,16 @@ def test_what_a_query_uses_has_names_of_its_own():
         for name in _used(query):
             assert not set(query.settings.keys() - shared(name).settings.keys()) & set(shared(name).thresholds)
             assert not set(query.thresholds) & set(shared(name).thresholds), (place, name)
+
+
+def test_all_thresholds_are_printed():
+    printed = CliRunner().invoke(main, ["rules", "thresholds"]).stdout
+    of_place = dict(zip(*(iter(re.split(r"^## (\w+)$", printed, flags=re.MULTILINE)[1:]),) * 2, strict=True))
+    assert_none(
+        f"{each.place}.{each.name}"
+        for each in thresholds()
+        if f"| `{each.name}` | {each.value:,} | {markdown(each.reason)} |" not in of_place.get(each.place, "")
+    )
 
 
 def test_a_threshold_without_a_reason_is_refused():

@@ -340,10 +340,6 @@ def test_an_entry_point_that_breaks_is_one_line(monkeypatch, error):
         user_rules.rules()
 
 
-def test_a_pattern_that_is_none_is_a_usage_error():
-    assert CliRunner().invoke(main, ["rules", "test", "--only", "("]).exit_code == 2
-
-
 ENDLESS = "range(100000000) as a, range(100000000) as b"
 
 

@@ -1,4 +1,4 @@
-"""docs/accuracy.md: how well the rules judge, as `traceq rules test` measures it."""
+"""docs/accuracy.md: how well the rules judge, as `python tools/accuracy.py` measures it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INTRODUCTION = """\
 
 ## Simulated programs
 
-Written by `traceq rules test -o docs/accuracy.md` in a checkout, from traces whose bottleneck is known. *First* is right when
+Written by `python tools/accuracy.py -o docs/accuracy.md`, from traces whose bottleneck is known. *First* is right when
 what stands first in the report was put into the program (of two, when both are among the first three), and nothing forbidden
 was found. The rules of all packs are asked, and ranked as equals: `--rules extra` shows the same findings, but those of the pack
 extra apart from the rest. *By default* is how often the first is right where only the rules are asked that are asked by default.

@@ -20,7 +20,7 @@ BEGIN, END = "<!-- real: begin -->", "<!-- real: end -->"
 BEGIN_UNSEEN, END_UNSEEN = "<!-- judged3: begin -->", "<!-- judged3: end -->"
 
 _HOW = """\
-Written by `traceq rules test --real -o docs/accuracy.md`: {traces} public traces of training, inference, serving and HPC,
+Written by `python tools/accuracy.py --real -o docs/accuracy.md`: {traces} public traces of training, inference, serving and HPC,
 labelled from the raw files by readers who had run no traceq (tests/truth). A first finding is *right* when its cause is one
 that the label accepts as the first and its likely saving is within 30 % of the label's, or between the label's bounds;
 *partly* when it is true but another cause is larger, or its size is another. Where the label says that nothing can be won, or

@@ -68,11 +68,10 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
 
 def _page(rule: Rule) -> str:
     from traceq.diagnosis.calibrated import on_predictions
-    from traceq.diagnosis.rules_page import example, of_pack
+    from traceq.diagnosis.rules_page import describe_pack, example_of
 
-    pack = f"{text}\n\n" if (text := of_pack(rule)) else ""
-    said = example(rule.name)
-    beside = {"A real trace": said, "Predictions checked": on_predictions(rule.name)}
+    pack = f"{text}\n\n" if (text := describe_pack(rule)) else ""
+    beside = {"A real trace": example_of(rule.name), "Predictions checked": on_predictions(rule.name)}
     sections = [f"{head}\n{textwrap.indent(textwrap.fill(text, 116), '    ')}" for head, text in beside.items() if text]
     page = f"{rule.name}: {rule.manual.title}\n\n{pack}{rule.manual.text}".rstrip()
     return "\n\n".join([page, *sections])

@@ -22,6 +22,7 @@ class RuleCommands(LazyGroup):
             "traceq.cli.rules:list_thresholds",
             "List the thresholds of the rules and where they come from.",
         ),
+        "advice": ("traceq.cli.rules:list_advice", "List what the rules advise, by the kind of program."),
         "test": ("traceq.cli.rules_test:test_rules", "Test the rules against traces whose bottleneck is known."),
     }
 
@@ -57,9 +58,9 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
 
     found = user_rules.rules(rules)
     if format_ == "md":
-        from traceq.diagnosis.rules_page import handbook
+        from traceq.diagnosis.rules_page import manual_page
 
-        click.echo(handbook(found), nl=False)
+        click.echo(manual_page(found), nl=False)
         return
     if format_ == "json":
         import msgspec
@@ -91,7 +92,14 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
 @click.command("thresholds", short_help="List the thresholds of the rules and where they come from.")
 def list_thresholds() -> None:
     """List the thresholds of the rules of traceq and where they come from, as a Markdown page."""
-    from traceq.diagnosis.query import thresholds
-    from traceq.diagnosis.thresholds_page import page
+    from traceq.diagnosis.rules_page import thresholds_page
 
-    click.echo(page(thresholds()), nl=False)
+    click.echo(thresholds_page(), nl=False)
+
+
+@click.command("advice", short_help="List what the rules advise, by the kind of program.")
+def list_advice() -> None:
+    """List what the rules of traceq advise, by the kind of program, as a Markdown page."""
+    from traceq.diagnosis.rules_page import advice_page
+
+    click.echo(advice_page(), nl=False)

@@ -1,6 +1,6 @@
 """How right the predictions of each rule were, and the shares that are fitted to what fixes won.
 
-diagnosis/rules/calibrated.json keeps both, apart for programs on a CPU and on a GPU. `traceq rules test --fit` writes it from
+diagnosis/rules/calibrated.json keeps both, apart for programs on a CPU and on a GPU. tools/fit_calibration.py writes it from
 docs/calibration.jsonl.
 """
 

@@ -1,17 +1,24 @@
-"""The manual pages of all rules as one page: docs/rules.md."""
+"""Pages about all rules, in Markdown: their manual, their thresholds, and what they advise."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from string import Template
 from typing import TYPE_CHECKING
 
+from traceq.common.text import markdown
+from traceq.database.sql import shelved
 from traceq.diagnosis.calibrated import on_predictions
 from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
 from traceq.diagnosis.job.judge import page
 from traceq.diagnosis.manual import SECTIONS
+from traceq.diagnosis.program import Program
+from traceq.diagnosis.query import rule_query, thresholds
 from traceq.diagnosis.rules.registry import examples
+from traceq.diagnosis.rules.shared.remedies import remedies
 
 if TYPE_CHECKING:
     from traceq.diagnosis.rules.registry import Rule
@@ -45,51 +52,98 @@ _EXTRA = (
 )
 _HOST = "Pack: host. It is asked of programs for which no GPU works."
 
+_THRESHOLDS = """\
+# Thresholds
 
-def of_pack(rule: Rule) -> str:
-    """When a rule is asked that is not of the pack default; empty of others."""
+The numbers that decide what the rules say, by the file in `traceq/diagnosis/` that they stand in. None is taken from a trace that
+the rules are judged on: they come from what hardware, drivers and schedulers do, from definitions, or from what others published.
+Names that end in `_ns` are nanoseconds, in `_bytes` bytes; numbers below 1 shares.
+"""
+
+_ADVICE = """\
+# Advice by program
+
+What a report says to do depends on the program: the same cause has another remedy in PyTorch, in CuPy, in C++ or in a server.
+Rules name a remedy; a program gets the text of the first of its variants that the remedy has, at last that for any. What is
+switched on already (compilation, graphs, fused attention, fused optimizers, 16 bits, DDP) is asked for by none. Names are those
+of NVIDIA (CUDA, NCCL): programs on AMD's GPUs get those of HIP. A rule that is for some programs is not asked of the others; one
+without a remedy says the same to all.
+
+| rule | for | remedies |
+|---|---|---|
+"""
+
+
+def describe_pack(rule: Rule) -> str:
+    """Say when a rule is asked that is not of the pack default; return an empty text for others."""
     return " ".join(text for text, is_of_it in ((_HOST, rule.is_of_host), (_EXTRA, rule.is_extra)) if is_of_it)
 
 
-def handbook(rules: Sequence[Rule]) -> str:
-    """All manual pages in Markdown, with a table of contents."""
-    lines = [f"* [{each.name}](#{each.name}): {_words(each.manual.title)}{_pack(each)}" for each in rules]
-    return _INTRODUCTION + "\n".join(lines) + "\n" + "".join(map(_page, rules)) + _of_jobs()
+def manual_page(rules: Sequence[Rule]) -> str:
+    """Return the manual pages of the rules as one, with a table of contents."""
+    lines = "".join(
+        f"* [{rule.name}](#{rule.name}): {_escape(rule.manual.title)}"
+        f"{'' if rule.pack == 'default' else f' ({rule.pack})'}\n"
+        for rule in rules
+    )
+    of_jobs = "".join(f"* **{name}**: {_escape(page(name))}\n" for name in RULES_OF_JOBS)
+    return f"{_INTRODUCTION}{lines}{''.join(map(_manual_of_rule, rules))}{_JOBS}{of_jobs}"
 
 
-def _pack(rule: Rule) -> str:
-    return "" if rule.pack == "default" else f" ({rule.pack})"
+def _manual_of_rule(rule: Rule) -> str:
+    parts = [f"## {rule.name}", f"{_escape(rule.manual.title)}."]
+    if pack := describe_pack(rule):
+        parts.append(pack)
+    if example := example_of(rule.name):
+        parts.append(f"**Example.** {_escape(example)}")
+    if predicted := on_predictions(rule.name):
+        parts.append(f"**Predictions checked.** {predicted}")
+    texts = re.split(rf"^({'|'.join(SECTIONS)})$", rule.manual.text, flags=re.MULTILINE)
+    for heading, body in zip(texts[1::2], texts[2::2], strict=True):
+        parts.append(f"**{heading}.** " + " ".join(_escape(textwrap.dedent(body.strip("\n"))).split()))
+    return "\n" + "".join(f"{part}\n\n" for part in parts)
 
 
-def _of_jobs() -> str:
-    """What is asked of several ranks together."""
-    pages = [f"* **{name}**: {_words(page(name))}\n" for name in RULES_OF_JOBS]
-    return _JOBS + "".join(pages)
-
-
-def _page(rule: Rule) -> str:
-    pack = f"{text}\n\n" if (text := of_pack(rule)) else ""
-    text = "\n".join(_sections(rule.manual.text))
-    said = example(rule.name)
-    shown = f"**Example.** {_words(said)}\n\n" if said else ""
-    predicted = on_predictions(rule.name)
-    checked = f"**Predictions checked.** {predicted}\n\n" if predicted else ""
-    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{pack}{shown}{checked}{text}\n"
-
-
-def example(name: str) -> str | None:
-    """What a report says of a real trace that triggers the rule; None where none has."""
+def example_of(name: str) -> str | None:
+    """Return what a report says of a real trace that triggers the rule; None where none has."""
     found = examples().get(name)
     return f"{found['trace']}: {found['said'].replace('`', '')}" if found else None
 
 
-def _sections(text: str) -> Iterator[str]:
-    parts = re.split(rf"^({'|'.join(SECTIONS)})$", text, flags=re.MULTILINE)
-    for heading, body in zip(parts[1::2], parts[2::2], strict=True):
-        yield f"**{heading}.** " + " ".join(_words(textwrap.dedent(body.strip("\n"))).split())
-        yield ""
-
-
-def _words(text: str) -> str:
-    """Prose in which Markdown sees no markup: names with underscores, stars and angles."""
+def _escape(text: str) -> str:
+    """Return prose in which Markdown sees no markup: names with underscores, stars and angles."""
     return re.sub(r"(?<![\w/:.])(https?://\S+)|([*_<>|`])", lambda match: match[1] or f"\\{match[2]}", text)
+
+
+def thresholds_page() -> str:
+    """Return all thresholds, a table for each file that declares some."""
+    parts = [_THRESHOLDS]
+    for place, of_place in groupby(thresholds(), lambda threshold: threshold.place):
+        rows = [f"| `{each.name}` | {each.value:,} | {markdown(each.reason)} |" for each in of_place]
+        parts.append("\n".join([f"\n## {place}\n", "| threshold | value | because |", "|---|---|---|", *rows, ""]))
+    return "".join(parts)
+
+
+def advice_page() -> str:
+    """Return all remedies, each with its text for each variant of programs."""
+    return "".join([_ADVICE, *_remedies_by_rule(), *_texts_of_remedies()])
+
+
+def _remedies_by_rule() -> Iterator[str]:
+    remedy = re.compile(rf"['\"]({'|'.join(remedies())})['\"]")
+    for name in sorted(shelved("diagnosis/rules")):
+        header = rule_query(name).header
+        if "title" in header:
+            links = [
+                f"[{found.replace('_', ' ')}](#{found.replace('_', '-')})"
+                for found in dict.fromkeys(remedy.findall(" ".join(header.values())))
+            ]
+            yield f"| {name.replace('_', '-')} | {header.get('for', 'all')} | {', '.join(links)} |\n"
+
+
+def _texts_of_remedies() -> Iterator[str]:
+    for name, texts in sorted(remedies().items()):
+        yield f"\n## {name.replace('_', ' ')}\n\n| for | |\n|---|---|\n"
+        for variant, text in texts.items():
+            words = Template(text).safe_substitute(Program().words)
+            yield f"| {variant.replace('_', ' ')} | {markdown(words) or '(nothing)'} |\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -13,10 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.app.calibration import fitted
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+
+from fit_calibration import fit_texts, numbers_by_rule
+
 from traceq.runs.run import FindingKept
 from traceq.runs.verify.calibration import Hardware, Won, line_of, pair_of
-from traceq.runs.verify.shares import LEAST_PROGRAMS, PROGRAMS_FOR_BOUNDS, Shares, assumed, fit, fits, kept, share_won
+from traceq.runs.verify.shares import LEAST_PROGRAMS, PROGRAMS_FOR_BOUNDS, Shares, assumed, fit, fits, share_won
 
 ROOT = Path(__file__).parents[3]
 ASSUMED = Shares(0.2, 0.6, 1.0)
@@ -221,12 +225,12 @@ def test_cpu_and_gpu_are_fitted_apart_and_rules_of_others_not_at_all():
 
 
 def test_what_the_package_and_its_page_keep_is_what_the_file_of_the_project_gives():
-    for name, text in fitted(ROOT).items():
-        assert (ROOT / name).read_text("utf-8") == text, "run: traceq rules test --fit"
+    for name, text in fit_texts(ROOT).items():
+        assert (ROOT / name).read_text("utf-8") == text, "run: python tools/fit_calibration.py"
 
 
 def test_the_package_keeps_numbers_of_rules_and_fits_that_are_taken():
-    found = kept([*lines(0.2, 0.2, 0.2, 0.25, 0.3), *lines(0.5, rule="acme-rule")])
+    found = numbers_by_rule([*lines(0.2, 0.2, 0.2, 0.25, 0.3), *lines(0.5, rule="acme-rule")])
     assert json.loads(json.dumps(found)) == {
         "swapping": {
             "cpu": {

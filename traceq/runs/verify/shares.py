@@ -7,14 +7,14 @@ each program by a fit to the others (leave one program out), and taken only wher
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from traceq.diagnosis.calibrated import Hardware
 from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.registry import RULES, has_shares
-from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
+from traceq.runs.verify.accuracy import by_hardware, by_rule
 from traceq.runs.verify.calibration import Calibrated
 
 # The median of all programs lies between the least and the most of n with a chance of 1 - 2 ** (1 - n): 94 % from 5 on. Where the
@@ -185,26 +185,3 @@ def fits(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, Fit]]:
             if shares and kind and (made := fit(group, shares, is_on_gpu=kind == "gpu")):
                 found.setdefault(rule, {})[kind] = made
     return found
-
-
-def kept(lines: Sequence[Calibrated]) -> dict[str, dict[str, dict[str, Any]]]:
-    """What traceq/diagnosis/rules/calibrated.json keeps of the lines of the rules of traceq."""
-    fitted = fits(lines)
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for rule, of_rule in by_rule(lines).items():
-        if rule.replace("-", "_") not in RULES:
-            continue
-        for kind, group in by_hardware(of_rule).items():
-            if kind:
-                found.setdefault(rule, {})[kind] = _kept(group, fitted.get(rule, {}).get(kind))
-    return found
-
-
-def _kept(lines: Sequence[Calibrated], made: Fit | None) -> dict[str, Any]:
-    checked = {name: _short(value) for name, value in asdict(accuracy(lines)).items()}
-    taken = made.taken if made else None
-    return {"checked": checked, **({"programs": made.programs, "shares": taken._asdict()} if made and taken else {})}
-
-
-def _short(value: float) -> float:
-    return round(value, 3) if isinstance(value, float) else value

@@ -1,0 +1,75 @@
+"""Fit the shares of rules to docs/calibration.jsonl: writes what follows from these predictions that were checked.
+
+    python tools/fit_calibration.py
+
+writes traceq/diagnosis/rules/calibrated.json, which rules use, and the section of docs/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from traceq.common.files import atomic_write
+from traceq.diagnosis.calibrated import PLACE
+from traceq.diagnosis.rules.registry import RULES
+from traceq.reports.calibration import calibration_section
+from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
+from traceq.runs.verify.calibration import Calibrated, read
+from traceq.runs.verify.shares import Fit, fits
+
+ROOT = Path(__file__).resolve().parents[1]
+CALIBRATION, PAGE = "docs/calibration.jsonl", "docs/accuracy.md"
+BEGIN, END = "<!-- calibration: begin -->", "<!-- calibration: end -->"
+
+
+def fit_texts(checkout: Path) -> dict[str, str]:
+    """Return what the files of the checkout that follow from its predictions are to hold, by path."""
+    lines = list(read(checkout / CALIBRATION))
+    before, _, rest = (checkout / PAGE).read_text("utf-8").partition(BEGIN)
+    section = "\n".join(calibration_section(lines))
+    return {
+        f"traceq/{PLACE}": json.dumps(numbers_by_rule(lines), indent=1) + "\n",
+        PAGE: f"{before}{BEGIN}\n\n{section}\n{END}{rest.partition(END)[2]}",
+    }
+
+
+def numbers_by_rule(lines: Sequence[Calibrated]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return how right predictions of each rule of traceq were, by hardware, and the shares that it takes from them."""
+    fitted = fits(lines)
+    return {
+        rule: {
+            kind: _numbers(group, fitted.get(rule, {}).get(kind))
+            for kind, group in by_hardware(of_rule).items()
+            if kind
+        }
+        for rule, of_rule in by_rule(lines).items()
+        if rule.replace("-", "_") in RULES
+    }
+
+
+def _numbers(lines: Sequence[Calibrated], made: Fit | None) -> dict[str, Any]:
+    checked = {
+        name: round(value, 3) if isinstance(value, float) else value for name, value in asdict(accuracy(lines)).items()
+    }
+    if made is None or made.taken is None:
+        return {"checked": checked}
+    return {"checked": checked, "programs": made.programs, "shares": made.taken._asdict()}
+
+
+def main(checkout: Path = ROOT) -> None:
+    """Write the files."""
+    for name, text in fit_texts(checkout).items():
+        with atomic_write(checkout / name) as file:
+            file.write(text.encode())
+        print(f"{name}: written")
+
+
+if __name__ == "__main__":
+    main()
