@@ -11,11 +11,11 @@ from handmade_runs import run as made_run
 from traceq.app import experiment as app
 from traceq.app.experiment import Running, experiment
 from traceq.errors import NoSuchFinding, ProgramFailed, UnusableTrace, WrongUse
-from traceq.runs.experiment.experiment import Limits
-from traceq.runs.experiment.folder import Folder
-from traceq.runs.experiment.plan import Plan
-from traceq.runs.experiment.trial import Trial
 from traceq.runs.run import FindingKept
+from traceq.runs.trials.experiment import Limits
+from traceq.runs.trials.folder import Folder
+from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.trial import Trial
 
 PROGRAM = Path(__file__).parents[1] / "capture" / "trial_program.py"
 ROOT = Path(__file__).parents[2]

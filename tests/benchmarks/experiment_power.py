@@ -29,11 +29,11 @@ from typing import Any
 if "--run" not in sys.argv:  # what runs is only the program
     import numpy as np
 
-    from traceq.runs.experiment.paired import judged, mean_of
-    from traceq.runs.experiment.results import Table, results_of
-    from traceq.runs.experiment.study import LEAST
-    from traceq.runs.experiment.trial import BASELINE, Setting, Trial
-    from traceq.runs.tradeoff.resample import typical
+    from traceq.runs.statistics import typical_step
+    from traceq.runs.trials.paired import judged, mean_of
+    from traceq.runs.trials.results import Table, results_of
+    from traceq.runs.trials.study_experiment import LEAST
+    from traceq.runs.trials.trial import BASELINE, Setting, Trial
 
 PROGRAMS = ("decompression", "matrix products", "training")
 WARM_UP, STEPS = 5, 40
@@ -172,7 +172,7 @@ def from_runs(programs: dict[str, list[Round]]) -> None:
 
 def center(steps: Sequence[int]) -> float:
     """The typical step."""
-    return float(typical(np.array(steps, dtype=np.float64)))
+    return float(typical_step(np.array(steps, dtype=np.float64)))
 
 
 def rates(blocks: Sequence[Sequence[Round]], clock: str, steps: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ import pytest
 from traceq.capture import processes, trial
 from traceq.common import ending
 from traceq.errors import MissingTool, ProgramFailed
-from traceq.runs.experiment.outcome import trial_of
+from traceq.runs.trials.outcome import trial_of
 
 PROGRAM = Path(__file__).parent / "trial_program.py"
 ROOT = Path(__file__).parents[2]

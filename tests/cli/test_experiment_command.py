@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from traceq.app import experiment as app
-from traceq.runs.experiment.experiment import Limits
+from traceq.runs.trials.experiment import Limits
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from traceq.runs import stored
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.noise import noise
 from traceq.runs.made_with import differences
-from traceq.runs.tradeoff.study import trade_off
-from traceq.runs.tradeoff.tradeoff import Setting, Taken
+from traceq.runs.trials.study_tradeoff import trade_off
+from traceq.runs.trials.tradeoff import Taken, TradeoffTerms
 
 BASE = {
     "num_workers": "0",
@@ -156,7 +156,9 @@ def test_baselines_keep_it_and_older_ones_have_none():
 
 def differs(knob, *runs):
     taken = [Taken(value, each) for value, each in runs]
-    return dict(trade_off(taken, Setting(knob, is_amount=True, work="steps", percentile="p95", budget_ns=None)).differs)
+    return dict(
+        trade_off(taken, TradeoffTerms(knob, is_amount=True, work="steps", percentile="p95", budget_ns=None)).differs
+    )
 
 
 def test_tradeoff_says_what_differs_besides_its_knob():

@@ -94,7 +94,7 @@ def test_another_program_on_another_gpu_cannot_be_compared(runs):
 @real
 @pytest.mark.slow
 def test_every_pair_adds_up(runs, monkeypatch):
-    from traceq.runs.compare import statistics
+    from traceq.runs import statistics
 
     # Sums do not hang on how often is drawn.
     for name, number in (("_MOST_RESAMPLES", 20), ("_LEAST_RESAMPLES", 20), ("_PERMUTATIONS", 20), ("_MOST_EXACT", 20)):

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from traceq.diagnosis.subject import Goal
     from traceq.exports.trace_file import Written
     from traceq.loading.ingest import Failure, IngestResult
-    from traceq.runs.compare.comparison import Statistic
-    from traceq.runs.tradeoff.tradeoff import Percentile
+    from traceq.runs.statistics import Statistic
+    from traceq.runs.trials.tradeoff import Percentile
 
 
 def _within_limits(memory_limit: int | None, timeout: float = TIMEOUT) -> AbstractContextManager[None]:

@@ -30,10 +30,11 @@ from traceq.runs.budgets.budget import Budget, Check
 from traceq.runs.budgets.regression import regression
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY
 from traceq.runs.compare.compare import compare as compare_runs
-from traceq.runs.compare.comparison import Comparison, Statistic
+from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
 from traceq.runs.run import Run
 from traceq.runs.sources import of_rank
+from traceq.runs.statistics import Statistic
 
 if TYPE_CHECKING:
     import pandas as pd

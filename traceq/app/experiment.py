@@ -20,19 +20,18 @@ from traceq.common.units import duration, rounded_time, some
 from traceq.diagnosis.rules.registry import built_in
 from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
 from traceq.reports.document import Block
-from traceq.reports.experiment.experiment import compose_experiment
 from traceq.reports.renderers.experiment_to_json import experiment_to_json
-from traceq.runs.experiment import plan as plans
-from traceq.runs.experiment.calibration import lines_of
-from traceq.runs.experiment.experiment import Experiment, Goal, Limits, Predicted
-from traceq.runs.experiment.findings import predicted
-from traceq.runs.experiment.folder import Folder, file_name
-from traceq.runs.experiment.outcome import tail, trial_of
-from traceq.runs.experiment.plan import Plan
-from traceq.runs.experiment.remedies import ALL, by_hand, cost_of, settings_for
-from traceq.runs.experiment.study import study
-from traceq.runs.experiment.trial import BASELINE, LEAST_SECONDS, Setting, Trial
+from traceq.reports.trials.experiment import compose_experiment
 from traceq.runs.run import Run
+from traceq.runs.trials import plan as plans
+from traceq.runs.trials.experiment import Experiment, Goal, Limits, Predicted
+from traceq.runs.trials.findings import lines_of, predicted
+from traceq.runs.trials.folder import Folder, file_name
+from traceq.runs.trials.outcome import tail, trial_of
+from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.remedies import ALL, by_hand, cost_of, settings_for
+from traceq.runs.trials.study_experiment import study
+from traceq.runs.trials.trial import BASELINE, LEAST_SECONDS, Setting, Trial
 from traceq.runs.verify.calibration import append
 
 # Steps that are recorded after those that count, once for each setting.

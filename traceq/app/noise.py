@@ -13,11 +13,11 @@ from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
 from traceq.reports.document import Block
 from traceq.reports.renderers.noise_to_json import noise_to_json
-from traceq.runs.compare.comparison import Statistic
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.noise import Noise
 from traceq.runs.compare.noise import noise as noise_of
 from traceq.runs.sources import baseline_runs, of_rank
+from traceq.runs.statistics import Statistic
 
 
 class NoiseView(View[Noise]):

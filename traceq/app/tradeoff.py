@@ -14,22 +14,23 @@ from traceq.errors import TraceqError, WrongUse
 from traceq.reports.charts.files import png, svg_file
 from traceq.reports.document import Block
 from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
-from traceq.reports.tradeoff.chart import chart
-from traceq.reports.tradeoff.tradeoff import compose_tradeoff
+from traceq.reports.trials.chart_values import chart
+from traceq.reports.trials.tradeoff import compose_tradeoff
 from traceq.runs.run import Run
-from traceq.runs.tradeoff.names import differing_numbers, values_of_names
-from traceq.runs.tradeoff.study import trade_off
-from traceq.runs.tradeoff.tradeoff import Percentile, Setting, Taken, Tradeoff
-from traceq.runs.tradeoff.tradeoff import Source as ValuesFrom
-from traceq.runs.tradeoff.values import (
+from traceq.runs.trials.study_tradeoff import trade_off
+from traceq.runs.trials.tradeoff import Percentile, Taken, Tradeoff, TradeoffTerms
+from traceq.runs.trials.tradeoff import Source as ValuesFrom
+from traceq.runs.trials.values import (
     AMOUNTS,
     STEPS,
+    differing_numbers,
     is_amount,
     marked,
     taken_by_marks,
     taken_by_snapshots,
     usual_knob,
     usual_work,
+    values_of_names,
 )
 
 _PICTURES = (".png", ".svg")
@@ -85,7 +86,7 @@ def tradeoff(
         [(value, run) for value, source in given for run in runs_of(source, which, read)], knob
     )
     counted = _work(taken, named, work)
-    setting = Setting(named, is_amount(taken, named, counted), counted, percentile, latency_budget, values_from)
+    setting = TradeoffTerms(named, is_amount(taken, named, counted), counted, percentile, latency_budget, values_from)
     view = TradeoffView(trade_off(taken, setting))
     if plot is not None:
         view.draw(plot)

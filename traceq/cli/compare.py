@@ -22,7 +22,7 @@ from traceq.cli._output import write_view
 
 if TYPE_CHECKING:
     from traceq.app.read_options import ReadOptions, Which
-    from traceq.runs.compare.comparison import Statistic
+    from traceq.runs.statistics import Statistic
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")

@@ -14,12 +14,12 @@ from traceq.cli._options import FILE, F, Parsed
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_size
 from traceq.reports import SUFFIXES
-from traceq.runs.experiment.trial import ROUNDS, STEPS
-from traceq.runs.experiment.vary import read_vary
+from traceq.runs.trials.plan import read_vary
+from traceq.runs.trials.trial import ROUNDS, STEPS
 
 if TYPE_CHECKING:
-    from traceq.runs.experiment.experiment import Goal
-    from traceq.runs.tradeoff.tradeoff import Percentile
+    from traceq.runs.trials.experiment import Goal
+    from traceq.runs.trials.tradeoff import Percentile
 
 
 def _seconds(text: str) -> float:
@@ -180,8 +180,8 @@ def experiment(
     from traceq.app.experiment import Running
     from traceq.app.experiment import experiment as run
     from traceq.cli._output import write_view
-    from traceq.runs.experiment.experiment import Limits
-    from traceq.runs.experiment.plan import Plan
+    from traceq.runs.trials.experiment import Limits
+    from traceq.runs.trials.plan import Plan
 
     plan = Plan(command, vary, env, tries, ablate, factorial, steps, warmup)
     limits = Limits(latency_budget, percentile, gpu_memory, host_memory)

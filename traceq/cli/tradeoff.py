@@ -16,7 +16,7 @@ from traceq.common.units import parsed_duration
 
 if TYPE_CHECKING:
     from traceq.app.read_options import ReadOptions, Which
-    from traceq.runs.tradeoff.tradeoff import Percentile
+    from traceq.runs.trials.tradeoff import Percentile
 
 _GIVEN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)=(.+)", re.DOTALL)
 

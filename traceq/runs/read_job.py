@@ -58,7 +58,7 @@ def _rank(row: dict[str, Any], told: int) -> JobRank:
     # Reports on what is in the cache do without.
     import numpy as np
 
-    from traceq.runs.compare.statistics import dependence
+    from traceq.runs.statistics import dependence
 
     own = np.array(row["own"], dtype=np.float64)
     count = max(len(own), 1)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from traceq.runs.compare import statistics
+from traceq.runs import statistics
 
 
 @pytest.fixture

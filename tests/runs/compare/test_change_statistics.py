@@ -12,7 +12,7 @@ import pytest
 from builder import TraceBuilder
 from handmade_runs import MS, run
 
-from traceq.runs.compare import statistics
+from traceq.runs import statistics
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.side import step_ns
 

@@ -10,7 +10,7 @@ from handmade_runs import MS, item, noisy, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.runs.compare import statistics
+from traceq.runs import statistics
 from traceq.runs.compare.causes import UNTOLD
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.shares import whole

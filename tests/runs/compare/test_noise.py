@@ -13,7 +13,7 @@ from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
 from traceq.reports.renderers.noise_to_json import noise_to_json
 from traceq.reports.renderers.to_text import text_of
-from traceq.runs.compare.noise import _chi_squared, noise
+from traceq.runs.compare.noise import noise
 
 STEP = 100 * MS
 
@@ -77,10 +77,3 @@ def test_it_is_said_with_the_option_that_takes_it():
     told = json.loads(noise_to_json(found))
     assert told["between"] == found.between
     assert [each["file"] for each in told["runs"]] == ["run0.json", "run1.json", "run2.json"]
-
-
-@pytest.mark.parametrize(
-    ("share", "freedom", "expected"), [(0.975, 2, 7.378), (0.025, 2, 0.0506), (0.975, 5, 12.833), (0.025, 5, 0.831)]
-)
-def test_quantiles_of_chi_squared_are_those_of_tables(share, freedom, expected):
-    assert _chi_squared(share, freedom) == pytest.approx(expected, rel=0.02)

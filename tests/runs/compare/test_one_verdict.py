@@ -27,7 +27,7 @@ PASSES = {"regression": "fail", "improvement": "pass", "no change": "pass", "can
 @pytest.fixture(scope="module", autouse=True)
 def fewest_draws():
     """One question three times, in many examples."""
-    from traceq.runs.compare import statistics
+    from traceq.runs import statistics
 
     patch = pytest.MonkeyPatch()
     patch.setattr(statistics, "_PERMUTATIONS", 499)

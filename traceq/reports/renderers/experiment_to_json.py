@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, picked
-from traceq.runs.experiment.experiment import Choice, Experiment, Measure, Result
 from traceq.runs.run import FindingKept
+from traceq.runs.trials.experiment import Choice, Experiment, Measure, Result
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, picked
-from traceq.runs.tradeoff.resources import COMPUTE
-from traceq.runs.tradeoff.tradeoff import Fit, Headroom, Point, Tradeoff
+from traceq.runs.trials.resources import COMPUTE
+from traceq.runs.trials.tradeoff import Fit, Headroom, Point, Tradeoff
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1

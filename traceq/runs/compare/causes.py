@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import partial
 
 from traceq.analysis.categories import OF_HOST
-from traceq.runs.compare import statistics
-from traceq.runs.compare.comparison import Cause, Change, Part, Statistic
+from traceq.runs import statistics
+from traceq.runs.compare.comparison import Cause, Change, Part
 from traceq.runs.compare.gpu import describe_other_gpu
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.match import Matched, Piece, matched
@@ -19,6 +19,7 @@ from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, durations, steps_of, weight
 from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.run import Item, Run, RunStep
+from traceq.runs.statistics import Statistic
 
 UNTOLD = "unattributed"
 """The category of a step without a ledger."""

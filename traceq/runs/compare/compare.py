@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traceq.runs.compare import statistics
+from traceq.runs import statistics
 from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
 from traceq.runs.compare.comparable import obstacles, other_mix, remarks
-from traceq.runs.compare.comparison import CHANGED, SURE, Change, Comparison, KindChange, NamedCause, Statistic
+from traceq.runs.compare.comparison import CHANGED, SURE, Change, Comparison, KindChange, NamedCause
 from traceq.runs.compare.host import comparable_ledgers
 from traceq.runs.compare.kinds import common_kinds, of_kind
 from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
@@ -25,6 +25,7 @@ from traceq.runs.compare.units import find_unlike_units, find_unlike_windows
 from traceq.runs.compare.verdict import judged
 from traceq.runs.made_with import differences
 from traceq.runs.run import FindingKept, Run
+from traceq.runs.statistics import Statistic
 
 LEVEL = 0.02
 FLOOR = 0.01

@@ -8,9 +8,9 @@ from typing import Literal
 from traceq.runs.job.change import JobChange
 from traceq.runs.made_with import Difference
 from traceq.runs.run import FindingKept, Run
+from traceq.runs.statistics import Statistic
 
 Verdict = Literal["regression", "improvement", "likely regression", "likely improvement", "no change", "cannot tell"]
-Statistic = Literal["typical", "mean"]
 Kind = Literal["same", "new", "vanished", "renamed", "re-tuned", "same role", "resized", "other memory", "graphed"]
 How = Literal[
     "slower",

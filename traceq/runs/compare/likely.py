@@ -13,14 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from traceq.common.units import duration, rate, share
-from traceq.runs.compare import statistics
+from traceq.runs import statistics
 from traceq.runs.compare.causes import ledger
-from traceq.runs.compare.comparison import Change, Statistic, Verdict
+from traceq.runs.compare.comparison import Change, Verdict
 from traceq.runs.compare.known_noise import KnownNoise, usual, window_deviation
 from traceq.runs.compare.same_work import measure_alike_share
 from traceq.runs.compare.side import durations
 from traceq.runs.compare.units import share_marks
 from traceq.runs.run import Run
+from traceq.runs.statistics import Statistic
 
 FACTOR = 5.0
 """A change is likely from so many standard deviations of what two runs or windows differ by.

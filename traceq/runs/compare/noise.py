@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from traceq.errors import WrongUse
-from traceq.runs.compare import statistics
+from traceq.runs import statistics
 from traceq.runs.compare.comparable import obstacles, remarks
-from traceq.runs.compare.comparison import Statistic
 from traceq.runs.compare.side import durations, once, side, usable
 from traceq.runs.made_with import differences, is_turned
 from traceq.runs.run import Run
+from traceq.runs.statistics import Statistic
 
-LEVEL = 0.05
+_BOUNDS = (1 - statistics.LEVEL / 2, statistics.LEVEL / 2)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
     freedom = len(runs) - 1
     seen = float(centers.var(ddof=1))
     within = float(np.mean(scatter))
-    low, high = (freedom * seen / _chi_squared(share, freedom) for share in (1 - LEVEL / 2, LEVEL / 2))
+    low, high = (freedom * seen / statistics.chi_squared_quantile(share, freedom) for share in _BOUNDS)
     between, least, most = (math.sqrt(max(variance - within, 0.0)) / mean for variance in (seen, low, high))
     said = (each for run in runs[1:] for each in (*_turned(runs[0], run), *remarks(side(runs[:1]), side([run]))))
     return Noise(
@@ -81,8 +81,3 @@ def _variance(steps: statistics.Floats, statistic: Statistic) -> float:
     resamples = statistics.resamples_for(steps.size)
     drawn = statistics.resample(steps, statistic, resamples, np.random.default_rng(len(steps)))
     return float((statistics.dependence([steps[:, 0]]) * drawn[:, 0]).var())
-
-
-def _chi_squared(share: float, freedom: int) -> float:
-    """The quantile of chi squared, to a per cent, by drawing."""
-    return float(np.quantile(np.random.default_rng(freedom).chisquare(freedom, 200_000), share))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from traceq.runs.compare.known_noise import KnownNoise, usual
 from traceq.runs.compare.match import Piece
+from traceq.runs.statistics import student_quantile
 
-_DRAWS = 100_000
 _MOST_FREEDOM = 200  # from here on Student's t is the normal distribution
 
 
@@ -37,7 +36,7 @@ def part_interval(
     known = 0 if noise is None else noise.freedom
     freedom = sum(runs) - 2 + known if max(runs) > 1 else min(piece.freedom for piece in pieces)
     change = float(sum(piece.dur for piece in sides[1]) - sum(piece.dur for piece in sides[0]))
-    reach = _t(1 - level / 2, max(1, min(freedom, _MOST_FREEDOM))) * math.sqrt(variance)
+    reach = student_quantile(level, max(1, min(freedom, _MOST_FREEDOM))) * math.sqrt(variance)
     return math.floor(change - reach), math.ceil(change + reach)
 
 
@@ -66,9 +65,3 @@ def _known(pieces: Sequence[Piece], noise: KnownNoise | None) -> float:
         return 0.0
     time = float(sum(piece.dur for piece in pieces))
     return usual(noise, time, {pieces[0].category: time})
-
-
-@lru_cache(maxsize=64)
-def _t(share: float, freedom: int) -> float:
-    """The quantile of Student's t, to two per cent, by drawing."""
-    return float(np.quantile(np.random.default_rng(freedom).standard_t(freedom, _DRAWS), share))

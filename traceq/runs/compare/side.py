@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from traceq.common.units import some
-from traceq.runs.compare import statistics
-from traceq.runs.compare.comparison import Drift, OutlierStep, Side, Statistic
+from traceq.runs import statistics
+from traceq.runs.compare.comparison import Drift, OutlierStep, Side
 from traceq.runs.run import Amount, Item, Run, RunStep
+from traceq.runs.statistics import Statistic
 
 
 def side(runs: Sequence[Run]) -> Side:

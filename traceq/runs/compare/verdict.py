@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traceq.common.units import duration, share, some
-from traceq.runs.compare import statistics
+from traceq.runs import statistics
 from traceq.runs.compare.comparison import Change, Side, Verdict
 from traceq.runs.compare.known_noise import ENOUGH_RUNS
 from traceq.runs.compare.side import same_files

@@ -1,0 +1,231 @@
+"""The words about what a step costs and is made of, its knee, and whether a larger batch could help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.analysis.categories import in_words
+from traceq.common.units import duration, share
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
+from traceq.reports.trials.words import at, factor, knob, number, per_second
+from traceq.runs.trials.resources import SATURATED
+from traceq.runs.trials.tradeoff import Fit, Headroom, Knee, StepLimit, StepPart, Tradeoff
+
+_NS_PER_S = 1_000_000_000
+_FEWEST = 3
+
+_SHAPES = {"affine": "a straight line", "hinge": "a flat part and a line"}
+
+
+def curve(found: Tradeoff) -> Iterator[Block]:
+    """The section; nothing for a single value or where nothing is compared."""
+    setting = found.setting
+    if len(found.points) < 2 or len(found.gpus) > 1:  # noqa: PLR2004 - a series
+        return
+    yield Heading(3, ("What a step costs",), anchor="curve")
+    if not setting.is_amount:
+        yield Paragraph((knob(setting), " is not an amount of work per step, so there is no curve and no knee."))
+    elif found.missed is not None:
+        missed = f"the curve misses the measured steps by {share(found.missed)}"
+        yield Paragraph((f"Cannot tell: {missed}. There is no knee, and nothing is said about other values.",))
+    elif found.fit is None or found.knee is None:
+        few = f"a curve needs runs at {_FEWEST} values at least, here are {len(found.points)}"
+        yield Paragraph((f"Cannot tell: {few}. Nothing is said about other values.",))
+    else:
+        yield Paragraph(_cost(found, found.fit))
+        yield Paragraph(_error(found.fit))
+        yield Paragraph(_knee(found, found.fit, found.knee))
+
+
+def _cost(found: Tradeoff, fit: Fit) -> Spans:
+    low, high = found.points[0].value, found.points[-1].value
+    between = f", for values from {number(low)} to {number(high)}."
+    fitted, name = fit.curve, knob(found.setting)
+    unit = f"{duration(fitted.per_unit_ns)} * "
+    line: Spans = (f"{duration(round(fitted.fixed_ns))} + {unit}", name) if fitted.fixed_ns else (unit, name)
+    if not fitted.per_unit_ns:
+        return (f"A step takes {duration(round(fitted.fixed_ns))}, whatever ", name, f" is{between}")
+    if fitted.shape == "hinge":
+        until = (fitted.flat_ns - fitted.fixed_ns) / fitted.per_unit_ns
+        flat = f"A step takes {duration(round(fitted.flat_ns))} up to about "
+        return (flat, name, f" {number(until, rough=True)}, and from there on ", *line, between)
+    return ("A step takes ", *line, between)
+
+
+def _error(fit: Fit) -> Spans:
+    others = "".join(f" ({_SHAPES[shape]}: {share(error)})" for shape, error in fit.others.items())
+    left_out = f"Fitted without one value at a time, it misses that value by {share(fit.left_out_error)}{others}"
+    return (
+        f"The curve is {_SHAPES[fit.curve.shape]}. {left_out}, root mean square. ",
+        f"Fitted to all, its largest error is {share(fit.largest_error)}.",
+    )
+
+
+def _knee(found: Tradeoff, fit: Fit, knee: Knee) -> Spans:
+    setting = found.setting
+    tried = f" Of the values that were tried {number(knee.best_tried)} is closest to it."
+    if knee.value is None:
+        end = found.points[0 if knee.place == "below" else -1].value
+        advice = {
+            "below": "from there on more work costs more latency than it gains throughput",
+            "beyond": "up to there more work gains more throughput than it costs latency; larger values are worth a try",
+        }[knee.place]
+        side = {"below": "below the smallest", "beyond": "beyond the largest"}[knee.place]
+        return (f"The knee is {side} that was tried, ", *at(setting, end), f": {advice}.{_scatter(knee)}")
+    ns = fit.curve.at(knee.value)
+    return (
+        "The knee, where throughput over latency is highest, is at about ",
+        knob(setting),
+        f" {number(knee.value, rough=True)}{_scatter(knee)}: there a step takes {duration(round(ns))} by the curve",
+        f"{_throughput(found, knee.value, ns)}. Beyond it more work costs more latency than it gains throughput.{tried}",
+    )
+
+
+def _throughput(found: Tradeoff, value: float, ns: float) -> str:
+    """At the knee, where work grows with the knob."""
+    ratios = [point.work / point.value for point in found.points if point.value]
+    if not ratios or max(ratios) > min(ratios) * 1.01 or not ns:
+        return ""
+    throughput = sum(ratios) / len(ratios) * value * _NS_PER_S / ns
+    highest = max(point.throughput for point in found.points)
+    return f" and {per_second(found.setting, throughput)} are reached, {share(throughput / highest)} of the highest measured"
+
+
+def _scatter(knee: Knee) -> str:
+    if knee.interval is None:
+        return ""
+    low, high = (None if end is None else number(end, rough=True) for end in knee.interval)
+    if knee.place == "within":
+        return f" ({low or 'below the smallest'} to {high or 'beyond the largest'}, by the scatter of the steps)"
+    if knee.place == "below":
+        return f" By the scatter of the steps it may be as high as {high}." if high else ""
+    return f" By the scatter of the steps it may be as low as {low}." if low else ""
+
+
+_MOST_COLUMNS = 6
+_MOST_REMARKS = 3
+
+
+def limits(found: Tradeoff) -> Iterator[Block]:
+    """The section: the limiting resource, the parts of the step, the room that is left."""
+    if not found.points and not found.headroom:
+        return
+    yield Heading(3, ("What limits it",), anchor="limit")
+    if found.points:
+        yield Paragraph(
+            ("Cannot tell: a run has no GPU ledger.",) if found.limit is None else _limit(found, found.limit)
+        )
+    if found.parts:
+        yield _parts(found)
+    if found.setting.is_amount or len(found.points) <= 1:
+        several = len(found.headroom) > 1
+        remarks = [(*(_whose(found, each) if several else ()), *_headroom(found, each)) for each in found.headroom]
+        yield Items(tuple(dict.fromkeys(remarks))[:_MOST_REMARKS])
+
+
+def _whose(found: Tradeoff, each: Headroom) -> Spans:
+    """The run that a remark is about."""
+    where = () if each.value is None else (", ", *at(found.setting, each.value))
+    return (Name(each.run.file), *where, ": ")
+
+
+def headroom_verdict(found: Tradeoff) -> Spans:
+    """The one sentence where there is one value only."""
+    largest = found.headroom[0]
+    where = () if largest.value is None else (" at ", *at(found.setting, largest.value))
+    if any(each.saturated is not None for each in found.headroom):
+        return ("The GPU is saturated", *where, ": a larger batch will not help.")
+    if any(each.reason is not None or each.bound is None for each in found.headroom):
+        return ("Cannot tell whether the GPU is saturated", *where, ".")
+    bound = max(each.bound or 1.0 for each in found.headroom)
+    state = "nearly" if bound <= 1 / SATURATED else "not"
+    gain = f"a larger batch could give {factor(bound)} the throughput at most, if compute grows in proportion to it."
+    return (f"The GPU is {state} saturated", *where, f": {gain}")
+
+
+def _limit(found: Tradeoff, limit: StepLimit) -> Spans:
+    several = len(found.points) > 1
+    of_all = "the largest that was tried" if not found.left_out else "the largest that counts"
+    start = ("At ", *at(found.setting, limit.point.value), f", {of_all},") if several else ("Here",)
+    if limit.compute_share is None:
+        most = (f"; the largest part of a step, {share(limit.share)}, is ", *_category(limit.category or ""))
+        return (*start, " no GPU works", *most, ".")
+    computes = f" the GPU computes {share(limit.compute_share)} of the step"
+    if limit.is_compute:
+        return (*start, computes, ": GPU compute is the limit.")
+    if limit.compute_share >= SATURATED:
+        grows = " throughout: nothing shows that it is the limit."
+        return (*start, computes, ", but that time does not grow with ", knob(found.setting), grows)
+    if limit.category is None:
+        return (*start, computes, ".")
+    return (*start, computes, f"; the largest other part, {share(limit.share)}, is ", *_category(limit.category), ".")
+
+
+def _category(category: str) -> Spans:
+    """In words, and as tables have it."""
+    words = in_words(category)
+    return (Name(category),) if words == category else (f"{words} (", Name(category), ")")
+
+
+def _parts(found: Tradeoff) -> Table:
+    """A row for each category, a column for each value, of many the ends and some between."""
+    count = len(found.points)
+    places = sorted({round(place * (count - 1) / max(_MOST_COLUMNS - 1, 1)) for place in range(_MOST_COLUMNS)})
+    grows = found.setting.is_amount and count > 1
+    values = [number(found.points[place].value) for place in places]
+    columns = (
+        "per step",
+        *(f"at {value}" if value != "-" else "time" for value in values),
+        *(("grows",) if grows else ()),
+    )
+    rows = tuple(
+        (
+            Name(part.category),
+            *(duration(round(part.ns[place])) for place in places),
+            *((_grows(found, part),) if grows else ()),
+        )
+        for part in found.parts
+    )
+    return Table(columns, rows, text_columns=(0, len(columns) - 1) if grows else (0,))
+
+
+def _grows(found: Tradeoff, part: StepPart) -> str:
+    if part.growth is None:
+        return "not at every value"
+    return {
+        "shrinks": "it shrinks",
+        "constant": "constant per step",
+        "slower": f"slower than {knob(found.setting)}",
+        "proportional": "in proportion",
+        "faster": f"faster than {knob(found.setting)}",
+    }[part.growth]
+
+
+def _headroom(found: Tradeoff, each: Headroom) -> Spans:
+    several = len(found.points) > 1
+    if each.saturated is not None:
+        return (f"Saturated, a larger batch will not help: {each.saturated}",)
+    if each.reason is not None:
+        return (f"Cannot tell whether the GPU is saturated: {each.reason}.",)
+    if several and found.limit is not None and each.bound is None:
+        return _unbounded(found, each)
+    if each.bound is None:
+        return ("Cannot tell whether the GPU is saturated: no GPU work was recorded.",)
+    state = "Nearly saturated" if each.bound <= 1 / SATURATED else "Not saturated"
+    bound = f"throughput could become {factor(each.bound)} what it is: an upper bound, as other parts grow as well."
+    if several:
+        so = " Compute was measured to grow in proportion. If it goes on so and all else stays as it is, "
+        return (f"{state} at ", *at(found.setting, each.value), f".{so}{bound}")
+    return (
+        f"{state}. If compute grew in proportion to the batch and all else stayed as it is, {bound} ",
+        "Only kernels that do not fill the GPU grow more slowly; then the gain can be larger.",
+    )
+
+
+def _unbounded(found: Tradeoff, each: Headroom) -> Spans:
+    """Why the gain from more work has no upper bound."""
+    what = "There is no upper bound for the gain from a larger value: "
+    if each.exponent is None:
+        return (f"{what}how compute grows with ", knob(found.setting), " could not be measured.")
+    power = round(each.exponent, 2) + 0.0  # no minus before a zero
+    return (f"{what}compute was measured to grow as ", knob(found.setting), f"^{power:.2f}, not in proportion.")

@@ -1,0 +1,63 @@
+"""The report on an experiment: the answer first, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from traceq.common.units import per_cent, share, some
+from traceq.reports.document import Block, Heading, Items, Paragraph, Picture, Spans
+from traceq.reports.trials import chart_front, chart_steps
+from traceq.reports.trials.answer import answer, rounds_that_show
+from traceq.reports.trials.parts import ablations, effects, predictions, removed, scaling
+from traceq.reports.trials.tables import compared, detailed
+from traceq.reports.trials.words import listed, setting
+from traceq.runs.trials.experiment import Experiment
+
+_HOW = (
+    "Steps are typical ones (the mean of the middle half), throughput is work over all time of the steps, percentiles are of "
+    "the steps of all trials. In brackets: 95 % intervals, by how much trials differ."
+)
+
+
+def compose_experiment(found: Experiment) -> Iterator[Block]:
+    """The whole report."""
+    yield Heading(1, ("traceq experiment",))
+    yield Heading(2, (f"What to set for {found.goal}",), anchor="experiment")
+    yield from answer(found)
+    yield from compared(found)
+    yield Items(tuple(_notes(found)))
+    if chart_steps.applies(found):
+        yield Picture("experiment-steps", chart_steps.alt(found), partial(chart_steps.chart, found))
+    if chart_front.applies(found):
+        yield Picture("experiment-front", chart_front.alt(found), partial(chart_front.chart, found))
+    yield from predictions(found)
+    yield from ablations(found)
+    yield from effects(found)
+    yield from scaling(found)
+    yield from removed(found)
+    yield Heading(3, ("What was measured",), anchor="measured")
+    yield from detailed(found)
+    yield Paragraph((_HOW,))
+
+
+def _notes(found: Experiment) -> Iterator[Spans]:
+    rounds = f"{some(found.rounds, 'round')}, each setting once a round and held against the baseline of the same round"
+    tried = sum(each.setting.kind not in ("baseline", "ablate") for each in found.results)
+    holm = f"; verdicts allow for {tried} settings (Holm)" if tried > 1 else ""
+    yield (f"{rounds}{holm}. Below {per_cent(found.least)} a difference is none.",)
+    if found.noise is not None:
+        noise = f"Runs of one setting in a round scatter by {share(found.noise)} (standard deviation)"
+        where = "; where it cannot be told, " if found.unsure else ": "
+        yield (f"{noise}{where}{rounds_that_show(found)}.",)
+    yield from _dominated(found)
+    if any(each.setting.kind == "ablate" for each in found.results):
+        yield ("Settings without a part of the program are bounds: they are not judged as changes.",)
+
+
+def _dominated(found: Experiment) -> Iterator[Spans]:
+    """What beats what, a line for each setting that does."""
+    for is_sure, start in ((True, "Dominated by "), (False, "Perhaps by chance dominated by ")):
+        for by in dict.fromkeys(each.by for each in found.dominated if each.is_sure is is_sure):
+            beaten = [each.setting for each in found.dominated if each.by == by and each.is_sure is is_sure]
+            yield (start, setting(by), ": ", *listed(beaten), ".")

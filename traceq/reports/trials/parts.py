@@ -1,0 +1,169 @@
+"""The words about predictions, ablations, removed findings, effects of a factorial and Amdahl's law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.common.units import rate, share
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, table
+from traceq.reports.trials.words import changed, listed, rough, setting, shares, titled
+from traceq.runs.run import FindingKept
+from traceq.runs.trials.curve import MOST_ERROR
+from traceq.runs.trials.experiment import Ablation, Checked, Experiment, Interaction, Removed, Scaling
+
+
+def predictions(found: Experiment) -> Iterator[Block]:
+    """What findings promised against what their fixes won."""
+    if not found.checked:
+        return
+    yield Heading(3, ("Predicted and won",), anchor="predicted")
+    for name, on_gpu in (("On a GPU", True), ("On the CPU alone", False)):
+        rows = [each for each in found.checked if found.result(each.setting).on_gpu is on_gpu]
+        if rows and len(rows) < len(found.checked):
+            yield Heading(4, (name,))
+        if rows:
+            yield _predictions(rows)
+    yield Paragraph(
+        (
+            "Shares are of the baseline's time for the same work, rare long steps counted in; bounds are those of the finding.",
+            " Whether a finding is gone is by one recording of a few steps of each setting.",
+        )
+    )
+
+
+def _predictions(rows: list[Checked]) -> Table:
+    return table(
+        rows,
+        {
+            "setting": lambda each: setting(each.setting),
+            "for the finding": lambda each: Name(each.predicted.rule),
+            "predicted": lambda each: rough(
+                each.predicted.share, (each.predicted.low_share, each.predicted.high_share)
+            ),
+            "won, 95 %": lambda each: rough(each.won, each.won_interval),
+            "prediction": lambda each: each.judged,
+            "finding": lambda each: each.state,
+        },
+        text=(0, 1, 4, 5),
+    )
+
+
+def ablations(found: Experiment) -> Iterator[Block]:
+    """What parts of the program cost at most."""
+    if not found.ablations:
+        return
+    yield Heading(3, ("What parts cost at most",), anchor="ablations")
+    yield Items(tuple(_ablation(each) for each in found.ablations))
+
+
+def _ablation(each: Ablation) -> Spans:
+    findings = "" if each.predicted is None else f"; its findings say {shares(each.predicted.share, None)}"
+    if each.share is None:
+        return (
+            Name(each.what),
+            f": cannot tell by ablation (no baseline in its rounds, or work that is not known){findings}.",
+        )
+    if each.verdict == "cannot tell":
+        return (Name(each.what), f": cannot tell by ablation ({shares(each.share, each.interval)}){findings}.")
+    if each.verdict == "no difference" or each.share <= 0:
+        high = max(each.interval[1] if each.interval else each.share, 0.0)
+        return (Name(each.what), f": nothing to win, at most {share(high)} (ablation){findings}.")
+    return (Name(each.what), f": at most {shares(each.share, each.interval)} (ablation){findings}.")
+
+
+def removed(found: Experiment) -> Iterator[Block]:
+    """Which findings are gone from the recordings of settings."""
+    rows = [each for each in found.removed if each.gone or each.smaller or each.new]
+    if not rows:
+        return
+    yield Heading(3, ("What became of the findings",), anchor="removed")
+    yield table(
+        rows,
+        {
+            "setting": lambda each: setting(each.setting),
+            "gone": lambda each: _rules(each.gone),
+            "smaller": lambda each: _rules(each.smaller),
+            "new": lambda each: _rules(each.new),
+        },
+        text=(0, 1, 2, 3),
+    )
+    yield Paragraph(("By one recording of a few steps of each setting: a small finding may be gone or new by chance.",))
+    silent = [each for each in rows if each.unsure]
+    if silent:
+        yield Items(tuple(_silent(each) for each in silent))
+
+
+def _rules(findings: tuple[FindingKept, ...]) -> str:
+    return Title(", ".join(dict.fromkeys(each.rule for each in findings)) or "-")
+
+
+def _silent(each: Removed) -> Spans:
+    return ("Cannot tell at ", setting(each.setting), f" whether {_rules(each.unsure)} is gone.")
+
+
+def effects(found: Experiment) -> Iterator[Block]:
+    """The main effects of a factorial, and what values do to each other."""
+    if not found.effects or found.quantity is None:
+        return
+    yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
+    yield table(
+        found.effects,
+        {
+            "knob": lambda each: Name(f"{each.knob}={each.value}"),
+            f"{titled(found, found.quantity)}, 95 %": lambda each: changed(each.difference),
+            "judged": lambda each: each.difference.verdict,
+            "combinations": lambda each: f"{each.pairs} of {each.of}",
+        },
+        text=(0, 2),
+    )
+    if found.interactions:
+        yield Items(tuple(_interaction(each, titled(found, found.quantity)) for each in found.interactions))
+    else:
+        yield Paragraph(("No two values surely do more, or less, together than their effects alone come to.",))
+
+
+def _interaction(each: Interaction, title: str) -> Spans:
+    names = listed(f"{knob}={value}" for knob, value in zip(each.knobs, each.values, strict=True))
+    worse = "worse" if each.difference.verdict == "worse" else "better"
+    return (*names, f" together are {worse} than their effects alone come to: {title} {changed(each.difference)}.")
+
+
+def scaling(found: Experiment) -> Iterator[Block]:
+    """Amdahl's law of each knob that counts."""
+    if not found.scaling:
+        return
+    yield Heading(3, ("How it scales",), anchor="scaling")
+    yield Items(tuple(_scaling(each) for each in found.scaling))
+
+
+def _scaling(each: Scaling) -> Spans:
+    counts = f"{each.counts[0]} to {each.counts[-1]}"
+    knob = Name(each.knob)
+    if each.serial is None and each.error <= MOST_ERROR:
+        return (knob, f": cannot tell. None of the counts ({counts}) surely differs from {each.counts[0]}.")
+    if each.serial is None:
+        misses = f"Amdahl's law misses what was measured by up to {share(each.error)} (allowed: {share(MOST_ERROR)})"
+        return (knob, f": cannot tell. {misses}, so there is no serial share.")
+    if each.serial >= 1:
+        return (knob, f": no count from {counts} is faster than {each.counts[0]}: all of the work is serial.")
+    first = "" if each.has_one else f" 1 was not run (the counts are {counts}): its time is what the law makes of them."
+    law = f"{shares(each.serial, each.serial_interval)} of the work is serial (Amdahl's law over {counts})."
+    error = f"The law misses what was measured by up to {share(each.error)}, a count left out by {share(each.left_out_error)}."
+    return (knob, f": {law} {_most(each, each.serial)} {error}{first}")
+
+
+def _most(each: Scaling, serial: float) -> str:
+    """The speed that can be had, and whether that is measured or the law carried on."""
+    last = each.counts[-1]
+    if each.effective is not None:
+        speed = 1 / (serial + (1 - serial) / each.effective)
+        between = "" if each.effective_interval is None else f" ({_ends(*each.effective_interval)})"
+        return (
+            f"More than about {rate(each.effective)}{between} win nothing: {rate(speed)} times the speed of 1 is all."
+        )
+    limit = f"at most {rate(1 / serial)} times the speed of 1" if serial else "a speed without limit"
+    return f"More still win at {last}, the most that was run; carried on beyond, the law allows {limit}."
+
+
+def _ends(low: float, high: float | None) -> str:
+    return f"{rate(low)} or more" if high is None else f"{rate(low)} to {rate(high)}"

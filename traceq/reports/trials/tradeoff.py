@@ -1,0 +1,331 @@
+"""The words about runs at several values of a knob: what to choose, what it costs, and what is in the way of more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from traceq.common.text import printable
+from traceq.common.units import count, duration, rate, share, some
+from traceq.reports.document import (
+    Block,
+    Heading,
+    Items,
+    Literal,
+    Name,
+    Paragraph,
+    Picture,
+    Spans,
+    Table,
+    Verdict,
+    Warn,
+)
+from traceq.reports.trials.chart_values import alt, chart
+from traceq.reports.trials.cost import curve, headroom_verdict, limits
+from traceq.reports.trials.words import at, factor, list_values, number, per_second
+from traceq.runs.trials.pareto import ALIKE
+from traceq.runs.trials.points import NS_PER_S
+from traceq.runs.trials.tradeoff import BestValues, Interval, LeftOut, Point, Tradeoff, Within
+from traceq.runs.trials.values import work_of
+
+# Below so many steps a percentile is hardly more than the longest one.
+_ENOUGH = {"p95": 20, "p99": 100}
+_FEW_STEPS = 5
+_LISTED = 5
+
+
+def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
+    """The whole report."""
+    setting = found.setting
+    has_values = any(point.value is not None for point in found.points)
+    yield Heading(1, ("traceq tradeoff",))
+    by = (" by ", Name(setting.knob)) if has_values else ()
+    yield Heading(2, ("Throughput and latency", *by), anchor="tradeoff")
+    is_told = found.points and len(found.gpus) <= 1
+    yield Verdict(_verdict(found), "healthy" if is_told else "cannot tell", label="Trade-off")
+    for spans in _warnings(found):
+        yield Warn(spans)
+    if found.points:
+        yield _measured(found)
+        yield Items(tuple((text,) for text in _notes(found)))
+    if len(found.points) > 1:
+        yield Picture("tradeoff", alt(found), partial(chart, found))
+    yield from curve(found)
+    yield from _choice(found)
+    yield from _within(found)
+    yield from limits(found)
+
+
+def _verdict(found: Tradeoff) -> Spans:
+    if not found.points:
+        return (_nothing_measured(found),)
+    if len(found.gpus) > 1:
+        return ("Cannot tell: the runs are of different GPUs.",)
+    if found.within is not None:
+        return _budget_verdict(found, found.within)
+    if found.choice is None:
+        return headroom_verdict(found)
+    return _choice_verdict(found, found.choice)
+
+
+def _nothing_measured(found: Tradeoff) -> str:
+    whys = {each.why for each in found.left_out}
+    if "other windows" in whys:
+        return "Cannot tell: the windows of the runs hold different amounts of work."
+    if "cold" in whys:
+        return "Cannot tell: what there is of a step is cold in every run."
+    return "Cannot tell: no run has steps that could be measured."
+
+
+def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
+    setting = found.setting
+    budget = f"{setting.percentile} of the step within {duration(setting.budget_ns)}"
+    if within.largest is None:
+        return (f"No value that was tried keeps the {budget}.",)
+    fits_further = within.next is not None and within.next.latency(setting.percentile) <= (setting.budget_ns or 0)
+    is_largest = setting.is_amount and not fits_further
+    which = "is the largest tried" if is_largest else "has the most throughput of those tried"
+    if within.largest.value is None:
+        return (f"The run keeps the {budget}.",)
+    return (*at(setting, within.largest.value, capital=True), f" {which} that keeps the {budget}.")
+
+
+def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
+    setting = found.setting
+    knee = ""
+    if found.knee is not None:
+        where = {
+            "below": "below the smallest that was tried",
+            "within": f"at about {number(found.knee.value or 0.0, rough=True)}",
+            "beyond": "beyond the largest that was tried",
+        }[found.knee.place]
+        knee = f" The knee is {where}."
+    cold = [each.taken.value for each in found.left_out if each.why == "cold" and each.taken.value is not None]
+    if cold:
+        knee += f" {list_values(sorted(cold))} {'is' if len(cold) == 1 else 'are'} left out as cold."
+    if choice.latency is choice.throughput:
+        return (*at(setting, choice.latency.value, capital=True), f" serves latency and throughput alike.{knee}")
+    return (
+        "For throughput take ",
+        *at(setting, choice.throughput.value),
+        f" ({per_second(setting, choice.throughput.throughput)}), for latency ",
+        f"{number(choice.latency.value)} ({duration(round(choice.latency.typical_ns))} a step).{knee}",
+    )
+
+
+def _warnings(found: Tradeoff) -> Iterator[Spans]:
+    for why, text in (
+        ("no steps", "no steps were found in them, and in others there are some"),
+        ("no counted steps", "they have no steps that count, or steps without length"),
+        ("other windows", "without steps the window of each stands for one, and they hold other numbers of launches"),
+    ):
+        files = [each.taken.run.file for each in found.left_out if each.why == why]
+        if files:
+            yield ("Left out: ", *_names(files), f": {text}. Mark steps: ", Literal("traceq.annotate.step()"), ".")
+    yield from (_cold(found, each) for each in found.left_out if each.why == "cold")
+    if found.launches is not None:
+        least, most = found.launches
+        hold = count(least) if least == most else f"{count(least)} to {count(most)}"
+        what = "launches" if found.limit is not None and found.limit.compute_share is not None else "operators"
+        valued = any(point.value is not None for point in found.points)
+        yield (
+            f"No steps were found: the window of each capture stands for one step ({hold} {what}).",
+            " Work per second is right if each holds one pass over the work of its value." if valued else "",
+        )
+    if len(found.gpus) > 1:
+        yield (
+            "The runs are of ",
+            *_names(found.gpus),
+            ": what differs may be the GPU. Compare runs of one kind of GPU.",
+        )
+    for what, values in found.differs:
+        yield ("Not only ", Name(found.setting.knob), f" differs: {what}: ", *_names(values), ".")
+    if len(found.points) == 1 and len(found.points[0].runs) > 1:
+        yield (f"All {len(found.points[0].runs)} runs are at one value: there is nothing to trade.",)
+
+
+def _cold(found: Tradeoff, left_out: LeftOut) -> Spans:
+    """Why a cold run is left out, and what it would say if it were warm."""
+    run, setting, warm = left_out.taken.run, found.setting, left_out.warm_ns or 0
+    whole = sum(step.dur for step in run.counted)
+    work = work_of(left_out.taken, setting.knob, setting.work)
+    would = (
+        f" Without that it would take {duration(warm)}, {per_second(setting, work * NS_PER_S / warm)}: an estimate, in no choice "
+        "or curve."
+        if warm > 0
+        else ""
+    )
+    return (
+        "Left out: ",
+        *at(setting, left_out.taken.value),
+        " (",
+        Name(run.file),
+        f"): it is cold. Of {duration(whole)} {duration(run.start_up_ns)} are start-up (contexts, loading and compiling code).",
+        f"{would} Record it after a pass that is not recorded.",
+    )
+
+
+def _names(texts: Sequence[str]) -> Iterator[str]:
+    for place, text in enumerate(texts[:_LISTED]):
+        yield from ((", ",) if place else ())
+        yield Name(text)
+    if len(texts) > _LISTED:
+        yield f" and {len(texts) - _LISTED} more"
+
+
+def _measured(found: Tradeoff) -> Table:
+    setting = found.setting
+    several = any(len(point.runs) > 1 for point in found.points)
+    has_values = any(point.value is not None for point in found.points)
+    columns = (
+        *((printable(setting.knob),) if has_values else ()),
+        *(("runs",) if several else ()),
+        "steps",
+        "typical",
+        "p50",
+        "p95",
+        "p99",
+        per_second(setting),
+        "95 % interval",
+    )
+    rows = tuple(
+        (
+            *((number(point.value),) if has_values else ()),
+            *((count(len(point.runs)),) if several else ()),
+            count(point.steps),
+            *(duration(round(ns)) for ns in (point.typical_ns, point.p50_ns, point.p95_ns, point.p99_ns)),
+            rate(point.throughput),
+            _interval(point.throughput_interval),
+        )
+        for point in found.points
+    )
+    return Table(columns, rows, text_columns=())
+
+
+def _interval(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{rate(interval[0])} to {rate(interval[1])}"
+
+
+_VALUES_FROM = {
+    "marks": "Values are what the program marked.",
+    "snapshots": "Values are from what the runs were made with.",
+    "names": "Values are from the names of the files.",
+}
+
+
+def _notes(found: Tradeoff) -> Iterator[str]:
+    if found.setting.values_from in _VALUES_FROM and len(found.points) > 1:
+        yield _VALUES_FROM[found.setting.values_from]
+    yield "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step."
+    fewest = min(point.steps for point in found.points)
+    few = [f"{name} of fewer than {enough}" for name, enough in _ENOUGH.items() if fewest < enough]
+    if few:
+        yield f"A {' and a '.join(few)} steps says little more than the longest."
+    excluded = sum(point.excluded for point in found.points)
+    if excluded:
+        yield f"{some(excluded, 'step does', 'steps do')} not count: warm-up, or cut off by the capture."
+    unsure = [point for point in found.points if point.throughput_interval is None]
+    if unsure:
+        where = "" if unsure[0].value is None else f" at {list_values([point.value or 0.0 for point in unsure])}"
+        yield f"No interval{where}: too few steps to measure their scatter."
+    elif fewest < _FEW_STEPS:
+        yield f"Intervals from fewer than {_FEW_STEPS} steps are rough."
+    if found.between_runs:
+        yield "Intervals hold what runs at the same value differ by."
+    elif len(unsure) < len(found.points):
+        yield "Intervals include only the scatter of steps; runs differ more. Several runs at one value measure that."
+    if any(run.world_size and run.world_size > 1 for point in found.points for run in point.runs):
+        yield "Work and throughput are those of one rank."
+
+
+def _choice(found: Tradeoff) -> Iterator[Block]:
+    choice, setting = found.choice, found.setting
+    if choice is None:
+        return
+    yield Heading(3, ("What to choose",), anchor="choice")
+    if choice.latency is choice.throughput:
+        best = choice.latency
+        numbers = f"{duration(round(best.typical_ns))} a step, {per_second(setting, best.throughput)}"
+        yield Paragraph((*at(setting, best.value, capital=True), f" is best for both: {numbers}."))
+    else:
+        yield Items(tuple(_goals(found, choice)))
+    remarks = tuple((text,) for text in (*_dominated(found), *_alike(choice)))
+    if remarks:
+        yield Items(remarks)
+
+
+def _goals(found: Tradeoff, choice: BestValues) -> Iterator[Spans]:
+    setting = found.setting
+    fast, much = choice.latency, choice.throughput
+    lost = 1 - fast.throughput / choice.throughput_top.throughput if choice.throughput_top.throughput else 0.0
+    yield (
+        "Latency: ",
+        *at(setting, fast.value),
+        f", {duration(round(fast.typical_ns))} a step. It gives {per_second(setting, fast.throughput)},",
+        f" {share(lost)} below the highest throughput.",
+    )
+    yield (
+        "Throughput: ",
+        *at(setting, much.value),
+        f", {per_second(setting, much.throughput)}. Its step takes {duration(round(much.typical_ns))},",
+        f" {factor(much.typical_ns / choice.latency_top.typical_ns)} the shortest.",
+    )
+
+
+def _dominated(found: Tradeoff) -> Iterator[str]:
+    for point, by in found.dominated[:_LISTED]:
+        fast, much = point.typical_ns / by.typical_ns, by.throughput / point.throughput if point.throughput else 0.0
+        gains = f"steps {share(1 - 1 / fast)} shorter" if fast >= 1 / (1 - ALIKE) else "steps as short"
+        more = f"throughput {factor(much)} as high" if much >= 1 / (1 - ALIKE) else "as much throughput"
+        yield f"{number(point.value)} is never the better choice: {number(by.value)} has {gains} and {more}."
+
+
+def _alike(choice: BestValues) -> Iterator[str]:
+    text = "do not differ significantly, or by less than 1 %"
+    if len(choice.latency_alike) > 1 and choice.latency is not choice.throughput:
+        yield f"The shortest steps, at {list_values(choice.latency_alike)}, {text}; the one with the most throughput is named."
+    if len(choice.throughput_alike) > 1:
+        yield f"The highest throughputs, at {list_values(choice.throughput_alike)}, {text}; the smallest value is named."
+
+
+def _within(found: Tradeoff) -> Iterator[Block]:
+    within, setting = found.within, found.setting
+    if within is None:
+        return
+    yield Heading(3, (f"Within {duration(setting.budget_ns)}",), anchor="budget")
+    if within.largest is None:
+        least = min(found.points, key=lambda point: point.latency(setting.percentile))
+        yield Paragraph((f"None: the least {setting.percentile} is {_latency(found, least)}", *_at_end(found, least)))
+        return
+    largest = within.largest
+    measured = f": {setting.percentile} {_latency(found, largest)} ({count(largest.steps)} steps)."
+    if within.next is not None:
+        measured += f" At {number(within.next.value)} it is {_latency(found, within.next)}."
+    yield Paragraph((*at(setting, largest.value, capital=True), measured))
+    if setting.is_amount:
+        yield Paragraph(_more(found, within))
+
+
+def _at_end(found: Tradeoff, point: Point) -> Spans:
+    return (".",) if point.value is None else (", at ", *at(found.setting, point.value), ".")
+
+
+def _latency(found: Tradeoff, point: Point) -> str:
+    return duration(round(point.latency(found.setting.percentile)))
+
+
+def _more(found: Tradeoff, within: Within) -> Spans:
+    if within.next is not None and within.next.latency(found.setting.percentile) <= (found.setting.budget_ns or 0):
+        return ("Larger values fit as well, but win nothing: their steps are longer and they do no more.",)
+    if within.next is None:
+        return ("It is the largest that was tried; whether a larger one fits is not known.",)
+    if within.estimate is not None:
+        whole = all(point.value is not None and point.value.is_integer() for point in found.points)
+        estimate = float(int(within.estimate)) if whole else within.estimate
+        if within.largest is not None and estimate > (within.largest.value or 0.0):
+            return (
+                f"Estimate, by the curve and not measured: up to about {number(estimate, rough=not whole)} would fit.",
+            )
+    if found.fit is None:
+        return ("What lies between the two is not known: there is no curve.",)
+    return ("The curve does not say that anything between the two fits.",)

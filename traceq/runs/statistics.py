@@ -1,0 +1,342 @@
+"""How sure a difference of steps is: resampled intervals, Student's t, chi squared, a permutation test, drift and outliers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from statistics import NormalDist
+from typing import Literal, NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traceq.runs.run import TRIM
+
+Floats = NDArray[np.float64]
+Statistic = Literal["typical", "mean"]
+
+LEVEL = 0.05
+"""How often chance may pass for a difference; intervals are of 95 %."""
+
+_SEED = 20_251
+_MOST_RESAMPLES, _LEAST_RESAMPLES, _CELLS = 5_000, 1_000, 4_000_000
+_PERMUTATIONS = 9_999
+_MOST_EXACT = 20_000
+_POWER = 0.9
+
+_MOST_DEPENDENT = 0.95
+_ROUNDING = 1e-12
+
+_LEAST_TREND = 8
+_MOST_TREND = 1_000
+_DRIFTS = 0.001
+
+_LEAST_OUTLIER = 4
+_MADS, _MEDIANS = 5.0, 1.1
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a difference of the two sides scatters when steps and runs are resampled: a row per resample, a column per quantity."""
+
+    resamples: Floats
+
+    def interval(self, column: int, delta: float, level: float) -> tuple[int, int]:
+        """What holds the true difference with confidence 1 - level (percentiles of the resamples around `delta`), ns.
+
+        It holds 0 exactly where `p` is above the level.
+        """
+        ordered = np.sort(self.resamples[:, column])
+        left_out = int(level / 2 * (len(ordered) - 1))
+        low, high = float(delta + ordered[left_out]), float(delta + ordered[-1 - left_out])
+        return (math.ceil(low) if low > 0 else round(low)), (math.floor(high) if high < 0 else round(high))
+
+    def p(self, column: int, delta: float) -> float:
+        """The lowest level at which the interval around `delta` does not hold 0."""
+        shifted = self.resamples[:, column] + delta
+        beyond = min(np.count_nonzero(shifted <= 0), np.count_nonzero(shifted >= 0))
+        return min(1.0, 2 * int(beyond) / (len(shifted) - 1))
+
+    def detectable(self, level: float) -> float:
+        """The smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns.
+
+        So large that 9 of 10 resamples around it lie beyond what chance does at that level, upwards and downwards.
+        """
+        low, unlucky_low, unlucky_high, high = np.quantile(
+            self.resamples[:, 0], (level / 2, 1 - _POWER, _POWER, 1 - level / 2)
+        )
+        return float(max(high - unlucky_low, unlucky_high - low))
+
+
+class Known(NamedTuple):
+    """What runs of either side are known to differ by: standard deviations per column, ns, and degrees of freedom."""
+
+    base: Floats
+    new: Floats
+    freedom: int
+
+
+def center(steps: Floats, statistic: Statistic) -> Floats:
+    """The typical or mean step of rows of (duration, parts...), by duration; over the axis before the last."""
+    if statistic == "mean":
+        return np.asarray(steps.mean(axis=-2))
+    order = np.argsort(steps[..., 0], axis=-1, kind="stable")
+    count = steps.shape[-2]
+    kept = order[..., count // TRIM : count - count // TRIM]
+    return np.asarray(np.take_along_axis(steps, kept[..., None], axis=-2).mean(axis=-2))
+
+
+def typical_step(steps: Floats) -> float:
+    """Return the typical one of the durations of a run's counted steps, ns."""
+    return float(center(steps[:, None], "typical")[0])
+
+
+def spread(
+    base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, known: Known | None = None
+) -> Spread | None:
+    """How the difference scatters; None when a run has a single step.
+
+    Each run is an array (steps, 1 + parts). Draws are widened by what small samples miss of their own scatter, by how much
+    steps depend on one another, and where a side has several runs, by how much runs differ beyond their steps (Student's t).
+    """
+    if any(len(run) < 2 for run in (*base, *new)):  # noqa: PLR2004 - a single step has no scatter
+        return None
+    resamples = resamples_for(sum(run.size for run in (*base, *new)))
+    generators = _generators((*base, *new))
+    resampled = [_of_side(side, statistic, resamples, generators) for side in (base, new)]
+    total = sum(resampled[1]) / len(new) - sum(resampled[0]) / len(base)
+    return Spread(np.asarray(total + _between(base, new, resampled, statistic, known)))
+
+
+def _of_side(
+    runs: Sequence[Floats], statistic: Statistic, resamples: int, generators: Mapping[int, np.random.Generator]
+) -> list[Floats]:
+    """Resampled deviations of each run of a side from its step; a step never gets shorter than 0 ns."""
+    wider = dependence([run[:, 0] for run in runs])
+    return [
+        np.maximum(wider * resample(run, statistic, resamples, generators[id(run)]), -center(run, statistic))
+        for run in runs
+    ]
+
+
+def _generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
+    """One for each run, by the identity of the array: the same on either side, so that swapped sides differ by the opposite."""
+    taken: Counter[int] = Counter()
+    found = {}
+    for run in runs:
+        number = crc32(run[:, 0].tobytes())
+        found[id(run)] = np.random.default_rng([_SEED, number, taken[number]])
+        taken[number] += 1
+    return found
+
+
+def resamples_for(cells: int) -> int:
+    """The number of resamples for runs of `cells` numbers together."""
+    return int(np.clip(_CELLS // cells, _LEAST_RESAMPLES, _MOST_RESAMPLES))
+
+
+def resample(run: Floats, statistic: Statistic, resamples: int, random: np.random.Generator) -> Floats:
+    """How far the step of a run (steps, quantities) is from itself when its steps are resampled: (resamples, quantities)."""
+    count = len(run)
+    ordered = run[np.argsort(run[:, 0], kind="stable")]
+    left_out = count // TRIM if statistic == "typical" else 0
+    found = []
+    at_once = max(1, _CELLS // count)
+    for begin in range(0, resamples, at_once):
+        resampled = random.multinomial(count, np.full(count, 1 / count), min(at_once, resamples - begin))
+        # Of the steps in order of length those between the first and the last that are left out.
+        last = np.clip(np.cumsum(resampled, axis=1), left_out, count - left_out)
+        kept = np.diff(last, axis=1, prepend=left_out)
+        found.append(kept @ ordered / (count - 2 * left_out))
+    return np.asarray((np.concatenate(found) - center(run, statistic)) * math.sqrt(count / (count - 1)))
+
+
+def _between(
+    base: Sequence[Floats],
+    new: Sequence[Floats],
+    resampled: Sequence[Sequence[Floats]],
+    statistic: Statistic,
+    known: Known | None,
+) -> Floats | float:
+    """What runs differ by beyond their steps, per resample: Student's t, of a variance that runs and known noise have together.
+
+    A variance that is known beside what is measured counts with degrees of freedom of its own (Smyth, 2004).
+    """
+    freedom = len(base) + len(new) - 2
+    more = 0 if known is None else known.freedom
+    if freedom + more < 1:
+        return 0.0
+    centers = [np.array([center(run, statistic) for run in side]) for side in (base, new)]
+    squares = np.asarray(sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers))
+    within = np.mean([each.var(axis=0) for side in resampled for each in side], axis=0)
+    seen = np.maximum(squares - freedom * within, 0)
+    usual = (0.0, 0.0) if known is None else (known.base**2, known.new**2)
+    variances = [(seen + more * each) / (freedom + more) for each in usual]
+    scale = np.sqrt(variances[0] / len(base) + variances[1] / len(new))
+    deviations = np.random.default_rng(_SEED).standard_t(freedom + more, (len(resampled[0][0]), 1))
+    return np.asarray(deviations * scale)
+
+
+def dependence(runs: Sequence[Floats]) -> float:
+    """By which factor a mean scatters more because steps resemble the ones before them: sqrt((1 + r) / (1 - r)), at least 1.
+
+    r is the autocorrelation of ranks, of all runs together; that of few steps comes out too low, by (1 + 3r) / n
+    (Marriott and Pope, 1954).
+    """
+    ranked = [_centered_ranks(run) for run in runs]
+    whole = sum(float((ranks**2).sum()) for ranks in ranked)
+    if not whole:
+        return 1.0
+    seen = sum(float((ranks[:-1] * ranks[1:]).sum()) for ranks in ranked) / whole
+    correlation = seen + (1 + 3 * seen) * len(runs) / sum(len(ranks) for ranks in ranked)
+    correlation = min(max(correlation, 0.0), _MOST_DEPENDENT)
+    return math.sqrt((1 + correlation) / (1 - correlation))
+
+
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Return how much two series of the same length go up and down together (Spearman); 0 where one stays the same."""
+    ranks = [_centered_ranks(each) for each in (first, second)]
+    scatter = math.sqrt(float((ranks[0] ** 2).sum()) * float((ranks[1] ** 2).sum()))
+    return float((ranks[0] * ranks[1]).sum()) / scatter if scatter else 0.0
+
+
+def _centered_ranks(values: Floats) -> Floats:
+    ranks = _ranks(values)
+    return ranks - ranks.mean() if len(ranks) else ranks
+
+
+def _ranks(values: Floats) -> Floats:
+    """Places in the order of size, from 1; equal values share the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
+
+
+def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) -> float:
+    """How often steps shuffled to the sides at random differ at least as much: by ranks for the typical step, else by means.
+
+    All deals when there are few, else 9,999 of them.
+    """
+    values = np.concatenate([*base, *new])
+    weights = _ranks(values) if statistic == "typical" else values
+    first, count = sum(map(len, base)), len(weights)
+    expected = weights.sum() * first / count
+    observed = abs(weights[:first].sum() - expected) * (1 - _ROUNDING)
+    if math.comb(count, first) <= _MOST_EXACT:
+        shuffled = np.array([weights[list(chosen)].sum() for chosen in combinations(range(count), first)])
+        return float(np.mean(np.abs(shuffled - expected) >= observed))
+    random = np.random.default_rng(_SEED)
+    as_much, at_once = 0, max(1, _CELLS // count)
+    for begin in range(0, _PERMUTATIONS, at_once):
+        rows = np.broadcast_to(weights, (min(at_once, _PERMUTATIONS - begin), count))
+        shuffled = random.permuted(rows, axis=1)[:, :first].sum(axis=1)
+        as_much += int(np.sum(np.abs(shuffled - expected) >= observed))
+    return (1 + as_much) / (_PERMUTATIONS + 1)
+
+
+def least_p(base: int, new: int) -> float:
+    """The least that `permutation_p` can be for so many steps a side: few steps cannot show a difference, however large."""
+    return min(1.0, 2 / math.comb(base + new, base)) if base and new else 1.0
+
+
+def drift(durations: Floats) -> tuple[float, float] | None:
+    """By how much steps get longer from the first to the last (Theil and Sen's slope), ns, and p of Mann and Kendall's test.
+
+    None when p is 0.001 or more, or steps are too few to see a trend.
+    """
+    count = len(durations)
+    if count < _LEAST_TREND:
+        return None
+    chosen = np.unique(np.linspace(0, count - 1, min(count, _MOST_TREND)).astype(int))
+    values = durations[chosen]
+    first, second = np.triu_indices(len(chosen), 1)
+    rises = values[second] - values[first]
+    score = float(np.sign(rises).sum())
+    _, ties = np.unique(values, return_counts=True)
+    size = len(chosen)
+    variance = (size * (size - 1) * (2 * size + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
+    if variance <= 0 or score == 0:
+        return None
+    p = 2 * (1 - NormalDist().cdf((abs(score) - 1) / math.sqrt(variance)))
+    if p >= _DRIFTS:
+        return None
+    slope = float(np.median(rises / (chosen[second] - chosen[first])))
+    return slope * (count - 1), p
+
+
+def outliers(durations: Floats) -> list[int]:
+    """Places of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step."""
+    if len(durations) < _LEAST_OUTLIER:
+        return []
+    median = float(np.median(durations))
+    limit = max(median + _MADS * float(np.median(np.abs(durations - median))), _MEDIANS * median)
+    return [int(place) for place in np.flatnonzero(durations > limit)]
+
+
+def student_p(t: float, freedom: int) -> float:
+    """Return the two-sided p of Student's t for whole degrees of freedom.
+
+    By its finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+    """
+    angle = math.atan(abs(t) / math.sqrt(freedom))
+    odd = freedom % 2
+    term = math.cos(angle) if odd else 1.0
+    total = 0.0
+    for number in range(2 + odd, freedom + 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (number - 1) / number
+    inside = 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+    return min(max(1 - inside, 0.0), 1.0)
+
+
+@cache
+def student_quantile(level: float, freedom: int) -> float:
+    """Return the value beyond which, on both sides together, lies `level` of Student's t."""
+    return _bisect(lambda t: student_p(t, freedom) <= level, 1e7)
+
+
+def chi_squared_share(value: float, freedom: int) -> float:
+    """Return the probability that chi squared is below `value`.
+
+    The regularised incomplete gamma function by its power series (NIST Digital Library of Mathematical Functions, 8.7.1),
+    whose terms are all positive.
+    """
+    shape, half = freedom / 2, value / 2
+    if half <= 0:
+        return 0.0
+    term = total = 1 / shape
+    number = 0
+    while term > total * 1e-17:
+        number += 1
+        term *= half / (shape + number)
+        total += term
+    return total * math.exp(shape * math.log(half) - half - math.lgamma(shape))
+
+
+@cache
+def chi_squared_quantile(share: float, freedom: int) -> float:
+    """Return the value below which lies `share` of chi squared."""
+    return _bisect(lambda value: chi_squared_share(value, freedom) >= share, 100.0 + 3 * freedom)
+
+
+def _bisect(is_beyond: Callable[[float], bool], high: float) -> float:
+    """Return the least value between 0 and `high` that is beyond, to nine digits."""
+    low = 0.0
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    return high
+
+
+def widening(count: int) -> float:
+    """Return the factor by which draws of `count` runs are widened.
+
+    Few runs scatter less around their own mean than around the true one, and say little of how much.
+    """
+    many = 1_000  # degrees of freedom with which Student's t is as good as normal
+    return math.sqrt(count / (count - 1)) * student_quantile(LEVEL, count - 1) / student_quantile(LEVEL, many)

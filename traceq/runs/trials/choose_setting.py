@@ -1,0 +1,259 @@
+"""Which setting serves a goal within the limits, which changes are worth making, and which settings others dominate.
+
+Settings that failed, that leave a part of the program out, or that another one surely dominates (pareto.py) are
+never chosen, and those that one dominates perhaps by chance only where nothing else is as good. A change is recommended only
+where it is surely better than the baseline, or surely dominates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from traceq.runs.statistics import LEVEL
+from traceq.runs.trials.experiment import (
+    MORE_IS_BETTER,
+    Choice,
+    Dominated,
+    Goal,
+    Limits,
+    Quantity,
+    Result,
+    Win,
+)
+from traceq.runs.trials.pareto import ALIKE, alike, dominated
+from traceq.runs.trials.results import Table
+from traceq.runs.trials.trial import BASELINE
+from traceq.runs.trials.values import is_work_known, number_in
+
+# Of these knobs a program can take one: the values of one are alternatives to those of the other.
+_INSTEAD_OF = {"foreach": "fused"}
+
+_WEIGHED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memory", "energy")
+
+
+@dataclass(frozen=True)
+class Field:
+    """The settings that may be chosen, by name, with what is weighed: of each what is better when it is more."""
+
+    table: Table
+    results: Mapping[str, Result]
+    weighed: tuple[Quantity, ...]
+
+    def points(self, names: Iterable[str]) -> dict[str, tuple[float, ...]]:
+        """A row a setting."""
+        return {name: tuple(self.good(name, quantity) for quantity in self.weighed) for name in names}
+
+    def good(self, name: str, quantity: Quantity) -> float:
+        """How good a setting is in a quantity: as a multiple of the baseline in the same rounds, where that ran."""
+        value = self.results[name].measures[quantity].value
+        if BASELINE in self.results:
+            found = self.results[name].differences.get(quantity)
+            value = found.ratio if found else value / (self.results[BASELINE].measures[quantity].value or 1.0)
+        return value if quantity in MORE_IS_BETTER else 1 / value if value > 0 else float("inf")
+
+    def is_better(self, name: str, quantity: Quantity) -> bool:
+        """Whether a setting is surely better than the baseline."""
+        found = self.results[name].differences.get(quantity)
+        return found is not None and found.verdict == "better"
+
+
+def field_of(table: Table, results: Sequence[Result]) -> Field:
+    """What was measured at every setting that ran is weighed."""
+    able = {
+        each.setting.name: each
+        for each in results
+        if each.is_judged and each.setting.kind != "ablate" and "step" in each.measures
+    }
+    weighed = [name for name in _WEIGHED if able and all(name in each.measures for each in able.values())]
+    if "throughput" in weighed and not is_work_known(
+        (knob for each in table.settings for knob in each.values), table.trials, table.work
+    ):
+        weighed.remove("throughput")
+    return Field(table, able, tuple(weighed))
+
+
+def front_of(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
+    """The settings that no other one beats, and those that one does."""
+    points = field.points(field.results)
+    beaten = dominated(points)
+    return tuple(name for name in points if name not in beaten), tuple(
+        Dominated(name, by, _surely(field, by, name)) for name, by in beaten.items()
+    )
+
+
+def _surely(field: Field, by: str, name: str) -> bool:
+    """Whether what beats a setting does so in a quantity by more than chance does, and surely loses less than 1 % in none."""
+    wins = any(
+        field.good(by, quantity) > field.good(name, quantity) and not _may_be_alike(field.table, quantity, by, name)
+        for quantity in field.weighed
+    )
+    return wins and all(_surely_keeps(field.table, quantity, by, name) for quantity in field.weighed)
+
+
+def _surely_keeps(table: Table, quantity: Quantity, one: str, other: str) -> bool:
+    mean = table.mean(quantity, one, other)
+    interval = None if mean is None else mean.interval()
+    if interval is None:
+        return False
+    return interval[0] >= 1 - ALIKE if quantity in MORE_IS_BETTER else interval[1] <= 1 / (1 - ALIKE)
+
+
+def _may_be_alike(table: Table, quantity: Quantity, one: str, other: str) -> bool:
+    mean = table.mean(quantity, one, other)
+    return mean is None or mean.p is None or mean.p > LEVEL
+
+
+def choice_of(field: Field, goal: Goal, limits: Limits) -> Choice | None:
+    """What to set; None where the goal's quantity was not measured."""
+    quantity = goal_quantity(field, goal)
+    if quantity is None:
+        return None
+    over = {name: broken for name in field.results if (broken := _broken(field.results[name], limits))}
+    kept = [name for name in field.results if name not in over]
+    unsure = tuple(name for name in kept if _touches(field.results[name], limits))
+    if not kept:
+        return Choice(goal, None, (), (), None, over, unsure)
+    equals = _alike(field, quantity, kept)
+    # Where the baseline keeps the limits, what is not surely better is no change to make.
+    able = [name for name in kept if BASELINE in over or name == BASELINE or field.is_better(name, quantity)]
+    chosen = _chosen(field, goal, _undominated(field, kept, _alike(field, quantity, able or kept)))
+    is_better = field.is_better(chosen, quantity)
+    others = tuple(name for name in equals if name != chosen and not (is_better and name == BASELINE))
+    wins = tuple(_wins(field, goal, quantity, kept))
+    combined = _combined(field, kept, wins) if len(wins) > 1 else None
+    return Choice(goal, chosen, others, wins, combined, over, unsure)
+
+
+def _alike(field: Field, quantity: Quantity, names: Sequence[str]) -> list[str]:
+    """The settings that may be as good as the best."""
+    values = {name: field.good(name, quantity) for name in names}
+    return alike(values, lambda name, best: _is_open(field, quantity, name, best))
+
+
+def _undominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Of these settings those that no other one dominates; where all are dominated, those that may be by chance.
+
+    The baseline stays where it may be by chance. Where all are surely dominated it is what dominates the first.
+    """
+    beaten = dominated(field.points(kept))
+    surely = {name for name, by in beaten.items() if _surely(field, by, name)}
+    free = [name for name in names if name not in beaten or (name == BASELINE and name not in surely)]
+    return free or [name for name in names if name not in surely] or [beaten[names[0]]]
+
+
+def _combined(field: Field, kept: Sequence[str], wins: Sequence[Win]) -> str | None:
+    """A setting that has a value of each win, or one that cannot be told from it."""
+    for name in kept:
+        if all(any(_holds(field, name, each) for each in (win.setting, *win.alike)) for win in wins):
+            return name
+    return None
+
+
+def goal_quantity(field: Field, goal: Goal) -> Quantity | None:
+    """What the goal is measured by, the memory of the GPU before that of the host; None where it is not known of all."""
+    wanted: dict[Goal, tuple[Quantity, ...]] = {
+        "latency": ("step",),
+        "throughput": ("throughput",),
+        "memory": ("gpu_memory", "host_memory"),
+    }
+    return next((name for name in wanted[goal] if name in field.weighed), None)
+
+
+def _limits(limits: Limits) -> dict[Quantity, float]:
+    given: dict[Quantity, float | None] = {
+        limits.percentile: limits.latency_ns,
+        "gpu_memory": limits.gpu_memory,
+        "host_memory": limits.host_memory,
+    }
+    return {name: limit for name, limit in given.items() if limit is not None}
+
+
+def _broken(result: Result, limits: Limits) -> tuple[Quantity, ...]:
+    return tuple(
+        name
+        for name, limit in _limits(limits).items()
+        if name in result.measures and result.measures[name].value > limit
+    )
+
+
+def _touches(result: Result, limits: Limits) -> bool:
+    """Whether a limit lies within an interval, or what it is about was not measured."""
+    for name, limit in _limits(limits).items():
+        found = result.measures.get(name)
+        if found is None or found.interval is None or found.interval[1] > limit:
+            return True
+    return False
+
+
+def _is_open(field: Field, quantity: Quantity, name: str, best: str) -> bool:
+    """Whether a setting may be as good as the best; the baseline is until a difference was shown, for all settings together."""
+    if name == BASELINE:
+        return not field.is_better(best, quantity)
+    return _may_be_alike(field.table, quantity, name, best)
+
+
+def _chosen(field: Field, goal: Goal, names: Sequence[str]) -> str:
+    """Of settings that are alike: the baseline, those that change least, the least of one knob's numbers.
+
+    Where these are several, the one that is best in what is not the goal.
+    """
+    if BASELINE in names:
+        return BASELINE
+    fewest = min(len(field.results[name].setting.values) for name in names)
+    names = [name for name in names if len(field.results[name].setting.values) == fewest]
+    numbers = {name: _number(field, name) for name in names}
+    if len({knob for knob, _ in numbers.values()}) == 1 and all(value is not None for _, value in numbers.values()):
+        return min(names, key=lambda name: numbers[name][1] or 0.0)
+    second: Quantity = "step" if goal == "throughput" or "throughput" not in field.weighed else "throughput"
+    return max(names, key=lambda name: field.good(name, second))
+
+
+def _number(field: Field, name: str) -> tuple[str, float | None]:
+    """The knob of a setting that has one, and its value where that is a number."""
+    values = list(field.results[name].setting.values.items())
+    return (values[0][0], number_in(values[0][1])) if len(values) == 1 else ("", None)
+
+
+def _wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:
+    """The best setting of each change that is surely better than the baseline, the largest gain first."""
+    groups: dict[frozenset[str], list[str]] = {}
+    for name in kept:
+        values = field.results[name].setting.values
+        if name != BASELINE and values and not _is_combination(field, name):
+            groups.setdefault(frozenset(_INSTEAD_OF.get(knob, knob) for knob in values), []).append(name)
+    found = [win for names in groups.values() if (win := _win(field, goal, quantity, names)) is not None]
+    return sorted(found, key=lambda win: win.ratio, reverse=quantity in MORE_IS_BETTER)
+
+
+def _win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]) -> Win | None:
+    """The best of settings of the same knobs; None where none is surely better than the baseline, or that dominates it."""
+    base = [BASELINE] if BASELINE in field.results else []
+    beaten = dominated(field.points([*base, *names]))
+    values = {
+        name: field.good(name, quantity) for name in names if name not in beaten and field.is_better(name, quantity)
+    }
+    if not values:
+        return None
+    equals = alike(values, lambda name, best: _may_be_alike(field.table, quantity, name, best))
+    best = _chosen(field, goal, equals)
+    found = field.results[best].differences[quantity]
+    costs = tuple(name for name, each in field.results[best].differences.items() if each.verdict == "worse")
+    interval = found.interval or (found.ratio, found.ratio)
+    return Win(best, quantity, found.ratio, interval, tuple(name for name in equals if name != best), costs)
+
+
+def _is_combination(field: Field, name: str) -> bool:
+    """Whether a setting is made of the values of several others."""
+    mine = field.results[name].setting.values.items()
+    parts = [
+        other.setting.values.items()
+        for other in field.results.values()
+        if other.setting.name != BASELINE and other.setting.values and other.setting.values.items() < mine
+    ]
+    return bool(parts) and set(mine) == {pair for part in parts for pair in part}
+
+
+def _holds(field: Field, name: str, part: str) -> bool:
+    """Whether a setting has all the values of another."""
+    return field.results[part].setting.values.items() <= field.results[name].setting.values.items()

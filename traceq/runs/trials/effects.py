@@ -1,0 +1,125 @@
+"""The main effects of a factorial: what a value does on average over the values of all other knobs; and which do not add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import log
+
+from traceq.runs.trials.experiment import MORE_IS_BETTER, Effect, Interaction, Quantity
+from traceq.runs.trials.paired import Mean, judged, mean_of
+from traceq.runs.trials.results import Table
+from traceq.runs.trials.trial import BASELINE, Setting
+
+# What a knob has where a setting does not change it.
+UNCHANGED = ""
+
+Levels = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The settings of a factorial by their values; `levels` are those of each knob, the baseline's first."""
+
+    levels: Mapping[str, tuple[str, ...]]
+    names: Mapping[frozenset[tuple[str, str]], str]
+
+    def name(self, values: Levels) -> str:
+        """The setting with these values."""
+        return self.names[frozenset(values.items())]
+
+    def others(self, *knobs: str) -> Iterator[Levels]:
+        """Every combination of the values of all other knobs."""
+        rest = {knob: levels for knob, levels in self.levels.items() if knob not in knobs}
+        for values in product(*rest.values()):
+            yield dict(zip(rest, values, strict=True))
+
+
+def grid_of(settings: Sequence[Setting]) -> Grid | None:
+    """The factorial that the settings are; None with fewer than two knobs, or where combinations are missing."""
+    tried = [each for each in settings if each.kind in ("baseline", "vary")]
+    base = next((each for each in tried if each.name == BASELINE), None)
+    knobs = list(dict.fromkeys(knob for each in tried for knob in each.values if each.name != BASELINE))
+    if base is None or len(knobs) < 2:  # noqa: PLR2004 - to have effects on one another
+        return None
+    usual = {knob: base.values.get(knob, UNCHANGED) for knob in knobs}
+    values = {each.name: {**usual, **each.values} for each in tried}
+    levels = {knob: tuple(dict.fromkeys((usual[knob], *(each[knob] for each in values.values())))) for knob in knobs}
+    names = {frozenset((knob, each[knob]) for knob in knobs): name for name, each in values.items()}
+    cells = {frozenset(zip(knobs, each, strict=True)) for each in product(*levels.values())}
+    return Grid(levels, names) if cells <= names.keys() else None
+
+
+def effects_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Effect, ...]:
+    """An effect for each value but the baseline's, judged as one family."""
+    means: dict[tuple[str, str], tuple[Mean, int, int]] = {}
+    for knob, levels in grid.levels.items():
+        for value in levels[1:]:
+            pairs = [
+                ((grid.name({**rest, knob: value}), 1), (grid.name({**rest, knob: levels[0]}), -1))
+                for rest in grid.others(knob)
+            ]
+            mean, used = _contrast(table, quantity, pairs)
+            if mean is not None:
+                means[knob, value] = mean, used, len(pairs)
+    found = judged(
+        {str(number): mean for number, (mean, _, _) in enumerate(means.values())},
+        table.least,
+        more_is_better=quantity in MORE_IS_BETTER,
+    )
+    return tuple(
+        Effect(knob, value, found[str(number)], used, among)
+        for number, ((knob, value), (_, used, among)) in enumerate(means.items())
+    )
+
+
+def interactions_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Interaction, ...]:
+    """Pairs of values that surely do more, or less, together than each alone would."""
+    means: dict[tuple[tuple[str, str], tuple[str, str]], Mean] = {}
+    for (one, first), (other, second) in combinations(grid.levels.items(), 2):
+        for values in product(first[1:], second[1:]):
+            squares = [
+                tuple(
+                    (grid.name({**rest, one: mine, other: its}), sign)
+                    for mine, its, sign in (
+                        (values[0], values[1], 1),
+                        (first[0], values[1], -1),
+                        (values[0], second[0], -1),
+                        (first[0], second[0], 1),
+                    )
+                )
+                for rest in grid.others(one, other)
+            ]
+            mean, _ = _contrast(table, quantity, squares)
+            if mean is not None:
+                means[(one, other), values] = mean
+    found = judged(
+        {str(number): mean for number, mean in enumerate(means.values())},
+        table.least,
+        more_is_better=quantity in MORE_IS_BETTER,
+    )
+    return tuple(
+        Interaction(knobs, values, found[str(number)])
+        for number, (knobs, values) in enumerate(means)
+        if found[str(number)].verdict in ("better", "worse")
+    )
+
+
+Contrast = Sequence[tuple[str, int]]
+
+
+def _contrast(table: Table, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
+    """The mean over rounds of sums of signed logs, a mean over contrasts; and how many those are.
+
+    A contrast with a setting that failed, or of which an amount has no logarithm, is left out, not the rounds of all others.
+    """
+    rounds = table.values.get(quantity, {})
+    failed = {each.setting for each in table.trials if each.outcome != "ok"} - {BASELINE}
+    usable = {name: each for name, each in rounds.items() if name not in failed and min(each.values()) > 0}
+    able = [each for each in contrasts if all(name in usable for name, _ in each)]
+    common = sorted(set.intersection(*(set(usable[name]) for each in able for name, _ in each))) if able else []
+    sums = [
+        sum(sign * log(usable[name][number]) for each in able for name, sign in each) / len(able) for number in common
+    ]
+    return mean_of(sums), len(able)

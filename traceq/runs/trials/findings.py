@@ -1,0 +1,200 @@
+"""What the recordings of settings have of the baseline's findings, and what was predicted held against what was won."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from traceq.runs.run import FindingKept, Run
+from traceq.runs.trials.experiment import Ablation, Checked, Experiment, Predicted, Removed, Result
+from traceq.runs.trials.remedies import is_tried
+from traceq.runs.trials.results import Table
+from traceq.runs.trials.trial import BASELINE, Setting
+from traceq.runs.trials.values import is_work_known
+from traceq.runs.verify.calibration import Calibrated, Hardware, Knob, Won, line_of, pair_of, prediction_of
+from traceq.runs.verify.verify import Prediction, State, hardware, state_of, still
+
+Interval = tuple[float, float]
+
+
+def predicted(finding: FindingKept, run: Run) -> Predicted:
+    """What the finding says, as shares of the mean counted step of the run that has it."""
+    step = step_of(run)
+    return Predicted(
+        finding.rule,
+        finding.finding_id,
+        finding.title,
+        finding.saving_ns / step,
+        finding.saving_low_ns / step,
+        finding.saving_high_ns / step,
+    )
+
+
+def step_of(run: Run) -> float:
+    """The mean counted step, ns: what savings are shares of."""
+    return sum(each.dur for each in run.counted) / max(len(run.counted), 1) or 1.0
+
+
+def removed_of(profiles: Mapping[str, Run]) -> Iterator[Removed]:
+    """A row for each setting whose recording is there, beside the baseline's."""
+    base = profiles.get(BASELINE)
+    if base is None:
+        return
+    for name, run in profiles.items():
+        if name == BASELINE:
+            continue
+        states = {each.finding_id: _state(each, base, run) for each in base.findings}
+        known = {each.rule for each in base.found}
+        yield Removed(
+            name,
+            gone=_in_state(base, states, "gone"),
+            smaller=_in_state(base, states, "smaller"),
+            new=tuple(each for each in run.findings if each.rule not in known),
+            unsure=_in_state(base, states, "cannot tell"),
+        )
+
+
+def _state(finding: FindingKept, base: Run, run: Run) -> State:
+    """As `traceq verify` has it, but smaller only where the bounds are apart: each is of one recording."""
+    now = still(finding, [base], [run])
+    state = state_of(finding, now, is_silent=finding.rule in run.cannot_tell)
+    may_be_as_large = isinstance(now, FindingKept) and now.saving_high_ns >= finding.saving_low_ns
+    return "still there" if state == "smaller" and may_be_as_large else state
+
+
+def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[FindingKept, ...]:
+    return tuple(each for each in base.findings if states[each.finding_id] == state)
+
+
+def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
+    """The baseline's findings that no setting is for and no change has removed, the largest first."""
+    base = profiles.get(BASELINE)
+    if base is None:
+        return
+    tried = {each.finding for each in settings}
+    runs = [profiles[each.name] for each in settings if each.kind in ("vary", "try") and each.name in profiles]
+    for finding in sorted(base.findings, key=lambda each: (-each.saving_ns, each.finding_id)):
+        # Several findings may ask for one setting, which is that of the first.
+        is_asked = finding.finding_id in tried or is_tried(finding.rule, settings)
+        if not is_asked and not any(_state(finding, base, run) == "gone" for run in runs):
+            yield finding
+
+
+def checked_of(
+    table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted], profiles: Mapping[str, Run]
+) -> Iterator[Checked]:
+    """A row for each setting that tries a finding and ran."""
+    for result in results:
+        name = result.setting.name
+        if name not in predictions or result.setting.kind not in ("vary", "try") or result.outcome != "ok":
+            continue
+        prediction = predictions[name]
+        share, interval = won(table, result)
+        state = _state_of(prediction, profiles, name)
+        judged = _judged(prediction, interval)
+        is_sure = interval is not None and interval[0] > 0
+        error = abs(prediction.share - share) / share if share and is_sure else None
+        yield Checked(name, prediction, share, interval, judged, error, state)
+
+
+def won(table: Table, result: Result) -> tuple[float | None, Interval | None]:
+    """What of the baseline's time for the same work a setting saves, a share: of all time, that of rare long steps too.
+
+    None where nothing says how much work a step does, and the setting may change that.
+    """
+    trials = [each for each in table.trials if each.setting in (BASELINE, result.setting.name)]
+    found = result.differences.get("throughput")
+    if found is None or not is_work_known(result.setting.values, trials, table.work):
+        return None, None
+    interval = None if found.interval is None else (1 - 1 / found.interval[0], 1 - 1 / found.interval[1])
+    return 1 - 1 / found.ratio, interval
+
+
+def _state_of(prediction: Predicted, profiles: Mapping[str, Run], name: str) -> State:
+    base, run = profiles.get(BASELINE), profiles.get(name)
+    found = None if base is None else next((e for e in base.findings if e.finding_id == prediction.finding_id), None)
+    return "cannot tell" if base is None or run is None or found is None else _state(found, base, run)
+
+
+def _judged(prediction: Predicted, interval: Interval | None) -> Prediction:
+    if interval is None:
+        return "cannot tell"
+    return prediction_of(prediction.low_share, prediction.high_share, *interval)
+
+
+def ablations_of(table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted]) -> Iterator[Ablation]:
+    """A row for each ablation that ran."""
+    for result in results:
+        if result.setting.kind == "ablate" and result.outcome == "ok":
+            share, interval = won(table, result)
+            found = result.differences.get("throughput")
+            what = " and ".join(result.setting.values.values())
+            prediction = predictions.get(result.setting.name)
+            verdict = "cannot tell" if found is None or share is None else found.verdict
+            yield Ablation(result.setting.name, what, share, interval, prediction, verdict)
+
+
+_NS_PER_S = 1_000_000_000
+
+
+def lines_of(
+    found: Experiment,
+    profiles: Mapping[str, Run],
+    *,
+    program: str | None = None,
+    cores: int | None = None,
+    is_public: bool = False,
+) -> Iterator[Calibrated]:
+    """A line for each finding that is gone from a recording: of several settings that remove it the first of the plan.
+
+    The one that wins most would win more by chance, too.
+
+    `program` is any name of it, of which a hash is kept; `is_public` keeps the name. Where the finding is still there, it was
+    not fixed, and what was won says nothing of the prediction.
+    """
+    first: dict[str, Checked] = {}
+    for each in found.checked:
+        if each.state == "gone" and each.won is not None:
+            first.setdefault(each.predicted.finding_id, each)
+    for each in first.values():
+        line = _line(found, profiles, each, program, cores, is_public=is_public)
+        if line is not None:
+            yield line
+
+
+def _line(
+    found: Experiment,
+    profiles: Mapping[str, Run],
+    each: Checked,
+    program: str | None,
+    cores: int | None,
+    *,
+    is_public: bool,
+) -> Calibrated | None:
+    base, after = profiles[BASELINE], profiles[each.setting]
+    own = found.result(BASELINE)
+    rate = own.measures.get("throughput")
+    if each.won is None or each.won_interval is None or rate is None or not rate.value:
+        return None
+    timed = own.work * _NS_PER_S / rate.value
+    return line_of(
+        next(one for one in base.findings if one.finding_id == each.predicted.finding_id),
+        Won(each.won * timed, each.won_interval[0] * timed, each.won_interval[1] * timed, timed),
+        how="experiment",
+        pair=pair_of(base.sha256, after.sha256),
+        step_ns=step_of(base),
+        format=base.format,
+        hardware=Hardware(hardware([base]), base.device_name, cores),
+        program=program,
+        is_public=is_public,
+        knob=_knob(found, each),
+        also_gone=sum(len(one.gone) - 1 for one in found.removed if one.setting == each.setting),
+    )
+
+
+def _knob(found: Experiment, each: Checked) -> Knob | None:
+    """The one that the setting turns; None where it turns several."""
+    values = list(found.result(each.setting).setting.values.items())
+    if len(values) != 1:
+        return None
+    name, value = values[0]
+    return Knob(name, found.result(BASELINE).setting.values.get(name, "default"), value)

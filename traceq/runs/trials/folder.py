@@ -1,0 +1,165 @@
+"""The folder of an experiment: what was asked for, the settings and each trial, so that it can go on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from traceq.common.files import atomic_write
+from traceq.common.version import __version__
+from traceq.errors import StoreError, WrongUse
+from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.trial import Setting, Trial
+
+T = TypeVar("T")
+
+_NOT_IN_NAMES = re.compile(r"[^\w.=-]+", re.ASCII)
+# Names that no other name becomes when spaces are replaced.
+_PLAIN = re.compile(r"[\w.= ]+", re.ASCII)
+
+# Characters of a setting's name that its files have.
+_LONGEST = 100
+
+# Files in a command that a program is made of; others it may write itself.
+_SOURCES = (".py", ".sh", ".toml", ".yaml", ".yml")
+
+
+class Folder:
+    """DIR/experiment.json (what was asked for), program.json (of what), settings.json, trials.jsonl, logs/ and traces/."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self._asked = self.path / "experiment.json"
+        self._program = self.path / "program.json"
+        self._settings = self.path / "settings.json"
+        self._trials = self.path / "trials.jsonl"
+        self.traces = self.path / "traces"
+
+    def begin(self, plan: Plan) -> None:
+        """Make it, or see that it is this experiment's. WrongUse where it is another's, StoreError where it cannot be written."""
+        if self._asked.exists():
+            self._check(plan)
+            self._check_program(plan)
+            return
+        if self.path.is_dir() and any(self.path.iterdir()):
+            raise WrongUse(f"{self.path} is not empty and holds no experiment: choose another folder with -o.")
+        try:
+            for each in (self.path, self.traces, self.path / "logs"):
+                each.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self._asked) as file:
+                file.write(json.dumps(asdict(plan), indent=1).encode())
+            with atomic_write(self._program) as file:
+                file.write(json.dumps(_program(plan), indent=1).encode())
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: cannot be written: {error.strerror}; choose another directory with -o"
+            ) from error
+
+    def _check(self, plan: Plan) -> None:
+        there = _kept(self._asked, Plan)
+        differing = [name for name, value in asdict(plan).items() if value != getattr(there, name)]
+        if differing:
+            was = shlex.join(there.command) if "command" in differing else f"--{', --'.join(differing)} differ"
+            raise WrongUse(
+                f"{self.path} holds another experiment ({was}): give the same command to go on with that,"
+                " or another folder with -o."
+            )
+
+    def _check_program(self, plan: Plan) -> None:
+        """WrongUse where the program is not the one that the runs there are of."""
+        if not self._program.exists():
+            return
+        there, now = _kept(self._program, dict[str, str]), _program(plan)
+        changed = sorted(name for name in {**there, **now} if there.get(name) != now.get(name))
+        if changed:
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            raise WrongUse(
+                f"{self.path} holds runs of before {changed[0]}{more} changed: they cannot be compared with those of now."
+                " Choose another folder with -o."
+            )
+
+    def begun(self) -> str:
+        """When its first run was asked for, by the clock of the machine."""
+        return datetime.fromtimestamp(self._asked.stat().st_mtime, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+
+    def settings(self) -> list[Setting]:
+        """The settings that were decided on, none before there are any."""
+        return _kept(self._settings, list[Setting]) if self._settings.exists() else []
+
+    def keep_settings(self, settings: Sequence[Setting]) -> None:
+        """Write them, so that the same are run when it goes on."""
+        with atomic_write(self._settings) as file:
+            file.write(json.dumps([asdict(each) for each in settings], indent=1).encode())
+
+    def trials(self) -> list[Trial]:
+        """All trials; a line that was cut short is none."""
+        if not self._trials.exists():
+            return []
+        return [trial for line in self._trials.read_bytes().splitlines() if (trial := _trial(line)) is not None]
+
+    def keep_trial(self, trial: Trial) -> None:
+        """Add it."""
+        with self._trials.open("a", encoding="utf-8") as file:
+            # A line that was cut short must not take this one with it.
+            file.write("\n" + json.dumps(asdict(trial), separators=(",", ":")) + "\n")
+
+    def log_of(self, setting: Setting, round_: int) -> Path:
+        """Where the program's output goes."""
+        return self.path / "logs" / f"{file_name(setting)}-round{round_ + 1}.log"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep a second traceq from running the same experiment at the same time."""
+        import fcntl
+
+        with (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise StoreError(
+                    f"{self.path}: this experiment is running already; choose another folder with -o"
+                ) from error
+            yield
+
+
+def _program(plan: Plan) -> dict[str, str]:
+    """By name the SHA-256 of files that the command names, and of the Python files beside its scripts; traceq's version."""
+    named = [path for word in plan.command if (path := Path(word)).suffix in _SOURCES and path.is_file()]
+    beside = [other for path in named if path.suffix == ".py" for other in path.parent.glob("*.py") if other.is_file()]
+    files = {str(path): sha256(path.read_bytes()).hexdigest() for path in (*named, *beside)}
+    return {"traceq": __version__, **files}
+
+
+def file_name(setting: Setting) -> str:
+    """What files of the setting are called: no two settings alike, and not too long for a file system."""
+    if len(setting.name) <= _LONGEST and _PLAIN.fullmatch(setting.name):
+        return setting.name.replace(" ", "-")
+    name = _NOT_IN_NAMES.sub("-", setting.name).strip("-")[:_LONGEST]
+    return f"{name}-{sha256(setting.name.encode(errors='surrogateescape')).hexdigest()[:8]}"
+
+
+def _kept(path: Path, of: type[T]) -> T:
+    """What the file holds. Raises StoreError where that is something else."""
+    try:
+        return msgspec.convert(json.loads(path.read_text("utf-8")), of)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(
+            f"{path}: is damaged, or of another version of traceq: {error}; choose another folder with -o"
+        ) from error
+
+
+def _trial(line: bytes) -> Trial | None:
+    try:
+        return msgspec.convert(json.loads(line), Trial)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,128 @@
+"""What one run of a program comes to: its outcome, the reason in a line, and the trial as it is kept."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from traceq.capture import status
+from traceq.capture.trial import Ran
+from traceq.common.text import printable
+from traceq.runs.trials.trial import Outcome, Trial
+
+# What programs say when memory ran out.
+_NO_MEMORY = re.compile(
+    r"OutOfMemoryError|CUDA out of memory|MemoryError|DefaultCPUAllocator: can't allocate memory|"
+    r"CUBLAS_STATUS_ALLOC_FAILED|Cannot allocate memory|std::bad_alloc"
+)
+# What a DataLoader says of a worker, and torchrun of a rank, that SIGKILL ended.
+_KILLED = re.compile(r"killed by signal: Killed|Signal 9 \(SIGKILL\)")
+# Bytes of a log in which its end is looked for.
+_TAIL = 1 << 16
+# An exception of Python's, as it is printed; torchrun's own only says that there was one.
+_ERROR = re.compile(r"(?!.*ChildFailedError)(\[rank\d+\]: ?)?[A-Za-z_][\w.]*(Error|Exception|Exit)\b")
+# What shells and launchers add to a signal's number.
+_SIGNALLED = 128
+# torchrun writes a page after the error of a rank.
+_LINES = 200
+# Characters of a reason.
+_LONGEST = 200
+
+
+def trial_of(ran: Ran, setting: str, round_: int, seed: int, asked: int) -> Trial:
+    """The trial that this run was; `asked` is how many steps should have been made."""
+    measured = _measured(ran.events)
+    outcome, reason = _outcome(ran, measured, asked)
+    if not measured or outcome != "ok":
+        return Trial(setting, round_, seed, outcome, reason)
+    facts = [each.facts for each in measured]
+    return Trial(
+        setting,
+        round_,
+        seed,
+        outcome,
+        steps_ns=tuple(facts[0]["steps_ns"]),
+        work=_added([each["work"] for each in facts]),
+        gpu_memory_peak=_known(max, [each["gpu_memory_peak"] for each in facts]),
+        host_memory_peak=ran.host_memory_peak,
+        energy_j=_known(sum, [each["energy_j"] for each in facts]),
+        threads=facts[0]["threads"],
+    )
+
+
+def _measured(events: Sequence[status.Event]) -> list[status.Event]:
+    """What the processes measured, the lowest rank's first; of several programs of one rank the first."""
+    found: dict[int, status.Event] = {}
+    for event in events:
+        if event.kind == "measured":
+            found.setdefault(int(event.facts["in_job"]), event)
+    return [found[rank] for rank in sorted(found)]
+
+
+def _outcome(ran: Ran, measured: Sequence[status.Event], asked: int) -> tuple[Outcome, str | None]:
+    if ran.end == "time" and not measured:
+        return "timed out", _too_long(ran)
+    if measured:
+        idle = measured[0].facts["idle_knobs"]
+        return ("nothing to act on", "; ".join(f"{n}: {why}" for n, why in idle.items())) if idle else ("ok", None)
+    if ran.end == "gave up":
+        return "failed", "; ".join(status.told(ran.events))[:_LONGEST]
+    if ran.exit_code:
+        return _failed(ran)
+    return "too few steps", _too_few(ran, asked)
+
+
+def _too_long(ran: Ran) -> str:
+    if any(each.kind == "step" for each in ran.events):
+        return f"still running after {ran.seconds:.0f} s: raise --time-limit"
+    why = status.reasons(ran.events, got_a_trace=False, exit_code=0)[0]
+    return f"no step after {ran.seconds:.0f} s: raise --time-limit if the first one takes longer; else {why}"
+
+
+def _failed(ran: Ran) -> tuple[Outcome, str]:
+    end = tail(ran.log, _LINES)
+    said = next((line for line in reversed(end) if _NO_MEMORY.search(line)), None)
+    if said is not None:
+        return "out of memory", said[:_LONGEST]
+    killed = next((line for line in reversed(end) if _KILLED.search(line)), None)
+    if killed is not None and ran.killed_for_memory:
+        return "out of memory", f"the kernel killed a process, as memory ran out: {killed}"[:_LONGEST]
+    if ran.exit_code in (-signal.SIGKILL, _SIGNALLED + signal.SIGKILL):
+        if ran.killed_for_memory:
+            return "out of memory", "the kernel killed it, as memory ran out (SIGKILL)"
+        return "failed", "killed by SIGKILL, and the kernel counts no kill for memory"
+    how = f"ended by signal {-ran.exit_code}" if ran.exit_code < 0 else f"exit code {ran.exit_code}"
+    errors = [line for line in end if _ERROR.match(line)]
+    return "failed", ": ".join([how, *(errors or end)[-1:]])[:_LONGEST]
+
+
+def _too_few(ran: Ran, asked: int) -> str:
+    made = max((each.facts["made"] for each in ran.events if each.kind == "few"), default=0)
+    if made:
+        return (
+            f"the program ended after {made} of {asked} steps: lower --steps and --warmup, or let it train for longer"
+        )
+    return status.reasons(ran.events, got_a_trace=False, exit_code=0)[0]
+
+
+def tail(log: Path, lines: int = 20) -> list[str]:
+    """The last lines of a log that say something."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    return [printable(line) for line in text.splitlines() if line.strip()][-lines:]
+
+
+def _added(works: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Work of all ranks together, of what each of them knows."""
+    return {name: sum(each[name] for each in works) for name in works[0] if all(name in each for each in works)}
+
+
+def _known(combine: Any, values: Sequence[Any]) -> Any:
+    return None if any(each is None for each in values) else combine(values)

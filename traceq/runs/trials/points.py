@@ -1,0 +1,122 @@
+"""What was measured at each value of a knob, and how far typical steps scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import sqrt
+
+import numpy as np
+
+from traceq.runs.compare.side import durations
+from traceq.runs.run import Run
+from traceq.runs.statistics import LEVEL, Floats, dependence, resample, typical_step
+from traceq.runs.trials.tradeoff import Interval, Point, Taken, TradeoffTerms
+from traceq.runs.trials.values import work_of
+
+NS_PER_S = 1_000_000_000
+
+
+def points_of(taken: Sequence[Taken], setting: TradeoffTerms) -> tuple[list[Point], list[Floats | None], bool]:
+    """The point of each value, in order; the resamples of its typical step; whether these hold the scatter between runs."""
+    ordered = sorted(taken, key=lambda each: each.value or 0.0)
+    groups = [list(group) for _, group in groupby(ordered, key=lambda each: each.value)]
+    sides = [[durations(each.run) for each in group] for group in groups]
+    resamples, between = resamples_of(sides)
+    points = [
+        _point(group, runs, resampled, setting) for group, runs, resampled in zip(groups, sides, resamples, strict=True)
+    ]
+    return points, resamples, between
+
+
+def _point(group: Sequence[Taken], runs: Sequence[Floats], resampled: Floats | None, setting: TradeoffTerms) -> Point:
+    usual = sum(map(typical_step, runs)) / len(runs)
+    # As table step_stats has them.
+    p50, p95, p99 = (float(each) for each in np.quantile(np.concatenate(runs), [0.5, 0.95, 0.99]))
+    interval = None if resampled is None else _interval(resampled)
+    work = sum(work_of(each, setting.knob, setting.work) for each in group) / len(group)
+    return Point(
+        value=group[0].value,
+        runs=tuple(each.run for each in group),
+        steps=sum(map(len, runs)),
+        excluded=sum(len(each.run.steps) - len(each.run.counted) for each in group),
+        typical_ns=usual,
+        typical_interval_ns=interval,
+        p50_ns=p50,
+        p95_ns=p95,
+        p99_ns=p99,
+        work=work,
+        throughput=_rate(work, usual),
+        throughput_interval=None if interval is None else (_rate(work, interval[1]), _rate(work, interval[0])),
+        ledger=_ledger([each.run for each in group]),
+    )
+
+
+def _interval(resampled: Floats) -> Interval:
+    low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
+    return float(low), float(high)
+
+
+def _rate(work: float, nanoseconds: float) -> float:
+    return work * NS_PER_S / nanoseconds if nanoseconds > 0 else 0.0
+
+
+def _ledger(runs: Sequence[Run]) -> dict[str, float]:
+    """Mean over the runs of what their typical steps are made of; nothing when one has a step without a ledger."""
+    if any(not step.ledger for run in runs for step in run.typical):
+        return {}
+    total: dict[str, float] = {}
+    for run in runs:
+        for step in run.typical:
+            for category, dur in step.ledger.items():
+                total[category] = total.get(category, 0.0) + dur / len(run.typical) / len(runs)
+    return dict(sorted(total.items()))
+
+
+MOST_RESAMPLES = 2_000
+_CELLS = 4_000_000
+_LEAST_RESAMPLES = 500
+_SEED = 20_251
+
+
+def resamples_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None], bool]:
+    """Of each value the typical step (ns) as it could have been: an array of resamples, None when a run has too few steps.
+
+    Of each value the durations of every run's counted steps are given. Where any value has several runs, the scatter
+    between runs (relative, pooled over all values) is part of the resamples: then the second is True.
+    """
+    random = np.random.default_rng(_SEED)
+    longest = max((len(run) for group in groups for run in group), default=1)
+    count = int(np.clip(_CELLS // max(longest, 1), _LEAST_RESAMPLES, MOST_RESAMPLES))
+    resampled = [_of_value(group, count, random) for group in groups]
+    freedom = sum(len(group) - 1 for group in groups)
+    if not freedom:
+        return [None if runs is None else runs.mean(axis=0) for runs in resampled], False
+    between = _between(groups, resampled, freedom)
+    return [
+        None
+        if runs is None
+        else np.maximum(runs.mean(axis=0) * (1 + between / sqrt(len(group)) * random.standard_t(freedom, count)), 1.0)
+        for group, runs in zip(groups, resampled, strict=True)
+    ], True
+
+
+def _of_value(group: Sequence[Floats], count: int, random: np.random.Generator) -> Floats | None:
+    """A row for each run."""
+    if any(len(run) < 2 for run in group):  # noqa: PLR2004 - a single step has no scatter
+        return None
+    wider = dependence(group)
+    resampled = [typical_step(run) + wider * resample(run[:, None], "typical", count, random)[:, 0] for run in group]
+    return np.maximum(np.array(resampled), 1.0)
+
+
+def _between(groups: Sequence[Sequence[Floats]], resampled: Sequence[Floats | None], freedom: int) -> float:
+    """The standard deviation of runs of one value as a share of their mean, less what their steps explain."""
+    among = within = 0.0
+    for group, runs in zip(groups, resampled, strict=True):
+        centers = np.array([typical_step(run) for run in group])
+        mean = float(centers.mean()) or 1.0
+        among += float(((centers - mean) ** 2).sum()) / mean**2
+        if runs is not None:
+            within += (len(group) - 1) * float(runs.var(axis=1).mean()) / mean**2
+    return sqrt(max(among - within, 0.0) / freedom)

@@ -1,0 +1,158 @@
+"""Which knobs a finding asks for. A rule more is a line here; findings of rules that are not here are changed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from traceq.capture.knobs.registry import ABLATE
+from traceq.diagnosis.choose import placed
+from traceq.errors import NoSuchFinding
+from traceq.runs.run import FindingKept
+from traceq.runs.trials.plan import name_of
+from traceq.runs.trials.trial import Kind, Setting
+
+# Each way is a knob with its values, or `ablate` with what is left out: a bound for what a change by hand can win.
+Ways = Sequence[Mapping[str, str]]
+
+# Stands for a number of worker processes: half of the cores, and all.
+_WORKERS = "WORKERS"
+_CORES = "CORES"
+
+_LOAD = ({"num_workers": _WORKERS},)
+_COMPILE = ({"compile": "default"},)
+
+_WAYS: Mapping[str, Ways] = {
+    # input
+    "synchronous-loader": _LOAD,
+    "host-data-loading": _LOAD,
+    "too-few-workers": _LOAD,
+    "idle-data": _LOAD,
+    "main-thread-collate": _LOAD,
+    "prefetch-depth": ({"prefetch_factor": "4"}, {"prefetch_factor": "8"}),
+    "epoch-boundary": ({"persistent_workers": "1"},),
+    # copies
+    "pageable-copy": ({"pin_memory": "1"},),
+    "pinning-in-step": ({"pin_memory": "0"},),
+    # kernels
+    "tf32-off": ({"tf32": "1"},),
+    "tensor-cores-unused": ({"amp": "bf16"},),
+    "slow-matmul": ({"amp": "bf16"},),
+    "elementwise-chain": _COMPILE,
+    "slow-elementwise": _COMPILE,
+    "unfused-norm": _COMPILE,
+    "zero-grad-memset": ({"set_to_none": "1"},),
+    "kernel-autotuning": ({"cudnn_benchmark": "0"},),
+    # launching
+    "unfused-optimizer": ({"fused": "1"}, {"foreach": "1"}),
+    "python-bound": _COMPILE,
+    "host-bound": ({"compile": "reduce-overhead"}, *_COMPILE),
+    "tiny-kernels": ({"compile": "reduce-overhead"}, *_COMPILE),
+    "launch-latency": ({"compile": "reduce-overhead"},),
+    "launch-blocking": ({"launch_blocking": "0"},),
+    # host
+    "host-python": _COMPILE,
+    "host-operators": ({"compile": "default"}, {"amp": "bf16"}, {"fused": "1"}),
+    "host-epoch-start": ({"persistent_workers": "1"},),
+    "host-logging": ({"ablate": "logging"},),
+    "host-fetch-work": _LOAD,
+    "host-threads": ({"threads": _CORES},),
+    "host-optimizer": ({"fused": "1"}, {"foreach": "1"}),
+    "host-elementwise-chain": _COMPILE,
+    "host-many-operators": _COMPILE,
+    "host-communication": ({"ablate": "communication"},),
+    "cpu-starved": ({"threads": _CORES},),
+    "host-preempted": ({"threads": _CORES},),
+    # the program
+    "logging-in-step": ({"ablate": "logging"},),
+    "garbage-collection": ({"gc": "off"},),
+    "exposed-communication": ({"ablate": "communication"},),
+    # memory
+    "cache-fragmentation": ({"expandable_segments": "1"},),
+    "memory-fragmentation": ({"expandable_segments": "1"},),
+    "allocator-in-step": ({"expandable_segments": "1"},),
+}
+
+# In the place of findings: each of them.
+ALL = "all"
+
+
+def ways(rule: str, cores: int) -> list[dict[str, str]]:
+    """The values of knobs to try for a finding of the rule, each a setting; none where it can only be changed by hand."""
+    found: list[dict[str, str]] = []
+    for way in _WAYS.get(rule, ()):
+        for name, value in way.items():
+            found += [{name: each} for each in _numbers(value, cores)]
+    return found
+
+
+def is_tried(rule: str, settings: Sequence[Setting]) -> bool:
+    """Whether a setting turns a knob that a finding of the rule asks for."""
+    asked = {(name, value if name == ABLATE else None) for way in _WAYS.get(rule, ()) for name, value in way.items()}
+    turned = {(name, value if name == ABLATE else None) for each in settings for name, value in each.values.items()}
+    return bool(asked & turned)
+
+
+def _numbers(value: str, cores: int) -> list[str]:
+    if value == _CORES:
+        return [str(cores)]
+    if value == _WORKERS:
+        return [str(each) for each in sorted({max(1, cores // 2), cores})]
+    return [value]
+
+
+def settings_for(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[Setting]:
+    """The settings that the findings asked for (F1, a rule, an id, or all) lead to, in the order of the findings.
+
+    Where two findings lead to the same setting the first has it. Raises NoSuchFinding.
+    """
+    found: dict[str, Setting] = {}
+    for finding in _chosen(findings, asked):
+        for values in ways(finding.rule, cores):
+            kind: Kind = "ablate" if ABLATE in values else "try"
+            name = f"without {values[ABLATE]}" if ABLATE in values else name_of(values)
+            found.setdefault(name, Setting(name, kind, values, finding.finding_id))
+    return list(found.values())
+
+
+# Rules whose findings together are what a part of the program costs.
+_PARTS: Mapping[str, frozenset[str]] = {
+    "data": frozenset(
+        {"synchronous-loader", "host-data-loading", "host-fetch-work", "host-epoch-start", "too-few-workers", "idle-data",
+         "main-thread-collate", "prefetch-depth", "epoch-boundary", "slow-storage", "disk-saturated", "worker-imbalance"}
+    ),
+    "communication": frozenset({"exposed-communication", "host-communication", "host-small-collectives"}),
+    "logging": frozenset({"logging-in-step", "host-logging"}),
+}  # fmt: skip
+
+
+def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
+    """What a part of the program costs by its findings, as one: findings may claim the same time, so none is added to another.
+
+    Bounds and likely value are each the largest that a finding has: at least so much the part costs by the findings.
+    """
+    of_part = [each for each in findings if each.rule in _PARTS.get(part, ())]
+    if not of_part:
+        return None
+    return replace(
+        max(of_part, key=lambda each: each.saving_ns),
+        saving_low_ns=max(each.saving_low_ns for each in of_part),
+        saving_ns=max(each.saving_ns for each in of_part),
+        saving_high_ns=max(each.saving_high_ns for each in of_part),
+    )
+
+
+def by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[FindingKept]:
+    """Of the findings asked for those that no knob is known for."""
+    return [each for each in _chosen(findings, asked) if not ways(each.rule, cores)]
+
+
+def _chosen(findings: Sequence[FindingKept], asked: Sequence[str]) -> list[FindingKept]:
+    if ALL in asked:
+        return list(findings)
+    names = [{place, each.rule, each.finding_id} for place, each in placed(findings)]
+    for one in asked:
+        if not any(one in each for each in names):
+            there = ", ".join(f"{place} {each.rule}" for place, each in placed(findings)) or "none"
+            raise NoSuchFinding(f"--try {one}: the baseline has no such finding; it has: {there}")
+    return [finding for finding, own in zip(findings, names, strict=True) if own & set(asked)]

@@ -1,0 +1,123 @@
+"""What limits a step at the largest value, how the parts of a step grow, and whether a larger batch could help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+from traceq.analysis.categories import OF_HOST
+from traceq.runs.trials.tradeoff import Growth, Headroom, Point, StepLimit, StepPart, Taken
+
+# Of the step; as in the rule gpu-saturated.
+SATURATED = 0.9
+_RULE = "gpu-saturated"
+
+# The category in which the GPU computes; the ledger counts CUDA graphs whose nodes were not recorded there as well.
+COMPUTE = "compute"
+
+# The exponent from which compute grows with the work: below, twice the work a step wins 3.5 % and more of throughput.
+_IN_PROPORTION = 0.95
+
+# Of a step: what is less at every value is no part of the story.
+_LEAST = 0.01
+# The exponent up to which a part is called constant.
+_CONSTANT = 0.2
+# Exponents up to which a part is called so.
+_CLASSES: tuple[tuple[float, Growth], ...] = (
+    (-_CONSTANT, "shrinks"),
+    (_CONSTANT, "constant"),
+    (0.8, "slower"),
+    (1.2, "proportional"),
+)
+
+
+def parts_of(points: Sequence[Point], *, is_amount: bool) -> tuple[StepPart, ...]:
+    """The categories of at least 1 % of a step at some value, the largest at the last value first; none where a ledger lacks."""
+    if not points or any(not point.ledger for point in points):
+        return ()
+    categories = {
+        category
+        for point in points
+        for category, ns in point.ledger.items()
+        if ns >= _LEAST * sum(point.ledger.values()) and ns > 0
+    }
+    parts = [_part(category, points, is_amount=is_amount) for category in categories]
+    return tuple(sorted(parts, key=lambda part: (-part.ns[-1], part.category)))
+
+
+def _part(category: str, points: Sequence[Point], *, is_amount: bool) -> StepPart:
+    ns = tuple(point.ledger.get(category, 0.0) for point in points)
+    if not is_amount:
+        return StepPart(category, ns, None, None)
+    exponent = _exponent([(point.value or 0.0, each) for point, each in zip(points, ns, strict=True)])
+    return StepPart(category, ns, exponent, None if exponent is None else _growth(exponent))
+
+
+def _exponent(points: Sequence[tuple[float, float]]) -> float | None:
+    """The slope of log ns over log value; None where the part is missing at a value, or there is one value only."""
+    if len(points) < 2 or any(value <= 0 or ns <= 0 for value, ns in points):  # noqa: PLR2004 - for a slope
+        return None
+    xs, ys = [log(value) for value, _ in points], [log(ns) for _, ns in points]
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    spread = sum((each - x) ** 2 for each in xs)
+    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
+
+
+def _growth(exponent: float) -> Growth:
+    return next((growth for highest, growth in _CLASSES if exponent <= highest), "faster")
+
+
+def compute_growth(points: Sequence[Point]) -> float | None:
+    """The exponent of compute against the value: of that over all values and that over the last two the lesser.
+
+    The last two count by themselves: compute may stop growing within the values. None where it is not known.
+    """
+    measured = [(point.value or 0.0, _compute(point.ledger)) for point in points]
+    overall, last = _exponent(measured), _exponent(measured[-2:])
+    return None if overall is None or last is None else min(overall, last)
+
+
+def limit_of(points: Sequence[Point], growth: float | None) -> StepLimit | None:
+    """What the step at the largest value is made of; None where that has no ledger. `growth` is compute_growth, if known.
+
+    Compute that is not seen to grow with the work is not called a limit to it.
+    """
+    if not points or not sum(points[-1].ledger.values()):
+        return None
+    ledger = points[-1].ledger
+    whole = sum(ledger.values())
+    works = not any(category.startswith(OF_HOST) for category in ledger)
+    compute = _compute(ledger)
+    others = {category: ns for category, ns in ledger.items() if category != COMPUTE and ns > 0}
+    largest = min(others, key=lambda category: (-others[category], category), default=None)
+    return StepLimit(
+        points[-1],
+        compute / whole if works else None,
+        compute / whole >= SATURATED and (growth is None or growth > _CONSTANT),
+        largest,
+        others[largest] / whole if largest is not None else 0.0,
+    )
+
+
+def _compute(ledger: Mapping[str, float]) -> float:
+    return ledger.get(COMPUTE, 0.0)
+
+
+def headroom_of(taken: Taken, growth: float | None, *, is_alone: bool) -> Headroom:
+    """The most that a batch larger than the run's could gain.
+
+    `is_alone`: there is no other value, so that the growth of compute is unknown. Else `growth` is compute_growth.
+    """
+    run = taken.run
+    ledgers = [step.ledger for step in run.typical]
+    whole = sum(sum(ledger.values()) for ledger in ledgers)
+    compute = sum(_compute(ledger) for ledger in ledgers)
+    is_bounded = is_alone or (growth is not None and growth >= _IN_PROPORTION)
+    return Headroom(
+        run,
+        taken.value,
+        run.saturated if is_bounded or growth is None else None,
+        run.cannot_tell.get(_RULE),
+        growth,
+        whole / compute if is_bounded and whole and compute else None,
+    )

@@ -1,0 +1,204 @@
+"""What trials measured at each setting, and how it differs from the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, log, sqrt
+
+import numpy as np
+
+from traceq.runs.statistics import LEVEL, Floats, student_quantile, typical_step, widening
+from traceq.runs.trials.experiment import MORE_IS_BETTER, Difference, Measure, Quantity, Result
+from traceq.runs.trials.paired import Mean, Rounds, judged, less, logs, mean_of
+from traceq.runs.trials.trial import BASELINE, Setting, Trial
+from traceq.runs.trials.values import STEPS
+
+_NS_PER_S = 1_000_000_000
+_PERCENTILES: Mapping[Quantity, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+_RESAMPLES, _MOST_STEPS, _SEED = 500, 200, 20_251
+# What throughput counts, if every trial says it.
+_WORKS = ("samples", "tokens", "sequences", "batch_size")
+
+
+def usual_work(trials: Iterable[Trial]) -> str:
+    """What all trials that ran count, the usual names first; steps where they have nothing in common."""
+    counted = [{name for name, amount in trial.work.items() if amount > 0} for trial in trials if trial.outcome == "ok"]
+    common = set.intersection(*counted) if counted else set()
+    return next(
+        iter(sorted(common, key=lambda name: (_WORKS.index(name) if name in _WORKS else len(_WORKS), name))), STEPS
+    )
+
+
+def work_of(trial: Trial, work: str) -> float:
+    """What a step of the trial does."""
+    return trial.work.get(work, 0.0) if work != STEPS else 1.0
+
+
+_VALUES: Mapping[Quantity, Callable[[Trial, str], float | None]] = {
+    "step": lambda trial, _: typical_step(_steps(trial)),
+    # Over all steps: what a checkpoint or a log line now and then costs is part of it.
+    "throughput": lambda trial, work: work_of(trial, work) * _NS_PER_S / (float(_steps(trial).mean()) or 1.0),
+    "gpu_memory": lambda trial, _: trial.gpu_memory_peak,
+    "host_memory": lambda trial, _: trial.host_memory_peak,
+    "gpu_share": lambda trial, _: trial.gpu_share,
+    # For the same work: a larger batch takes more a step, and perhaps less a sample.
+    "energy": lambda trial, work: None if trial.energy_j is None else trial.energy_j / (work_of(trial, work) or 1.0),
+}
+QUANTITIES = tuple(_VALUES)
+
+
+def by_round(trials: Iterable[Trial], quantity: Quantity, work: str) -> dict[str, dict[int, float]]:
+    """The quantity by setting and round, of trials that ran and know it; of several trials in a round the last counts."""
+    found: dict[str, dict[int, float]] = {}
+    for trial in trials:
+        value = _VALUES[quantity](trial, work) if trial.outcome == "ok" and trial.steps_ns else None
+        if value is not None:
+            found.setdefault(trial.setting, {})[trial.round] = value
+    return found
+
+
+def measure(rounds: Rounds, others: Sequence[Rounds]) -> Measure | None:
+    """The mean over the trials of a setting, geometric where all are above 0; `others` are those of other settings."""
+    values = list(rounds.values())
+    if not values:
+        return None
+    if min(values) <= 0:
+        return _arithmetic(values)
+    mean = mean_of(
+        [log(value) for value in values], [[log(each) for each in other.values() if each > 0] for other in others]
+    )
+    return None if mean is None else Measure(exp(mean.value), mean.interval(), len(values))
+
+
+def _arithmetic(values: Sequence[float]) -> Measure:
+    middle, count = sum(values) / len(values), len(values)
+    if count == 1:
+        return Measure(middle, None, 1)
+    error = sqrt(sum((value - middle) ** 2 for value in values) / (count - 1) / count)
+    reach = error * student_quantile(LEVEL, count - 1)
+    return Measure(middle, (middle - reach, middle + reach), count)
+
+
+def percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
+    """Of all steps of the trials of a setting; intervals by drawing trials, and steps of each, again.
+
+    There is none where all steps may well be shorter than the percentile: what is longer than the longest cannot be drawn.
+    """
+    steps = [_steps(trial) for trial in trials if trial.outcome == "ok" and trial.steps_ns]
+    if not steps:
+        return {}
+    shares = list(_PERCENTILES.values())
+    values = np.quantile(np.concatenate(steps), shares)
+    if len(steps) == 1:
+        return {name: Measure(float(value), None, 1) for name, value in zip(_PERCENTILES, values, strict=True)}
+    drawn, center = np.log(_again(steps, shares)), np.log(np.maximum(values, 1.0))
+    wider = center + (drawn - center) * widening(len(steps))
+    low, high = np.exp(np.quantile(wider, [LEVEL / 2, 1 - LEVEL / 2], axis=0))
+    count = sum(map(len, steps))
+    return {
+        name: Measure(
+            float(values[place]),
+            (float(low[place]), float(high[place])) if share**count <= LEVEL / 2 else None,
+            len(steps),
+        )
+        for place, (name, share) in enumerate(_PERCENTILES.items())
+    }
+
+
+def _again(steps: Sequence[Floats], shares: Sequence[float]) -> Floats:
+    """The percentiles of trials drawn again, and of each as many steps as it has, or few of very many: a row a resample."""
+    random = np.random.default_rng(_SEED)
+    lengths = np.array([len(each) for each in steps])
+    padded = np.array([np.resize(each, lengths.max()) for each in steps])
+    trials = random.integers(len(steps), size=(_RESAMPLES, len(steps)))
+    places = random.random((*trials.shape, min(int(np.median(lengths)), _MOST_STEPS))) * lengths[trials][..., None]
+    drawn = padded[trials[..., None], places.astype(int)].reshape(_RESAMPLES, -1)
+    return np.asarray(np.maximum(np.quantile(drawn, shares, axis=1).T, 1.0))
+
+
+def _steps(trial: Trial) -> Floats:
+    return np.array(trial.steps_ns, dtype=np.float64)
+
+
+# Of which the difference to the baseline is judged.
+COMPARED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memory", "energy")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The trials by quantity, setting and round. `work` is what throughput counts, `least` the least effect, a share."""
+
+    settings: tuple[Setting, ...]
+    trials: tuple[Trial, ...]
+    work: str
+    least: float
+
+    @cached_property
+    def values(self) -> Mapping[Quantity, Mapping[str, Rounds]]:
+        """Of each quantity that any trial knows."""
+        found = {quantity: by_round(self.trials, quantity, self.work) for quantity in QUANTITIES}
+        return {quantity: each for quantity, each in found.items() if each}
+
+    def ratios(self, quantity: Quantity, name: str, base: str = BASELINE) -> list[float]:
+        """Log ratios of a setting to another one, a round each."""
+        rounds = self.values.get(quantity, {})
+        return logs(rounds.get(name, {}), rounds.get(base, {}))
+
+    def mean(self, quantity: Quantity, name: str, base: str = BASELINE) -> Mean | None:
+        """The mean of the ratios; how they scatter at the other settings counts as well.
+
+        What never ran in the same rounds is held against each other by the baseline, which runs in all of them.
+        """
+        ratios = self.ratios(quantity, name, base)
+        if len(ratios) < 2 and base != BASELINE:  # noqa: PLR2004 - to scatter
+            return less(self.mean(quantity, name), self.mean(quantity, base))
+        others = [each.name for each in self.settings if each.name not in (name, base, BASELINE)]
+        return mean_of(ratios, [self.ratios(quantity, other) for other in others])
+
+
+def results_of(table: Table) -> tuple[Result, ...]:
+    """A result a setting, the baseline first. Ablations are tests of another question, and a family of their own."""
+    changes = [each.name for each in table.settings if each.kind != "ablate"]
+    ablations = [each.name for each in table.settings if each.kind == "ablate"]
+    differences = {
+        quantity: {**_differences(table, quantity, changes), **_differences(table, quantity, ablations)}
+        for quantity in COMPARED
+    }
+    ordered = sorted(table.settings, key=lambda each: each.name != BASELINE)
+    return tuple(
+        _result(table, each, {name: found[each.name] for name, found in differences.items() if each.name in found})
+        for each in ordered
+    )
+
+
+def _differences(table: Table, quantity: Quantity, names: Sequence[str]) -> dict[str, Difference]:
+    means = {name: table.mean(quantity, name) for name in names if name != BASELINE}
+    known = {name: mean for name, mean in means.items() if mean is not None}
+    return judged(known, table.least, more_is_better=quantity in MORE_IS_BETTER)
+
+
+def _result(table: Table, setting: Setting, differences: Mapping[Quantity, Difference]) -> Result:
+    trials = [each for each in table.trials if each.setting == setting.name]
+    failed = [each for each in trials if each.outcome != "ok"]
+    fine = [each for each in trials if each.outcome == "ok"]
+    works = [work_of(each, table.work) for each in fine]
+    measures: dict[Quantity, Measure] = percentiles(trials)
+    for quantity, settings in table.values.items():
+        others = [rounds for name, rounds in settings.items() if name != setting.name]
+        found = measure(settings.get(setting.name, {}), others)
+        if found is not None:
+            measures[quantity] = found
+    return Result(
+        setting=setting,
+        outcome=failed[0].outcome if failed else "ok" if trials else "not run",
+        reason=failed[0].reason if failed else None,
+        trials=len(trials),
+        failed=len(failed),
+        steps=sum(len(each.steps_ns) for each in fine),
+        work=sum(works) / len(works) if works else 0.0,
+        on_gpu=any(each.gpu_memory_peak or each.gpu_share for each in fine),
+        measures=measures,
+        differences=differences,
+    )

@@ -1,0 +1,123 @@
+"""Amdahl's law of workers, devices and threads: step = t * (s + (1 - s) / min(n, p)), s the serial share, p the most that helps.
+
+Against 1 / n that is a line, or a flat part and a line: the curves of a trade-off (traceq/runs/trials/curve.py), fitted by
+the same code and rejected by the same error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp, inf, isinf, log
+
+import numpy as np
+
+from traceq.runs.statistics import LEVEL, widening
+from traceq.runs.trials.curve import MOST_ERROR, Points, affine, fit, hinge
+from traceq.runs.trials.experiment import Result, Scaling
+from traceq.runs.trials.paired import judged
+from traceq.runs.trials.results import Table
+from traceq.runs.trials.tradeoff import Curve, Fit, Shape
+from traceq.runs.trials.trial import BASELINE
+from traceq.runs.trials.values import count_in, is_count, is_work_known
+
+_NS_PER_S = 1_000_000_000
+_RESAMPLES, _SEED = 300, 20_251
+
+# Of each count the time for the work of a second's throughput, ns, a round each; the rounds are the same for all counts.
+Times = Mapping[int, Sequence[float]]
+
+
+def scaling_of(table: Table, results: Sequence[Result]) -> Iterator[Scaling]:
+    """A row for each knob that counts something and was run alone at three counts or more; none where work is not known."""
+    knobs = dict.fromkeys(name for each in results for name in each.setting.values if is_count(name))
+    for knob in knobs:
+        names = _alone(knob, results)
+        trials = [each for each in table.trials if each.setting in names.values()]
+        times = _times(table, names)
+        found = fit(_points(times)) if is_work_known([knob], trials, table.work) else None
+        if found is not None:
+            yield _scaling(knob, times, found, _differ(table, names))
+
+
+def _alone(knob: str, results: Sequence[Result]) -> dict[int, str]:
+    """The settings that differ in nothing but this knob, by count; no count is none at all: the caller does the work then."""
+    usual = next((each.setting.values for each in results if each.setting.name == BASELINE), {})
+    found: dict[int, str] = {}
+    for each in results:
+        values = {**usual, **each.setting.values}
+        is_alone = all(values[name] == usual.get(name) for name in values if name != knob)
+        count = count_in(values.get(knob, ""))
+        if is_alone and count is not None and each.setting.kind != "ablate" and each.is_judged:
+            found[count] = each.setting.name
+    return dict(sorted(found.items()))
+
+
+def _times(table: Table, names: Mapping[int, str]) -> Times:
+    rates = {count: table.values.get("throughput", {}).get(name, {}) for count, name in names.items()}
+    common = sorted(set.intersection(*(set(each) for each in rates.values()))) if rates else []
+    usable = [number for number in common if all(each[number] > 0 for each in rates.values())]
+    return {count: [_NS_PER_S / each[number] for number in usable] for count, each in rates.items() if usable}
+
+
+def _points(times: Times) -> Points:
+    """By the inverse of the count the geometric mean, in the order of the inverse."""
+    return sorted((1 / count, exp(sum(map(log, each)) / len(each))) for count, each in times.items())
+
+
+def _differ(table: Table, names: Mapping[int, str]) -> bool | None:
+    """Whether a count surely differs from the smallest; None where that cannot be told."""
+    first, *others = names.values()
+    means = {name: table.mean("throughput", name, first) for name in others}
+    found = judged({name: each for name, each in means.items() if each}, table.least, more_is_better=True)
+    verdicts = [each.verdict for each in found.values()]
+    if any(each in ("better", "worse") for each in verdicts):
+        return True
+    return False if verdicts and all(each == "no difference" for each in verdicts) else None
+
+
+def _scaling(knob: str, times: Times, found: Fit, differ: bool | None) -> Scaling:
+    curve, one = found.curve, found.curve.fixed_ns + found.curve.per_unit_ns
+    is_fit = found.largest_error <= MOST_ERROR and one > 0 and differ is not None
+    # Where no count differs all of it is serial, whatever the curve makes of the rest.
+    serial, effective = _law(curve) if is_fit and differ else (1.0, inf)
+    drawn = [_law(each) for each in _again(times, curve.shape)] if is_fit and differ else []
+    rounds = len(next(iter(times.values())))
+    shares = _interval(serial, [each for each, _ in drawn], rounds)
+    most = None if isinf(effective) else _interval(log(effective), [log(each) for _, each in drawn], rounds)
+    return Scaling(
+        knob,
+        tuple(times),
+        serial=serial if is_fit else None,
+        serial_interval=None if shares is None else (max(shares[0], 0.0), min(shares[1], 1.0)),
+        effective=None if isinf(effective) else effective,
+        effective_interval=None if most is None else (exp(most[0]), None if isinf(most[1]) else exp(most[1])),
+        error=found.largest_error,
+        left_out_error=found.left_out_error,
+        one_ns=one if is_fit else None,
+        has_one=1 in times,
+    )
+
+
+def _law(curve: Curve) -> tuple[float, float]:
+    """The serial share, and the count of which more win nothing, infinite where all do."""
+    flat = curve.flat_ns - curve.fixed_ns
+    effective = curve.per_unit_ns / flat if curve.flat_ns and flat > 0 else inf
+    return curve.fixed_ns / (curve.fixed_ns + curve.per_unit_ns), effective
+
+
+def _again(times: Times, shape: Shape) -> Iterator[Curve]:
+    """The curve of rounds drawn again; none with one round, which does not say how they differ."""
+    rounds = len(next(iter(times.values())))
+    fitted, random = hinge if shape == "hinge" else affine, np.random.default_rng(_SEED)
+    for _ in range(_RESAMPLES if rounds > 1 else 0):
+        drawn = random.integers(rounds, size=rounds)
+        yield fitted(_points({count: [each[place] for place in drawn] for count, each in times.items()}))
+
+
+def _interval(value: float, drawn: Sequence[float], rounds: int) -> tuple[float, float] | None:
+    """95 % of what was drawn, wider for few rounds, as intervals of percentiles are."""
+    if not drawn:
+        return None
+    wider = sorted(value + (each - value) * widening(rounds) for each in drawn)
+    beyond = int(len(wider) * LEVEL / 2)
+    return wider[beyond], wider[-1 - beyond]

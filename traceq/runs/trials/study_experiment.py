@@ -1,0 +1,113 @@
+"""Judge the trials of an experiment, and say how many rounds it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log, sqrt
+
+from traceq.runs.run import Run
+from traceq.runs.statistics import LEVEL, student_quantile
+from traceq.runs.trials.choose_setting import choice_of, field_of, front_of, goal_quantity
+from traceq.runs.trials.effects import effects_of, grid_of, interactions_of
+from traceq.runs.trials.experiment import Experiment, Goal, Limits, Predicted, Quantity, Result
+from traceq.runs.trials.findings import ablations_of, checked_of, removed_of, untried_of
+from traceq.runs.trials.results import Table, results_of, usual_work
+from traceq.runs.trials.scaling import scaling_of
+from traceq.runs.trials.trial import BASELINE, Setting, Trial
+
+# What an experiment should see, and in how many of such experiments.
+EFFECT = 0.05
+_POWER = 0.8
+_MOST = 1_000
+
+
+def rounds_needed(table: Table, quantity: Quantity, unsure: Sequence[str] = (), effect: float = EFFECT) -> int | None:
+    """The rounds with which a true `effect` (a share) is called in 8 of 10 experiments at each of the `unsure` settings.
+
+    Without any it is at what all settings scatter by. None before there are two rounds; 1,000 at most.
+    """
+    own = [each for name in unsure if (each := spread_of([table.ratios(quantity, name)])) is not None]
+    spread = max(own, default=spread_of(ratios_of(table, quantity)))
+    if spread is None:
+        return None
+    tried = max(sum(each.kind != "ablate" for each in table.settings) - 1, 1)
+    return next((rounds for rounds in range(2, _MOST) if _sees(rounds, spread, tried, effect)), _MOST)
+
+
+def ratios_of(table: Table, quantity: Quantity) -> list[list[float]]:
+    """Of each setting the log ratios to the baseline, a round each."""
+    return [table.ratios(quantity, each.name) for each in table.settings if each.name != BASELINE]
+
+
+def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
+    """The standard deviation of log ratios from round to round, of all settings together; None before two rounds."""
+    freedom = sum(len(each) - 1 for each in ratios if each)
+    if not freedom:
+        return None
+    squares = sum((ratio - sum(each) / len(each)) ** 2 for each in ratios for ratio in each)
+    return sqrt(squares / freedom)
+
+
+def _sees(rounds: int, spread: float, tried: int, effect: float) -> bool:
+    """By the first step of Holm's procedure, and the quantile of Student's t that so many experiments reach."""
+    reach = student_quantile(LEVEL / tried, rounds - 1) + student_quantile(2 * (1 - _POWER), rounds - 1)
+    return reach * spread / sqrt(rounds) <= -log(1 - effect)
+
+
+# A difference that nobody would act on, as a share.
+LEAST = 0.02
+
+
+def study(
+    settings: Sequence[Setting],
+    trials: Sequence[Trial],
+    *,
+    goal: Goal = "throughput",
+    limits: Limits | None = None,
+    work: str | None = None,
+    least: float = LEAST,
+    predictions: Mapping[str, Predicted] | None = None,
+    profiles: Mapping[str, Run] | None = None,
+) -> Experiment:
+    """The result of the trials. `settings` has the baseline, named BASELINE, in it.
+
+    `predictions` are by the name of the setting that tries the finding, and of an ablation; `profiles` are the recordings of
+    settings, the baseline's among them. `work` is what throughput counts, None for what all trials have.
+    """
+    given, known = limits or Limits(), profiles or {}
+    table = Table(tuple(settings), tuple(trials), work or usual_work(trials), least)
+    results = results_of(table)
+    field = field_of(table, results)
+    front, dominated = front_of(field)
+    grid, quantity = grid_of(settings), goal_quantity(field, goal)
+    judged, unsure = quantity or "step", _unsure(results, quantity)
+    spread = spread_of(ratios_of(table, judged))
+    return Experiment(
+        goal=goal,
+        quantity=quantity,
+        limits=given,
+        least=least,
+        level=LEVEL,
+        work=table.work,
+        rounds=max(each.trials - each.failed for each in results if each.setting.name != BASELINE or len(results) == 1),
+        results=results,
+        front=front,
+        dominated=dominated,
+        choice=choice_of(field, goal, given),
+        effects=effects_of(table, grid, quantity) if grid and quantity else (),
+        interactions=interactions_of(table, grid, quantity) if grid and quantity else (),
+        removed=tuple(removed_of(known)),
+        checked=tuple(checked_of(table, results, predictions or {}, known)),
+        ablations=tuple(ablations_of(table, results, predictions or {})),
+        scaling=tuple(scaling_of(table, results)),
+        untried=tuple(untried_of(settings, known)),
+        unsure=unsure,
+        noise=None if spread is None else spread / sqrt(2),
+        needed=rounds_needed(table, judged, unsure),
+    )
+
+
+def _unsure(results: Sequence[Result], quantity: Quantity | None) -> tuple[str, ...]:
+    able = [each for each in results if each.outcome == "ok" and each.setting.kind != "ablate"]
+    known = [(each.setting.name, each.differences.get(quantity)) for each in able if quantity is not None]
+    return tuple(name for name, found in known if found is not None and found.verdict == "cannot tell")

@@ -1,0 +1,122 @@
+"""Judge the trade-off of runs at several values of a knob."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traceq.analysis.categories import OF_HOST
+from traceq.runs.made_with import differences
+from traceq.runs.run import Run
+from traceq.runs.trials.choose_value import beaten_of, choice_of, within_budget
+from traceq.runs.trials.curve import MOST_ERROR, fit, knee_of
+from traceq.runs.trials.points import points_of
+from traceq.runs.trials.resources import compute_growth, headroom_of, limit_of, parts_of
+from traceq.runs.trials.tradeoff import LeftOut, Point, Taken, Tradeoff, TradeoffTerms
+from traceq.runs.trials.values import AMOUNTS
+
+# A pass more of four or fewer is more than that; a larger batch takes some other kernels as well.
+_SAME_WINDOW = 1.25
+
+
+def trade_off(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
+    """What the runs say. Values are at least 0, those of an amount of work above 0; only a single one may be None.
+
+    Runs that say nothing of the length of a step are left out, and those whose only step is cold. On different GPUs no curve is
+    fitted and nothing is chosen: what differs may be the GPU. A curve that misses what was measured is not used for anything.
+    """
+    left_out = _left_out(taken)
+    gone = {id(each.taken) for each in left_out}
+    kept = [each for each in taken if id(each) not in gone]
+    points, resamples, between = points_of(kept, setting) if kept else ([], [], False)
+    gpus = tuple(sorted({each.run.device_name for each in kept if each.run.device_name is not None}))
+    is_fair = len(gpus) <= 1
+    valued = [(point.value, point) for point in points if point.value is not None]
+    is_series = is_fair and setting.is_amount
+    tried = fit([(value, point.typical_ns) for value, point in valued]) if is_series else None
+    fitted = None if tried is None or tried.largest_error > MOST_ERROR else tried
+    choice = choice_of(points, resamples) if is_fair else None
+    growth = compute_growth(points) if is_series else None
+    is_alone = len(points) <= 1
+    return Tradeoff(
+        setting=setting,
+        points=tuple(points),
+        left_out=tuple(left_out),
+        gpus=gpus,
+        differs=tuple(differing([each.run for each in kept], setting.knob)),
+        between_runs=between,
+        fit=fitted,
+        missed=tried.largest_error if tried is not None and fitted is None else None,
+        knee=None if fitted is None else knee_of(fitted.curve, valued, resamples),
+        dominated=beaten_of(points) if is_fair else (),
+        choice=choice,
+        within=within_budget(points, None if fitted is None else fitted.curve, choice, setting) if is_fair else None,
+        parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),
+        limit=limit_of(points, growth),
+        headroom=tuple(headroom_of(each, growth, is_alone=is_alone) for each in _largest(taken, points)),
+        launches=_extent(kept) if all(each.run.is_window for each in kept) else None,
+    )
+
+
+def _left_out(taken: Sequence[Taken]) -> list[LeftOut]:
+    """The runs that say nothing of the length of a step. Windows stand for steps where no run has any, and all hold as much."""
+    found = [LeftOut(each, "no counted steps") for each in taken if not any(step.dur for step in each.run.typical)]
+    rest = [each for each in taken if any(step.dur for step in each.run.typical)]
+    if not all(each.run.is_window for each in rest):
+        found += [LeftOut(each, "no steps") for each in rest if each.run.is_window]
+        rest = [each for each in rest if not each.run.is_window]
+    elif (extent := _extent(rest)) is not None and extent[1] > _SAME_WINDOW * extent[0]:
+        found += [LeftOut(each, "other windows") for each in rest]
+        rest = []
+    return [*found, *(LeftOut(each, "cold") for each in rest if _is_cold(each.run))]
+
+
+def _is_cold(run: Run) -> bool:
+    """Return whether what happens the first time only makes a single step longer by more than a curve may miss it by."""
+    return len(run.counted) == 1 and run.start_up_ns > MOST_ERROR * run.counted[0].dur
+
+
+def _extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
+    """Return the least and the most that a window launches; on the host, how many operators it has."""
+    launched = [_launched(each.run) for each in taken]
+    return (min(launched), max(launched)) if launched else None
+
+
+def _launched(run: Run) -> int:
+    """Of a GPU what is launched on it, else operators."""
+    of_host = f"{OF_HOST}operator"
+    has_gpu = run.device is not None
+    return sum(
+        item.every.count
+        for item in run.items
+        if (has_gpu and not item.category.startswith(("idle", OF_HOST))) or (not has_gpu and item.category == of_host)
+    )
+
+
+def _largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:
+    """The runs at the largest value; where no run has steps, all of them."""
+    return [each for each in taken if each.value == points[-1].value] if points else list(taken)
+
+
+def differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What the runs say and say differently besides the knob, with all they say; GPUs are judged elsewhere."""
+    facts: dict[str, Sequence[object]] = {
+        "world size": [run.world_size for run in runs],
+        "GPUs in use": [run.devices or None for run in runs],
+        "profiler": [run.producer or run.format for run in runs],
+        "steps found by": [run.step_source for run in runs],
+    }
+    # What these add to every call is more than most changes of a knob.
+    for name in dict.fromkeys(name for run in runs for name in run.costly_settings):
+        facts[f"profiler setting {name}"] = [run.costly_settings.get(name) for run in runs]
+    for what, values in facts.items():
+        known = sorted({str(value) for value in values if value is not None})
+        if len(known) > 1:
+            yield what, tuple(known)
+    for difference in differences([[run] for run in runs]):
+        if not {difference.name, difference.follows} & _of_knob(knob):
+            yield difference.words, tuple(sorted({value for values in difference.values for value in values}))
+
+
+def _of_knob(knob: str) -> frozenset[str]:
+    """What goes with the knob: an amount of work is set by the batch, and both by the command line."""
+    return frozenset((knob, "command_line", *(("batch_size",) if knob in AMOUNTS else ())))
