@@ -40,7 +40,7 @@ def queries(trace: Path) -> dict[str, str]:
             self, table: str, integers: Any, texts: Any = (), computed: Any = None, order: str = "rowid"
         ) -> Iterator[Any]:
             """Keep the columns and read them."""
-            names = [f'"{name}"' for name in (*integers, *texts) if name in self.columns(table)]
+            names = [f'"{name}"' for name in (*integers, *texts) if name in self.columns_of(table)]
             picked = [*names, *(computed or {}).values()]
             if names and table not in _DESCRIPTIONS:
                 found[table] = f'select {", ".join(picked)} from "{table}" order by {order}'

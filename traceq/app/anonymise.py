@@ -11,7 +11,7 @@ from traceq.app.source import check_is_trace, check_writes
 from traceq.app.trim import check_is_new, check_suffix, put
 from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace, WrongUse
-from traceq.importers.nsys.files import sqlite_file
+from traceq.importers.nsys.files import open_sqlite_file
 from traceq.importers.nsys.notes import Notes
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_names, nsys_names
@@ -54,7 +54,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
             with made.open("wb") as file:
                 records, removed = chrome_names.write_anonymous(trace.path, names, file)
         else:
-            with sqlite_file(trace.path, Notes()) as export:
+            with open_sqlite_file(trace.path, Notes()) as export:
                 records, removed = nsys_names.write_anonymous(export, made, names, trace.path)
         _check_nothing_is_left(trace.path, made)
         put(made, output)

@@ -17,7 +17,7 @@ from traceq.common.files import packed_write
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import run
 from traceq.errors import WrongUse
-from traceq.importers.nsys.files import sqlite_file
+from traceq.importers.nsys.files import open_sqlite_file
 from traceq.importers.nsys.notes import Notes
 from traceq.loading.sources import Source as TraceSource
 from traceq.loading.sources import find_sources
@@ -163,7 +163,7 @@ def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: P
     if source.importer.NAME == "chrome":
         with packed_write(target, is_small=True) as file:
             return chrome_part.write_part(connection, source.path, trace_id, part, file)
-    with sqlite_target(target) as made, sqlite_file(source.path, Notes()) as export:
+    with sqlite_target(target) as made, open_sqlite_file(source.path, Notes()) as export:
         return nsys_part.write_part(connection, export, made, trace_id, part)
 
 

@@ -2,8 +2,8 @@
 
 Each table of an export becomes rows of one of traceq's: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET and
 _GRAPH_TRACE are gpu_slice, _RUNTIME, OSRT_API, MPI_* and NVTX_EVENTS are cpu_slice, and so on; `gpu.py`,
-`host.py`, `mpi.py`, `nvtx.py`, `payload.py`, `synchronizations.py`, `counters.py`, `page_faults.py`,
-`graph_nodes.py` and `file_accesses.py` hold the tables each. Tables nobody reads are counted in notes.
+`host.py`, `mpi.py`, `nvtx.py`, `payload.py`, `samples.py`, `synchronizations.py` and `counters.py` read some
+tables each. Tables nobody reads are counted in notes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME = "nsys"
 
 
 def trace_files(path: Path) -> tuple[Path, ...]:
-    """All files of the trace: of an export of one file a table all tables, else `path` alone."""
+    """Return all files of the trace: every table of an export of one file a table, else `path` alone."""
     return files_of(path) or (path,)
 
 

@@ -1,4 +1,4 @@
-"""The row of `trace`: which nsys, when, on which machine, and with which options."""
+"""The row of `trace`: nsys version, time, machine, and options of the capture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.context import Job
+    from traceq.importers.nsys.context import ImportState
     from traceq.importers.nsys.source import Source
 
 # Captures' own words for what was recorded; everything else in META_DATA_CAPTURE may be private.
@@ -36,39 +36,39 @@ RANK_VARIABLES = (
 )
 
 
-def trace_row(job: Job) -> dict[str, Any]:
-    """The one row of `trace`."""
-    exported = _exported(job.source)
-    rank, world_size = _rank(job)
-    options = _options(job.source) | _recording_length(job.source) | _said_by_traceq(job.source)
+def build_trace_row(state: ImportState) -> dict[str, Any]:
+    """Build the one row of `trace`."""
+    exported = _exported(state.source)
+    rank, world_size = _find_rank(state)
+    options = _read_options(state.source) | _recording_length(state.source) | _said_by_traceq(state.source)
     return {
         "producer": "Nsight Systems",
-        "producer_version": _version(exported, "EXPORT_PRODUCT_VERSION"),
-        "schema_version": _version(exported, "EXPORT_SCHEMA_VERSION"),
-        "host": _host(job.source),
+        "producer_version": _find_version(exported, "EXPORT_PRODUCT_VERSION"),
+        "schema_version": _find_version(exported, "EXPORT_SCHEMA_VERSION"),
+        "host": _find_host(state.source),
         "rank": rank,
         "world_size": world_size,
-        "utc_origin_ns": _utc_origin(job.source),
-        "utc_zone_ns": _utc_zone(job.source),
+        "utc_origin_ns": _utc_origin(state.source),
+        "utc_zone_ns": _utc_zone(state.source),
         "args": json.dumps(options) if options else None,
     }
 
 
 def _exported(source: Source) -> dict[str, str]:
-    """The export's description: EXPORT_META_DATA until 2023.2, META_DATA_EXPORT since, none before 2021."""
+    """Read the export's description: EXPORT_META_DATA until 2023.2, META_DATA_EXPORT since, none before 2021."""
     tables = ("EXPORT_META_DATA", "META_DATA_EXPORT")
-    return {str(name): str(value) for table in tables for name, value in source.rows(table, ["name", "value"])}
+    return {str(name): str(value) for table in tables for name, value in source.fetch_rows(table, ["name", "value"])}
 
 
-def _version(exported: dict[str, str], name: str) -> str | None:
+def _find_version(exported: dict[str, str], name: str) -> str | None:
     found = _VERSION.fullmatch(exported.get(name, ""))
     return found[0] if found else None
 
 
-def _options(source: Source) -> dict[str, object]:
+def _read_options(source: Source) -> dict[str, object]:
     options: dict[str, object] = {}
     kinds: list[str] = []
-    for name, value in source.rows("META_DATA_CAPTURE", ["name", "value"]):
+    for name, value in source.fetch_rows("META_DATA_CAPTURE", ["name", "value"]):
         if name not in OPTIONS or not PLAIN_WORD.fullmatch(str(value)):
             continue
         if name == "CAPTURE_EVENT_TYPE":
@@ -79,22 +79,24 @@ def _options(source: Source) -> dict[str, object]:
 
 
 def _recording_length(source: Source) -> dict[str, object]:
-    """How long nsys recorded: files that were cut, and programs that hardly used what is traced, hold rows of a part of it."""
-    durations = [dur for (dur,) in source.rows("ANALYSIS_DETAILS", ["duration"]) if isinstance(dur, int) and dur > 0]
+    """Read how long nsys recorded: cut files, and programs that hardly use a GPU, hold rows of a part of it."""
+    durations = [
+        dur for (dur,) in source.fetch_rows("ANALYSIS_DETAILS", ["duration"]) if isinstance(dur, int) and dur > 0
+    ]
     return {"recording": {"dur_ns": max(durations)}} if durations else {}
 
 
 def _said_by_traceq(source: Source) -> dict[str, object]:
-    """What traceq itself wrote into the file: which part of another it is."""
-    for (text,) in source.rows("TRACEQ", ["value"]):
+    """Read what traceq itself wrote into the file: which part of another file it is."""
+    for (text,) in source.fetch_rows("TRACEQ", ["value"]):
         with suppress(ValueError, RecursionError):
             return {"traceq": json.loads(str(text))}
     return {}
 
 
-def _host(source: Source) -> str | None:
-    """A pseudonym of the machine."""
-    rows = source.rows("TARGET_INFO_SYSTEM_ENV", ["value"], "name = 'Hostname'")
+def _find_host(source: Source) -> str | None:
+    """Return a pseudonym of the machine."""
+    rows = source.fetch_rows("TARGET_INFO_SYSTEM_ENV", ["value"], "name = 'Hostname'")
     name = rows[0][0] if rows else None
     if not isinstance(name, str) or not name:
         return None
@@ -102,13 +104,13 @@ def _host(source: Source) -> str | None:
 
 
 def _utc_origin(source: Source) -> int | None:
-    rows = source.rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"])
+    rows = source.fetch_rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"])
     return rows[0][0] if rows and isinstance(rows[0][0], int) and rows[0][0] > 0 else None
 
 
 def _utc_zone(source: Source) -> int | None:
-    """What local time was ahead of UTC, ns: both are given to the second."""
-    for times in source.rows("TARGET_INFO_SESSION_START_TIME", ["utcTime", "localTime"]):
+    """Return by how much local time was ahead of UTC, ns; both are given to the second."""
+    for times in source.fetch_rows("TARGET_INFO_SESSION_START_TIME", ["utcTime", "localTime"]):
         with suppress(ValueError, TypeError):
             utc, local = (datetime.fromisoformat(str(each)) for each in times)
             zone = _QUARTER * round((local - utc) / _QUARTER)
@@ -117,24 +119,24 @@ def _utc_zone(source: Source) -> int | None:
     return None
 
 
-def _rank(job: Job) -> tuple[int | None, int | None]:
-    """Rank and world size, as far as the whole file belongs to one rank and one job.
+def _find_rank(state: ImportState) -> tuple[int | None, int | None]:
+    """Return rank and world size, as far as the whole file belongs to one rank and one job.
 
     MPI reports the rank itself. A launcher sets it in the environment, of which only these two numbers are
     taken, and only when a single process used a GPU: with more, the environment is that of a parent of
     several ranks. NCCL tells both of its largest communicator, which is that of all ranks in most programs.
     """
-    ranks = {rank for (rank,) in job.source.rows("MPI_RANKS", ["rank"])} | set(job.threads.mpi_ranks())
+    ranks = {rank for (rank,) in state.source.fetch_rows("MPI_RANKS", ["rank"])} | set(state.threads.mpi_ranks())
     if ranks:
         rank = ranks.pop()
         return (rank, None) if not ranks and isinstance(rank, int) and rank >= 0 else (None, None)
-    return _rank_of_launcher(job) or _rank_of_nccl(job)
+    return _rank_of_launcher(state) or _rank_of_nccl(state)
 
 
-def _rank_of_launcher(job: Job) -> tuple[int, int] | None:
-    if len(job.gpu_pids) != 1:
+def _rank_of_launcher(state: ImportState) -> tuple[int, int] | None:
+    if len(state.gpu_pids) != 1:
         return None
-    variables = _numeric_variables(job.source)
+    variables = _numeric_variables(state.source)
     for rank_name, size_name in RANK_VARIABLES:
         rank, size = variables.get(rank_name), variables.get(size_name)
         if rank is not None and size is not None and 0 <= rank < size:
@@ -142,19 +144,19 @@ def _rank_of_launcher(job: Job) -> tuple[int, int] | None:
     return None
 
 
-def _rank_of_nccl(job: Job) -> tuple[int | None, int | None]:
-    members = [job.members.get(pid) for pid in job.gpu_pids]
+def _rank_of_nccl(state: ImportState) -> tuple[int | None, int | None]:
+    members = [state.members.get(pid) for pid in state.gpu_pids]
     sizes = {member.ranks if member else None for member in members}
     rank = members[0].rank if len(members) == 1 and members[0] else None
     return rank, sizes.pop() if len(sizes) == 1 else None
 
 
 def _numeric_variables(source: Source) -> dict[str, int]:
-    """Those of the launchers' variables that are numbers; nothing else of the environment is looked at."""
+    """Read those of the launchers' variables that are numbers; nothing else of the environment is looked at."""
     wanted = {name for pair in RANK_VARIABLES for name in pair}
     found = {}
     where = "name like 'PROCESS%:ENVIRONMENT_VARIABLE'"
-    for (text,) in source.rows("META_DATA_CAPTURE", ["value"], where):
+    for (text,) in source.fetch_rows("META_DATA_CAPTURE", ["value"], where):
         name, _, value = str(text).partition("=")
         if name in wanted and re.fullmatch(r"[0-9]{1,7}", value):
             found[name] = int(value)

@@ -17,29 +17,29 @@ TIME_LIMIT = 1 << 60
 _INT32_MAX = (1 << 31) - 1
 
 
-def constant(text: str, rows: int) -> pa.DictionaryArray:
-    """The same text in every row."""
+def repeat(text: str, rows: int) -> pa.DictionaryArray:
+    """Return a column with the same text in every row."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([text]))
 
 
-def labelled(codes: pa.Array, labels: Mapping[int, str], other: str | None = None) -> pa.DictionaryArray:
-    """Enum numbers as words; numbers that have none become `other`, or NULL."""
+def decode_enum(codes: pa.Array, labels: Mapping[int, str], other: str | None = None) -> pa.DictionaryArray:
+    """Replace enum numbers by words; a number without a word becomes `other`, or NULL."""
     indices = pc.index_in(codes, value_set=pa.array(list(labels), pa.int64()))
     if other is None:
         return pa.DictionaryArray.from_arrays(indices, pa.array(list(labels.values())))
     return pa.DictionaryArray.from_arrays(pc.fill_null(indices, len(labels)), pa.array([*labels.values(), other]))
 
 
-def without(column: pa.Array, *values: int) -> pa.Array:
-    """The column with some values, which stand for "none", as NULL."""
+def null_if(column: pa.Array, *values: int) -> pa.Array:
+    """Replace values that stand for "none" by NULL."""
     drop = pc.is_in(column, value_set=pa.array(values, pa.int64()))
     if not pc.any(drop).as_py():
         return column
     return pc.if_else(drop, pa.scalar(None, pa.int64()), column)
 
 
-def within(column: pa.Array, low: int, high: int, what: str, notes: Notes) -> pa.Array:
-    """The column with values outside low..high as NULL, counted: they cannot be true."""
+def null_out_of_range(column: pa.Array, low: int, high: int, what: str, notes: Notes) -> pa.Array:
+    """Replace values outside low..high, which cannot be true, by NULL and count them."""
     bounds = pc.min_max(column)
     least, most = bounds["min"].as_py(), bounds["max"].as_py()
     if least is None or (least >= low and most <= high):
@@ -53,18 +53,18 @@ def within(column: pa.Array, low: int, high: int, what: str, notes: Notes) -> pa
     return pc.if_else(good, column, pa.scalar(None, column.type))
 
 
-def int32(column: pa.Array, what: str, notes: Notes) -> pa.Array:
-    """The column as 32-bit integers; values that do not fit are NULL and counted."""
-    return within(column, -_INT32_MAX, _INT32_MAX, what, notes).cast(pa.int32())
+def to_int32(column: pa.Array, what: str, notes: Notes) -> pa.Array:
+    """Cast the column to 32-bit integers; values that do not fit become NULL and are counted."""
+    return null_out_of_range(column, -_INT32_MAX, _INT32_MAX, what, notes).cast(pa.int32())
 
 
-def non_negative(column: pa.Array, what: str, notes: Notes) -> pa.Array:
-    """The column without negative values, which are NULL and counted. For sizes."""
-    return within(column, 0, (1 << 63) - 1, what, notes)
+def null_negative(column: pa.Array, what: str, notes: Notes) -> pa.Array:
+    """Replace negative sizes by NULL and count them."""
+    return null_out_of_range(column, 0, (1 << 63) - 1, what, notes)
 
 
-def usable_times(batch: pa.RecordBatch, column: str, table: str, notes: Notes) -> pa.RecordBatch:
-    """The rows of the batch that have a start time, the others counted."""
+def drop_unusable_times(batch: pa.RecordBatch, column: str, table: str, notes: Notes) -> pa.RecordBatch:
+    """Drop the rows of the batch without a usable start time and count them."""
     starts = batch.column(column)
     bounds = pc.min_max(starts)
     least, most = bounds["min"].as_py(), bounds["max"].as_py()
@@ -79,9 +79,9 @@ def usable_times(batch: pa.RecordBatch, column: str, table: str, notes: Notes) -
     return batch.filter(good)
 
 
-def durations(starts: pa.Array, ends: pa.Array, table: str, notes: Notes) -> pa.Array:
-    """Ends minus starts; 0 where the end is missing, before the start or absurd, each counted."""
-    ends = within(ends, -TIME_LIMIT, TIME_LIMIT, "end", notes)
+def compute_durations(starts: pa.Array, ends: pa.Array, table: str, notes: Notes) -> pa.Array:
+    """Subtract starts from ends; 0 where the end is missing, before the start or absurd, each counted."""
+    ends = null_out_of_range(ends, -TIME_LIMIT, TIME_LIMIT, "end", notes)
     notes.data_loss("no_end_time", ends.null_count, f"Rows of {table} without an end; their duration is 0.")
     lengths = pc.subtract(ends, starts).fill_null(0)
     least = pc.min(lengths).as_py()
@@ -96,8 +96,8 @@ def durations(starts: pa.Array, ends: pa.Array, table: str, notes: Notes) -> pa.
     return pc.if_else(negative, pa.scalar(0, pa.int64()), lengths)
 
 
-def json_objects(members: Mapping[str, pa.Array]) -> pa.Array | None:
-    """One JSON object a row from columns of numbers or of ready JSON text; NULL members are left out.
+def build_json_objects(members: Mapping[str, pa.Array]) -> pa.Array | None:
+    """Build a JSON object per row from columns of numbers or of JSON text; NULL members are left out.
 
     None when no row has any member; NULL for rows that have none.
     """
@@ -108,11 +108,11 @@ def json_objects(members: Mapping[str, pa.Array]) -> pa.Array | None:
         # Mostly a domain or a device: the same few values over and over.
         ((key, column),) = present.items()
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        return pa.DictionaryArray.from_arrays(encoded.indices, _objects({key: encoded.dictionary}))
-    return _objects(present)
+        return pa.DictionaryArray.from_arrays(encoded.indices, _join_members({key: encoded.dictionary}))
+    return _join_members(present)
 
 
-def _objects(members: Mapping[str, pa.Array]) -> pa.Array:
+def _join_members(members: Mapping[str, pa.Array]) -> pa.Array:
     # (pyarrow's null_handling="skip" loses rows whose parts are all NULL, so each part is '' instead.)
     pieces = [
         pc.fill_null(pc.binary_join_element_wise(f',"{key}":', column.cast(pa.string()), ""), "")
@@ -123,19 +123,19 @@ def _objects(members: Mapping[str, pa.Array]) -> pa.Array:
     return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), objects)
 
 
-def looked_up(find: Callable[[Any], str | None], *columns: pa.Array) -> pa.DictionaryArray:
-    """`find` applied to the numbers of each row, a tuple; NULL where it returns None. It is called once for equal rows."""
+def map_rows(find: Callable[[Any], str | None], *columns: pa.Array) -> pa.DictionaryArray:
+    """Apply `find` to the numbers of each row (a tuple), once per distinct row; NULL where it returns None."""
     parts = [column.fill_null(0).dictionary_encode() for column in columns]
     code = parts[0].indices.cast(pa.int64())
     for part in parts[1:]:
         code = pc.add(pc.multiply(code, len(part.dictionary)), part.indices)
     codes = code.dictionary_encode()
-    found = pa.array([find(_numbers(one, parts)) for one in codes.dictionary.to_pylist()], pa.string())
+    found = pa.array([find(_unpack_code(one, parts)) for one in codes.dictionary.to_pylist()], pa.string())
     texts = found.dictionary_encode()
     return pa.DictionaryArray.from_arrays(texts.indices.take(codes.indices), texts.dictionary)
 
 
-def _numbers(code: int, parts: list[pa.DictionaryArray]) -> tuple[int, ...]:
+def _unpack_code(code: int, parts: list[pa.DictionaryArray]) -> tuple[int, ...]:
     numbers: list[int] = []
     for part in reversed(parts):
         code, index = divmod(code, len(part.dictionary))

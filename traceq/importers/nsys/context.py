@@ -1,31 +1,38 @@
-"""What the readers of one file share: its tables, strings, threads, devices, and the running numbers."""
+"""State that the readers of one file share: its tables, strings, threads, devices, and running numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import usable_times
+from traceq.importers.nsys.columns import drop_unusable_times
 from traceq.importers.nsys.threads import Threads
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.devices import Devices
-    from traceq.importers.nsys.member import Member
     from traceq.importers.nsys.notes import Notes
     from traceq.importers.nsys.source import Source
     from traceq.importers.nsys.strings import Strings
+
+
+class Member(NamedTuple):
+    """Rank of a process in an NCCL communicator and the communicator's size; None where unknown or ambiguous."""
+
+    rank: int | None
+    ranks: int | None
+
 
 Rows = Iterator[tuple[str, pa.RecordBatch]]
 
 
 @dataclass
-class Job:
-    """The import of one file."""
+class ImportState:
+    """State of the import of one file."""
 
     source: Source
     notes: Notes
@@ -40,7 +47,7 @@ class Job:
     """What NCCL says of each process: its rank, and how many there are."""
     _next_id: int = 0
 
-    def timed(
+    def read_timed(
         self,
         table: str,
         columns: Sequence[str],
@@ -49,25 +56,25 @@ class Job:
         keep: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
         **options: Any,
     ) -> Iterator[pa.RecordBatch]:
-        """What Source.read yields, without the rows that are not to `keep`, and without those that have no usable time."""
+        """Yield the batches of Source.read without rows that `keep` drops or that have no usable time."""
         for batch in self.source.read(table, columns, **options):
-            rows = usable_times(keep(batch) if keep else batch, time, table, self.notes)
+            rows = drop_unusable_times(keep(batch) if keep else batch, time, table, self.notes)
             if rows.num_rows:
                 yield rows
 
-    def ids(self, rows: int) -> pa.Array:
-        """Fresh slice ids for so many rows."""
+    def take_ids(self, rows: int) -> pa.Array:
+        """Return fresh slice ids for `rows` rows."""
         first = self._next_id
         self._next_id += rows
         return pa.array(np.arange(first, self._next_id, dtype=np.int64))
 
-    def seen(self, starts: pa.Array, lengths: pa.Array) -> None:
-        """Move `end` behind these slices."""
+    def extend_end(self, starts: pa.Array, lengths: pa.Array) -> None:
+        """Extend `end` to the latest end of these slices."""
         latest = pc.max(pc.add(starts, lengths)).as_py()
         if latest is not None and (self.end is None or latest > self.end):
             self.end = latest
 
 
-def batch_of(columns: dict[str, pa.Array | None]) -> pa.RecordBatch:
-    """A batch of the columns that are there; None stands for a column that would be NULL throughout."""
+def build_batch(columns: dict[str, pa.Array | None]) -> pa.RecordBatch:
+    """Build a batch of the columns that are not None; None stands for a column that is NULL throughout."""
     return pa.RecordBatch.from_pydict({name: column for name, column in columns.items() if column is not None})

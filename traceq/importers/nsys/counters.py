@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import constant, labelled, looked_up
-from traceq.importers.nsys.context import Job, Rows, batch_of
-from traceq.importers.nsys.threads import pids
+from traceq.importers.nsys.columns import decode_enum, map_rows, repeat
+from traceq.importers.nsys.context import ImportState, Rows, build_batch
+from traceq.importers.nsys.threads import process_ids_of
 from traceq.importers.rows import batches_of
 
 METRICS = "GPU_METRICS"
@@ -39,68 +39,68 @@ _DEVICE_SERIES = "memory_allocated"
 _POOL_SERIES = {"localMemoryPoolSize": "memory_pool_size", "localMemoryPoolUtilizedSize": "memory_pool_used"}
 
 
-def read_counters(job: Job) -> Rows:
-    """All rows of counter."""
-    yield from _metrics(job)
-    yield from _memory(job)
-    yield from _pools(job)
+def read_counters(state: ImportState) -> Rows:
+    """Yield the rows of counter."""
+    yield from _read_metrics(state)
+    yield from _read_memory(state)
+    yield from _read_pools(state)
 
 
-def _metrics(job: Job) -> Rows:
+def _read_metrics(state: ImportState) -> Rows:
     names: dict[tuple[int, int], str] = {}
-    for kind, metric, name in job.source.rows("TARGET_INFO_GPU_METRICS", ["typeId", "metricId", "metricName"]):
+    for kind, metric, name in state.source.fetch_rows("TARGET_INFO_GPU_METRICS", ["typeId", "metricId", "metricName"]):
         if isinstance(kind, int) and isinstance(metric, int) and name:
             names[kind, metric] = str(name)
-    for batch in job.timed(METRICS, ["timestamp", "typeId", "metricId", "value"], time="timestamp"):
+    for batch in state.read_timed(METRICS, ["timestamp", "typeId", "metricId", "value"], time="timestamp"):
         values = batch.column("value")
-        job.notes.data_loss("no_value", values.null_count, f"Rows of {METRICS} without a value; they are left out.")
-        yield "counter", _metric_batch(job, batch.filter(values.is_valid()), names)
+        state.notes.data_loss("no_value", values.null_count, f"Rows of {METRICS} without a value; they are left out.")
+        yield "counter", _build_metric_batch(state, batch.filter(values.is_valid()), names)
 
 
-def _metric_batch(job: Job, rows: pa.RecordBatch, names: dict[tuple[int, int], str]) -> pa.RecordBatch:
-    titles = looked_up(lambda key: names.get(key, f"metric {key[1]}"), rows.column("typeId"), rows.column("metricId"))
-    job.notes.info(
+def _build_metric_batch(state: ImportState, rows: pa.RecordBatch, names: dict[tuple[int, int], str]) -> pa.RecordBatch:
+    titles = map_rows(lambda key: names.get(key, f"metric {key[1]}"), rows.column("typeId"), rows.column("metricId"))
+    state.notes.info(
         "negative_metric",
         pc.sum(pc.less(rows.column("value"), 0)).as_py() or 0,
         f"Samples of {METRICS} below zero: nsys overflows on [Avg] metrics; use the [Throughput %] ones.",
     )
     gpus = pc.bit_wise_and(rows.column("typeId").fill_null(0), _GPU_INDEX)
-    return batch_of(
+    return build_batch(
         {
-            "device": job.devices.of_nsys_ids(gpus),
+            "device": state.devices.numbers_of_nsys_ids(gpus),
             "name": titles,
-            "unit": pa.array(map(_unit, titles.dictionary.to_pylist()), pa.string()).take(titles.indices),
+            "unit": pa.array(map(_unit_of, titles.dictionary.to_pylist()), pa.string()).take(titles.indices),
             "ts": rows.column("timestamp"),
             "value": rows.column("value").cast(pa.float64(), safe=False),
         }
     )
 
 
-def _unit(title: str) -> str | None:
-    """What stands in brackets at the end of a metric's name."""
+def _unit_of(title: str) -> str | None:
+    """Return the unit in brackets at the end of a metric's name, None without one."""
     found = re.search(r"\[([^\]]+)\]\s*$", title)
     if not found:
         return None
     return "percent" if found[1].endswith("%") else found[1]
 
 
-def _memory(job: Job) -> Rows:
+def _read_memory(state: ImportState) -> Rows:
     totals: dict[tuple[int, str], int] = {}
     wanted = ["start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"]
-    order = "start, rowid" if "start" in job.source.columns(MEMORY) else "rowid"
-    for rows in job.timed(MEMORY, wanted, order=order):
-        for batch in _totals(job, rows, totals):
+    order = "start, rowid" if "start" in state.source.columns_of(MEMORY) else "rowid"
+    for rows in state.read_timed(MEMORY, wanted, order=order):
+        for batch in _add_up(state, rows, totals):
             yield "counter", batch
 
 
-def _totals(job: Job, rows: pa.RecordBatch, totals: dict[tuple[int, str], int]) -> Iterator[pa.RecordBatch]:
-    """Running totals, one series per device and kind of memory; `totals` carries them from batch to batch."""
-    devices = job.devices.numbers(rows.column("deviceId"), pids(rows.column("globalPid")))
-    names = labelled(rows.column("memKind"), _SERIES, _DEVICE_SERIES).cast(pa.string())
+def _add_up(state: ImportState, rows: pa.RecordBatch, totals: dict[tuple[int, str], int]) -> Iterator[pa.RecordBatch]:
+    """Yield running totals, one series per device and kind of memory; `totals` carries them between batches."""
+    devices = state.devices.device_numbers(rows.column("deviceId"), process_ids_of(rows.column("globalPid")))
+    names = decode_enum(rows.column("memKind"), _SERIES, _DEVICE_SERIES).cast(pa.string())
     released = pc.equal(rows.column("memoryOperationType"), _RELEASE).fill_null(False)
     sizes = rows.column("bytes")
     is_size = pc.and_(pc.greater_equal(sizes, 0), pc.less_equal(sizes, _MOST_BYTES))
-    job.notes.data_loss(
+    state.notes.data_loss(
         "number_out_of_range",
         pc.sum(pc.invert(is_size)).as_py() or 0,
         f"Rows of {MEMORY} with sizes that cannot be true; they count as 0 bytes.",
@@ -111,20 +111,22 @@ def _totals(job: Job, rows: pa.RecordBatch, totals: dict[tuple[int, str], int]) 
         mine = pc.and_(pc.equal(devices, device), pc.equal(names, name))
         running = pc.cumulative_sum(changes.filter(mine), start=totals.get((device, name), 0))
         totals[device, name] = running[-1].as_py()
-        yield batch_of(
+        yield build_batch(
             {
                 "device": devices.filter(mine),
                 "name": names.filter(mine),
-                "unit": constant("bytes", len(running)),
+                "unit": repeat("bytes", len(running)),
                 "ts": rows.column("start").filter(mine),
                 "value": running.cast(pa.float64(), safe=False),
             }
         )
 
 
-def _pools(job: Job) -> Rows:
-    """What the pools of each device hold and use, all together, after each event of one of them that says so."""
-    rows = [(start, device, *pool) for table in (MEMORY, POOLS) for start, device, *pool in _pool_events(job, table)]
+def _read_pools(state: ImportState) -> Rows:
+    """Yield the size and use of all pools of a device together, after each event that tells them."""
+    rows = [
+        (start, device, *pool) for table in (MEMORY, POOLS) for start, device, *pool in _read_pool_events(state, table)
+    ]
     rows.sort(key=lambda row: row[0])
     for place, name in enumerate(_POOL_SERIES.values()):
         sizes: dict[object, int] = {}
@@ -140,17 +142,17 @@ def _pools(job: Job) -> Rows:
         yield from batches_of("counter", series)
 
 
-def _pool_events(job: Job, table: str) -> Iterator[tuple[Any, ...]]:
-    """Start (ns), device, the pool (its process and address), bytes that it holds, bytes in use; of one that is gone none."""
+def _read_pool_events(state: ImportState, table: str) -> Iterator[tuple[Any, ...]]:
+    """Yield start (ns), device, pool (process and address), bytes reserved and bytes in use (0 once it is destroyed)."""
     address = "localMemoryPoolAddress" if table == MEMORY else "address"
     wanted = ["start", "globalPid", "deviceId", address, "operationType", *_POOL_SERIES]
-    if not {address, *_POOL_SERIES} <= job.source.columns(table).keys():
+    if not {address, *_POOL_SERIES} <= state.source.columns_of(table).keys():
         return
-    for batch in job.timed(table, wanted):
+    for batch in state.read_timed(table, wanted):
         said = pc.and_(*(pc.greater_equal(batch.column(each), 0).fill_null(False) for each in _POOL_SERIES))
         rows = batch.filter(pc.and_(said, pc.not_equal(batch.column(address), 0).fill_null(False)))
-        process_ids = pids(rows.column("globalPid"))
-        devices = job.devices.numbers(rows.column("deviceId"), process_ids)
+        process_ids = process_ids_of(rows.column("globalPid"))
+        devices = state.devices.device_numbers(rows.column("deviceId"), process_ids)
         is_gone = pc.equal(rows.column("operationType"), _POOL_DESTROYED).fill_null(False)
         sizes = [pc.if_else(is_gone, 0, rows.column(each)) for each in _POOL_SERIES]
         pools = zip(process_ids.to_pylist(), rows.column(address).to_pylist(), strict=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import int32
+from traceq.importers.nsys.columns import to_int32
 from traceq.importers.rows import Batches, batches_of
 
 if TYPE_CHECKING:
@@ -55,17 +55,17 @@ class Devices:
         """Read every table that describes GPUs."""
         self._notes = notes
         self._used: set[int] = set()
-        gpus, ordinals = _described(source)
-        links = _links(source)
+        gpus, ordinals = _read_descriptions(source)
+        links = _read_links(source)
         if not links:
-            old_gpus, links = _before_2021(source)
+            old_gpus, links = _read_before_2021(source)
             gpus |= old_gpus
-        self._renumbered = _renumbering(links, gpus, notes)
-        self._gpus, self._by_nsys_id = _numbered(gpus, ordinals, links, self._renumbered)
+        self._renumbered = _find_renumbering(links, gpus, notes)
+        self._gpus, self._by_nsys_id = _number_gpus(gpus, ordinals, links, self._renumbered)
 
-    def numbers(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
-        """Device numbers (int32, never NULL) for CUDA ordinals and the processes that use them."""
-        numbers = self.optional(device_ids, process_ids)
+    def device_numbers(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
+        """Map CUDA ordinals of processes to device numbers (int32, never NULL)."""
+        numbers = self.device_numbers_or_null(device_ids, process_ids)
         self._notes.data_loss(
             "no_device",
             numbers.null_count,
@@ -75,9 +75,9 @@ class Devices:
         self._used.update(pc.unique(numbers).to_pylist())
         return numbers
 
-    def optional(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
-        """The same, NULL where the row names no device."""
-        ordinals = int32(device_ids, "deviceId", self._notes)
+    def device_numbers_or_null(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
+        """Map CUDA ordinals of processes to device numbers, NULL where the row names no device."""
+        ordinals = to_int32(device_ids, "deviceId", self._notes)
         if not self._renumbered:
             return ordinals
         keys = pc.add(pc.shift_left(process_ids.fill_null(0), _PID_SHIFT), ordinals.cast(pa.int64()))
@@ -85,22 +85,22 @@ class Devices:
         renumbered = pa.array(list(self._renumbered.values()), pa.int32()).take(found)
         return pc.coalesce(renumbered, ordinals)
 
-    def of_nsys_ids(self, nsys_ids: pa.Array) -> pa.Array:
-        """Device numbers (int32) for nsys' own GPU ids, which GPU metrics use."""
+    def numbers_of_nsys_ids(self, nsys_ids: pa.Array) -> pa.Array:
+        """Map nsys' own GPU ids, which GPU metrics use, to device numbers (int32)."""
         known = list(self._by_nsys_id)
         found = pc.index_in(nsys_ids, value_set=pa.array(known, pa.int64()))
         mapped = pa.array([self._by_nsys_id[one] for one in known], pa.int32()).take(found)
-        numbers = pc.coalesce(mapped, int32(nsys_ids, "GPU id", self._notes))
+        numbers = pc.coalesce(mapped, to_int32(nsys_ids, "GPU id", self._notes))
         self._used.update(one for one in pc.unique(numbers).to_pylist() if one is not None)
         return numbers
 
-    def batches(self) -> Batches:
-        """Rows of `device` for all GPUs described or used."""
-        unknown = _gpu(None, None, None, [None] * len(_SIZES))
+    def build_batches(self) -> Batches:
+        """Build the rows of `device` for all GPUs described or used."""
+        unknown = _gpu_row(None, None, None, [None] * len(_SIZES))
         numbers = sorted(self._used | set(self._gpus))
         gpus = [self._gpus.get(number, unknown) for number in numbers]
         for column in _NARROW:
-            fitting = int32(pa.array([gpu[column] for gpu in gpus], pa.int64()), column, self._notes)
+            fitting = to_int32(pa.array([gpu[column] for gpu in gpus], pa.int64()), column, self._notes)
             gpus = [{**gpu, column: number} for gpu, number in zip(gpus, fitting.to_pylist(), strict=True)]
         rows = [
             {"device": number, "source": "trace" if number in self._gpus else "unknown", **gpu}
@@ -109,8 +109,8 @@ class Devices:
         return batches_of("device", rows)
 
 
-def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
-    """TARGET_INFO_GPU: GPUs by nsys' id, and the CUDA ordinal of each if the table has it."""
+def _read_descriptions(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
+    """Read TARGET_INFO_GPU: GPUs by nsys' id, and the CUDA ordinal of each if the table has it."""
     gpus: dict[int, Gpu] = {}
     ordinals: dict[int, int] = {}
     wanted = [
@@ -122,9 +122,9 @@ def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
         "computeMinor",
         *(new for new, _ in _SIZES.values()),
     ]
-    for own, device, ordinal, name, major, minor, *sizes in source.rows("TARGET_INFO_GPU", wanted):
+    for own, device, ordinal, name, major, minor, *sizes in source.fetch_rows("TARGET_INFO_GPU", wanted):
         key = next((one for one in (own, device, ordinal) if _is_number(one)), len(gpus))
-        gpus.setdefault(key, _gpu(name, major, minor, sizes))
+        gpus.setdefault(key, _gpu_row(name, major, minor, sizes))
         number = ordinal if _is_number(ordinal) else device
         if _is_number(number) and number not in ordinals.values():
             ordinals.setdefault(key, number)
@@ -132,12 +132,12 @@ def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
 
 
 def _is_number(value: object) -> TypeGuard[int]:
-    """Whether it can be that of a GPU or a process: a damaged one says nothing."""
+    """Return whether the value can be the number of a GPU or process; damaged files hold other values."""
     return isinstance(value, int) and 0 <= value <= _MOST_INT32
 
 
-def _gpu(name: object, major: object, minor: object, sizes: Sequence[object]) -> Gpu:
-    """A GPU from its columns; nsys writes 0 for a limit it does not know."""
+def _gpu_row(name: object, major: object, minor: object, sizes: Sequence[object]) -> Gpu:
+    """Build the row of a GPU from its columns; nsys writes 0 for a limit it does not know."""
     known = {
         column: one if isinstance(one, int) and one > 0 else None for column, one in zip(_SIZES, sizes, strict=True)
     }
@@ -151,23 +151,23 @@ def _gpu(name: object, major: object, minor: object, sizes: Sequence[object]) ->
     }
 
 
-def _links(source: Source) -> dict[tuple[int, int], int]:
-    """TARGET_INFO_CUDA_DEVICE: (pid, CUDA ordinal) to nsys' id."""
+def _read_links(source: Source) -> dict[tuple[int, int], int]:
+    """Read TARGET_INFO_CUDA_DEVICE: (pid, CUDA ordinal) to nsys' id."""
     links = {}
-    for pid, ordinal, gpu in source.rows("TARGET_INFO_CUDA_DEVICE", ["pid", "cudaId", "gpuId"]):
+    for pid, ordinal, gpu in source.fetch_rows("TARGET_INFO_CUDA_DEVICE", ["pid", "cudaId", "gpuId"]):
         if _is_number(pid) and _is_number(ordinal) and _is_number(gpu):
             links[pid, ordinal] = gpu
     return links
 
 
-def _before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], int]]:
-    """TARGET_INFO_CUDA_GPU: a row per process and GPU; the bus address identifies the GPU."""
+def _read_before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], int]]:
+    """Read TARGET_INFO_CUDA_GPU: a row per process and GPU; the bus address identifies the GPU."""
     gpus: dict[int, Gpu] = {}
     links: dict[tuple[int, int], int] = {}
     keys: dict[object, int] = {}
     wanted = ["deviceId", "pid", "pciBusId", "name", "computeCapabilityMajor", "computeCapabilityMinor"]
     wanted += [old for _, old in _SIZES.values()]
-    for device, pid, bus, name, major, minor, *sizes in source.rows("TARGET_INFO_CUDA_GPU", wanted):
+    for device, pid, bus, name, major, minor, *sizes in source.fetch_rows("TARGET_INFO_CUDA_GPU", wanted):
         if not _is_number(device):
             continue
         bandwidth = sizes[-1]
@@ -176,13 +176,13 @@ def _before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], 
         # The first ordinal a GPU is seen under becomes its number.
         free = device if device not in keys.values() else max(keys.values()) + 1
         key = keys.setdefault(bus or f"device {device}", free)
-        gpus.setdefault(key, _gpu(name, major, minor, sizes))
+        gpus.setdefault(key, _gpu_row(name, major, minor, sizes))
         links[pid if _is_number(pid) else 0, device] = key
     return gpus, links
 
 
-def _renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], notes: Notes) -> dict[int, int]:
-    """New numbers by (pid << 32) + ordinal, when ordinals and GPUs do not match one to one; else nothing."""
+def _find_renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], notes: Notes) -> dict[int, int]:
+    """Return new numbers by (pid << 32) + ordinal if ordinals and GPUs do not match one to one, else {}."""
     pairs = {(ordinal, gpu) for (_, ordinal), gpu in links.items()}
     if len(pairs) == len({ordinal for ordinal, _ in pairs}) == len({gpu for _, gpu in pairs}):
         return {}
@@ -194,13 +194,13 @@ def _renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], notes:
     return {(pid << _PID_SHIFT) + ordinal: gpu for (pid, ordinal), gpu in links.items()}
 
 
-def _numbered(
+def _number_gpus(
     gpus: dict[int, Gpu],
     ordinals: dict[int, int],
     links: dict[tuple[int, int], int],
     renumbered: dict[int, int],
 ) -> tuple[dict[int, Gpu], dict[int, int]]:
-    """GPUs by device number, and device numbers by nsys' id."""
+    """Return the GPUs by device number, and device numbers by nsys' id."""
     if renumbered:
         numbers = {key: key for key in gpus}
     elif links:

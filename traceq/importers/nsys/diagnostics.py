@@ -1,4 +1,4 @@
-"""What nsys itself had to say about the capture, and which tables traceq leaves alone: import_note."""
+"""Messages of nsys itself about the capture, and tables that traceq does not read, as import_note."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.context import Job
+    from traceq.importers.nsys.context import ImportState
 
 TABLE = "DIAGNOSTIC_EVENT"
 _WARNING, _ERROR = 2, 3
@@ -48,40 +48,40 @@ _SILENT = {
 }
 
 
-def note_diagnostics(job: Job) -> None:
-    """Warnings and errors of the profiler; "incomplete" ones count as errors of the capture."""
-    rows = job.source.rows(TABLE, ["severity", "text"])
+def note_diagnostics(state: ImportState) -> None:
+    """Note warnings and errors of the profiler; messages about lost events count as errors of the capture."""
+    rows = state.source.fetch_rows(TABLE, ["severity", "text"])
     if any(_NO_CUDA in str(text) for _, text in rows) and not any(_CUDA in str(text) for _, text in rows):
-        job.notes.error(
+        state.notes.error(
             "gpu_not_collected",
             1,
             f"nsys: {_NO_CUDA}. Its tracing of CUDA did not start in the program, or the program did not use a GPU: record again"
             " with `nsys profile --trace=cuda,nvtx,osrt`, of the program itself and not of a wrapper that leaves it",
         )
     for severity, text in rows:
-        message = scrubbed(str(text or ""))
+        message = scrub(str(text or ""))
         if not message:
             continue
         if LOST.search(message):
-            job.notes.error("events_dropped", 1, f"nsys: {message}")
+            state.notes.error("events_dropped", 1, f"nsys: {message}")
         elif severity == _ERROR:
-            job.notes.error("nsys_error", 1, f"nsys: {message}")
+            state.notes.error("nsys_error", 1, f"nsys: {message}")
         elif severity == _WARNING:
-            job.notes.info("nsys_warning", 1, f"nsys: {message}")
+            state.notes.info("nsys_warning", 1, f"nsys: {message}")
 
 
-def scrubbed(text: str) -> str:
-    """The message in one line without paths, command lines and values of variables."""
+def scrub(text: str) -> str:
+    """Return the message on one line without paths, command lines and values of variables."""
     for pattern, replacement in _PRIVATE:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())[:_LONGEST]
 
 
-def note_other_tables(job: Job) -> None:
-    """One note for every table with rows that nobody read, so that all rows are accounted for."""
-    for table in job.source.untouched:
+def note_other_tables(state: ImportState) -> None:
+    """Note every table with rows that nobody read, so that all rows are accounted for."""
+    for table in state.source.untouched:
         if table in _SILENT or table.startswith("ENUM_"):
             continue
-        rows = job.source.scalar(table, "count(*)")
+        rows = state.source.fetch_scalar(table, "count(*)")
         if rows:
-            job.notes.info("table_not_imported", rows, f"Rows of {table}: traceq has no use for this table yet.")
+            state.notes.info("table_not_imported", rows, f"Rows of {table}: traceq has no use for this table yet.")

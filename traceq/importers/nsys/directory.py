@@ -19,7 +19,7 @@ _OTHERS = ("CUPTI_ACTIVITY_KIND_*", "NVTX_EVENTS", "OSRT_API", "META_DATA_EXPORT
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """The files of the export that `path` is a table of, that of its strings first; none where it is no such table."""
+    """Return the files of the export that `path` is a table of, strings first; () if it is no such table."""
     strings = path.with_name(f"{_STRINGS}{path.suffix}")
     if path.suffix not in SUFFIXES or not strings.is_file():
         return ()
@@ -29,7 +29,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return strings, *sorted(tables)
 
 
-def as_sqlite(files: tuple[Path, ...], target: Path) -> None:
+def write_sqlite(files: tuple[Path, ...], target: Path) -> None:
     """Write the tables into the SQLite file `target`, each under its file's name. Raises UnusableTrace for a damaged one."""
     # The SQLite driver takes 0.3 s to import, which reading another trace should not have to wait for.
     import pyarrow as pa
@@ -38,7 +38,7 @@ def as_sqlite(files: tuple[Path, ...], target: Path) -> None:
     with closing(dbapi.connect(f"file:{target}")) as database, closing(database.cursor()) as cursor:
         for file in files:
             try:
-                schema, batches = _read(file)
+                schema, batches = _read_table(file)
                 cursor.adbc_ingest(file.stem, pa.RecordBatchReader.from_batches(schema, batches), mode="create")
             except (pa.ArrowException, OSError) as error:
                 raise UnusableTrace(
@@ -47,8 +47,8 @@ def as_sqlite(files: tuple[Path, ...], target: Path) -> None:
         database.commit()
 
 
-def _read(file: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The columns of the table in types that SQLite has, and its rows batch by batch."""
+def _read_table(file: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return the table's columns in types that SQLite has, and its rows batch by batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -58,11 +58,11 @@ def _read(file: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     else:
         arrow = pa.ipc.open_file(pa.memory_map(str(file)))
         schema, batches = arrow.schema, map(arrow.get_batch, range(arrow.num_record_batches))
-    plain = pa.schema([(field.name, _plain(field.type)) for field in schema])
+    plain = pa.schema([(field.name, _plain_type(field.type)) for field in schema])
     return plain, (batch.cast(plain) for batch in batches)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _plain_type(kind: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traceq.common.scratch import temporary_folder
-from traceq.errors import UnusableTrace
-from traceq.importers.nsys import directory, export
+from traceq.errors import MissingTool, UnusableTrace
+from traceq.importers.nsys import directory
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
 from traceq.importers.sqlite import refuse_half_written, uri
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.notes import Notes
+
 
 _MAGIC = b"SQLite format 3\x00"
 _MARKS = (
@@ -35,8 +38,8 @@ _CHUNK = 1 << 20
 READ_WHAT_IS_THERE = "pragma writable_schema = on"
 
 
-def head_of(path: Path, size: int = 16) -> bytes:
-    """The first bytes of the file, of what is inside when it is gzip'd; empty when they cannot be had."""
+def read_head(path: Path, size: int = 16) -> bytes:
+    """Return the first bytes of the file, unpacked if gzip'd; b"" where they cannot be unpacked."""
     with path.open("rb") as file:
         head = file.read(size)
         if not head.startswith(GZIP):
@@ -49,12 +52,12 @@ def head_of(path: Path, size: int = 16) -> bytes:
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether the file is a SQLite database, plain or gzip'd. Raises OSError when it cannot be read."""
-    return head_of(path).startswith(_MAGIC)
+    """Return whether the file is a SQLite database, plain or gzip'd. Raises OSError when it cannot be read."""
+    return read_head(path).startswith(_MAGIC)
 
 
 def sniff(path: Path) -> bool:
-    """Whether this is an nsys SQLite export, plain or gzip'd, a table of another export, or a report in nsys' own format."""
+    """Return whether this is an nsys SQLite export, plain or gzip'd, a table of another export, or nsys' own report."""
     if not path.is_file():
         return False
     if path.suffix in directory.SUFFIXES:
@@ -64,9 +67,9 @@ def sniff(path: Path) -> bool:
     if head.startswith(_MAGIC):
         return _has_nsys_tables(path)
     if head.startswith(GZIP):
-        begin = head_of(path, _SCHEMA_BYTES)
+        begin = read_head(path, _SCHEMA_BYTES)
         return begin.startswith(_MAGIC) and any(mark.encode() in begin for mark in _MARKS)
-    return export.is_report(path, head)
+    return is_report(path, head)
 
 
 def _has_nsys_tables(path: Path) -> bool:
@@ -76,13 +79,13 @@ def _has_nsys_tables(path: Path) -> bool:
     except (sqlite3.Error, UnicodeDecodeError):
         # Damaged; if it was an nsys export its tables' names still stand in it, and reading says what is
         # wrong.
-        return any(mark.encode() in head_of(path, _SCHEMA_BYTES) for mark in _MARKS)
+        return any(mark.encode() in read_head(path, _SCHEMA_BYTES) for mark in _MARKS)
     return any(str(name).startswith(_MARKS) for (name,) in names)
 
 
 @contextmanager
-def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
-    """The SQLite file to read for `path`; temporary ones are gone afterwards, whatever happens."""
+def open_sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
+    """Provide the SQLite file to read for `path`; temporary files are removed afterwards."""
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head.startswith(_MAGIC):
@@ -92,22 +95,22 @@ def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
         yield path
         return
     tables = directory.files_of(path)
-    if not tables and not head.startswith(GZIP) and not export.is_report(path, head):
+    if not tables and not head.startswith(GZIP) and not is_report(path, head):
         raise UnusableTrace(f"{path}: neither a SQLite file nor an nsys report; export the report again")
     with temporary_folder() as folder:
         unpacked = folder / "export.sqlite"
         if tables:
-            directory.as_sqlite(tables, unpacked)
+            directory.write_sqlite(tables, unpacked)
         elif head.startswith(GZIP):
             _decompress(path, unpacked, notes)
         else:
-            export.export(path, unpacked)
+            export_report(path, unpacked)
         _note_truncation(unpacked, notes)
         yield unpacked
 
 
 def _decompress(path: Path, target: Path, notes: Notes) -> None:
-    """Unpack as much as there is; a file cut short or damaged still has its beginning."""
+    """Unpack as much as possible; a file cut short or damaged still has its beginning."""
     with path.open("rb") as packed, target.open("wb") as out:
         stream = GzipStream(packed)
         try:
@@ -131,7 +134,7 @@ def _note_pending_writes(path: Path, notes: Notes) -> None:
 
 
 def _note_truncation(path: Path, notes: Notes) -> None:
-    """The header says how many pages the file has; fewer means that a copy was cut short."""
+    """Note a file with fewer pages than its header tells: the copy was cut short."""
     with path.open("rb") as file:
         header = file.read(100)
     page = int.from_bytes(header[16:18], "big")
@@ -140,3 +143,48 @@ def _note_truncation(path: Path, notes: Notes) -> None:
     if header[24:28] == header[92:96] and path.stat().st_size < expected:
         missing = expected - path.stat().st_size
         notes.data_loss("truncated", 1, f"The SQLite file is {missing} bytes shorter than it says; copy it again.")
+
+
+# The format is not documented and has no signature anybody documents either, so the name has to tell.
+REPORT_SUFFIXES = (".nsys-rep", ".qdrep")
+
+
+def is_report(path: Path, head: bytes) -> bool:
+    """Return whether the file looks like nsys' own format: by its suffix, unless its content is something else."""
+    return (
+        path.suffix in REPORT_SUFFIXES
+        and bool(head)
+        and not head.startswith((b"{", b"[", b"\x1f\x8b", b"SQLite format 3"))
+    )
+
+
+def _export_command(report: Path, output: Path, *, blobs: bool) -> list[str]:
+    """Return the command that exports a report to SQLite; `blobs` includes payloads of NVTX ranges (NCCL's messages)."""
+    return [
+        "nsys",
+        "export",
+        "--type",
+        "sqlite",
+        *(["--include-blobs=true"] if blobs else []),
+        "--output",
+        str(output),
+        "--force-overwrite",
+        "true",
+        str(report),
+    ]
+
+
+def export_report(report: Path, output: Path) -> None:
+    """Write the report as SQLite. Raises MissingTool without nsys, UnusableTrace when nsys fails."""
+    if shutil.which("nsys") is None:
+        by_hand = " ".join(_export_command(report, report.with_suffix(".sqlite"), blobs=False))
+        raise MissingTool(f"{report}: only nsys can read this format and it is not on PATH; export it first: {by_hand}")
+    # nsys before 2024 has no payloads, and does not know the option either.
+    for blobs in (True, False):
+        call = _export_command(report, output, blobs=blobs)
+        done = subprocess.run(call, capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode == 0 and output.exists():
+            return
+    said = (done.stderr or done.stdout).strip().splitlines()
+    reason = said[-1].strip() if said else f"exit code {done.returncode}"
+    raise UnusableTrace(f"{report}: nsys export failed ({reason}); use an nsys at least as new as the report")

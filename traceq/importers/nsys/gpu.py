@@ -1,4 +1,4 @@
-"""GPU work: kernels, copies, memsets, and graphs traced as a whole."""
+"""GPU activity: kernels, copies, memsets, graphs traced as a whole, nodes of graphs, and page faults."""
 
 from __future__ import annotations
 
@@ -7,10 +7,75 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import constant, durations, int32, json_objects, labelled, non_negative, without
-from traceq.importers.nsys.context import Job, Rows, batch_of
-from traceq.importers.nsys.copies import COPY_KINDS, MEMORY, MIGRATION_CAUSES, copy_names, memset_names
-from traceq.importers.nsys.threads import pids
+from traceq.importers.nsys.columns import (
+    build_json_objects,
+    compute_durations,
+    decode_enum,
+    null_if,
+    null_negative,
+    null_out_of_range,
+    repeat,
+    to_int32,
+)
+from traceq.importers.nsys.context import ImportState, Rows, build_batch
+from traceq.importers.nsys.threads import process_ids_of
+
+MEMORY = dict(enumerate(("pageable", "pinned", "device", "array", "managed", "device_static", "managed_static")))
+_MEMORY_WORDS = [*(word.replace("_", " ").title() for word in MEMORY.values()), "Unknown"]
+_MEMORIES = len(_MEMORY_WORDS)
+
+# By copyKind: the direction that the name says, and the kind. Arrays (A) are texture memory of the device.
+_COPIES = (
+    ("Unknown", None),
+    ("HtoD", "h2d"),
+    ("DtoH", "d2h"),
+    ("HtoA", "h2d"),
+    ("AtoH", "d2h"),
+    ("AtoA", "d2d"),
+    ("AtoD", "d2d"),
+    ("DtoA", "d2d"),
+    ("DtoD", "d2d"),
+    ("HtoH", "h2h"),
+    ("PtoP", "p2p"),
+    ("HtoD", "um"),
+    ("DtoH", "um"),
+    ("DtoD", "um"),
+)
+COPY_KINDS = {number: kind for number, (_, kind) in enumerate(_COPIES) if kind}
+MIGRATION_CAUSES = dict(
+    enumerate(('"prefetch"', '"page fault"', '"speculative prefetch"', '"eviction"', '"access counters"'), 1)
+)
+
+# Every name there can be, by (kind * 8 + source) * 8 + destination, so that naming is arithmetic.
+_COPY_NAMES = pa.array(
+    [
+        f"Memcpy {direction} (Unified)" if kind == "um" else f"Memcpy {direction} ({src} -> {dst})"
+        for direction, kind in _COPIES
+        for src in _MEMORY_WORDS
+        for dst in _MEMORY_WORDS
+    ]
+)
+_MEMSET_NAMES = pa.array([f"Memset ({word})" for word in _MEMORY_WORDS])
+
+
+def _clamp_codes(column: pa.Array, codes: int, unknown: int) -> pa.Array:
+    """Return enum numbers 0..codes-1; anything else becomes `unknown`."""
+    known = pc.and_(pc.greater_equal(column, 0), pc.less(column, codes))
+    return pc.if_else(known.fill_null(False), column, pa.scalar(unknown, pa.int64())).cast(pa.int32())
+
+
+def _name_copies(kinds: pa.Array, sources: pa.Array, destinations: pa.Array) -> pa.DictionaryArray:
+    """Name copies 'Memcpy HtoD (Pinned -> Device)' and so on, by copyKind, srcKind and dstKind."""
+    code = _clamp_codes(kinds, len(_COPIES), 0)
+    for memory in (sources, destinations):
+        code = pc.add(pc.multiply(code, _MEMORIES), _clamp_codes(memory, _MEMORIES, _MEMORIES - 1))
+    return pa.DictionaryArray.from_arrays(code, _COPY_NAMES)
+
+
+def _name_memsets(kinds: pa.Array) -> pa.DictionaryArray:
+    """Name memsets 'Memset (Device)' and so on, by memKind."""
+    return pa.DictionaryArray.from_arrays(_clamp_codes(kinds, _MEMORIES, _MEMORIES - 1), _MEMSET_NAMES)
+
 
 Columns = dict[str, pa.Array | None]
 
@@ -29,103 +94,103 @@ _COOPERATIVE = {2: '"cooperative"', 3: '"cooperative on several devices"'}
 _NAMES = ("demangledName", "mangledName", "shortName")
 
 
-def read_gpu(job: Job) -> Rows:
-    """All rows of gpu_slice."""
+def read_gpu(state: ImportState) -> Rows:
+    """Yield the rows of gpu_slice."""
     for table, (wanted, describe) in _READERS.items():
         # The best name column a kernel table has; other tables have none.
-        names = [name for name in _NAMES if name in job.source.columns(table)][:1]
-        for rows in job.timed(table, [*_PLACE, *wanted, *names]):
-            yield "gpu_slice", batch_of({**_place(job, table, rows), **describe(job, rows)})
+        names = [name for name in _NAMES if name in state.source.columns_of(table)][:1]
+        for rows in state.read_timed(table, [*_PLACE, *wanted, *names]):
+            yield "gpu_slice", build_batch({**_common_columns(state, table, rows), **describe(state, rows)})
 
 
-def _place(job: Job, table: str, rows: pa.RecordBatch) -> Columns:
-    """Where and when, which all tables of GPU work say alike."""
+def _common_columns(state: ImportState, table: str, rows: pa.RecordBatch) -> Columns:
+    """Build the columns of place and time that all tables of GPU work share."""
     starts = rows.column("start")
-    lengths = durations(starts, rows.column("end"), table, job.notes)
-    process_ids = pids(rows.column("globalPid"))
-    job.seen(starts, lengths)
-    job.gpu_pids.update(one for one in pc.unique(process_ids).to_pylist() if one is not None)
+    lengths = compute_durations(starts, rows.column("end"), table, state.notes)
+    process_ids = process_ids_of(rows.column("globalPid"))
+    state.extend_end(starts, lengths)
+    state.gpu_pids.update(one for one in pc.unique(process_ids).to_pylist() if one is not None)
     return {
-        "slice_id": job.ids(rows.num_rows),
-        "device": job.devices.numbers(rows.column("deviceId"), process_ids),
+        "slice_id": state.take_ids(rows.num_rows),
+        "device": state.devices.device_numbers(rows.column("deviceId"), process_ids),
         "context": rows.column("contextId"),
         "stream": rows.column("streamId"),
         "ts": starts,
         "dur": lengths,
         "pid": process_ids,
-        "correlation_id": without(rows.column("correlationId"), 0),
+        "correlation_id": null_if(rows.column("correlationId"), 0),
     }
 
 
-def _graph_columns(rows: pa.RecordBatch) -> Columns:
+def _graph_ids(rows: pa.RecordBatch) -> Columns:
     return {
-        "graph_id": without(rows.column("graphId"), 0),
-        "graph_node_id": without(rows.column("graphNodeId"), 0),
+        "graph_id": null_if(rows.column("graphId"), 0),
+        "graph_node_id": null_if(rows.column("graphNodeId"), 0),
     }
 
 
-def _kernels(job: Job, rows: pa.RecordBatch) -> Columns:
-    static = non_negative(rows.column("staticSharedMemory"), "shared memory", job.notes)
-    dynamic = non_negative(rows.column("dynamicSharedMemory"), "shared memory", job.notes)
-    geometry = {name: int32(rows.column(own), own, job.notes) for name, own in _GEOMETRY.items()}
+def _kernel_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
+    static = null_negative(rows.column("staticSharedMemory"), "shared memory", state.notes)
+    dynamic = null_negative(rows.column("dynamicSharedMemory"), "shared memory", state.notes)
+    geometry = {name: to_int32(rows.column(own), own, state.notes) for name, own in _GEOMETRY.items()}
     name_ids = next((rows.column(name) for name in _NAMES if name in rows.schema.names), None)
     args = {
-        "launch_type": labelled(rows.column("launchType"), _COOPERATIVE),
-        "local_memory_per_thread": without(rows.column("localMemoryPerThread"), 0),
-        "green_context_id": without(rows.column("greenContextId"), 0),
-    } | {name: without(rows.column(own), 0) for name, own in _CLUSTER.items()}
+        "launch_type": decode_enum(rows.column("launchType"), _COOPERATIVE),
+        "local_memory_per_thread": null_if(rows.column("localMemoryPerThread"), 0),
+        "green_context_id": null_if(rows.column("greenContextId"), 0),
+    } | {name: null_if(rows.column(own), 0) for name, own in _CLUSTER.items()}
     return {
-        "kind": constant("kernel", rows.num_rows),
-        "name": job.strings.names(pa.nulls(rows.num_rows, pa.int64()) if name_ids is None else name_ids),
+        "kind": repeat("kernel", rows.num_rows),
+        "name": state.strings.names_of(pa.nulls(rows.num_rows, pa.int64()) if name_ids is None else name_ids),
         "shared_memory": pc.add(static, dynamic),
         "static_shared_memory": static,
         "dynamic_shared_memory": dynamic,
-        "args": json_objects(args),
+        "args": build_json_objects(args),
         **geometry,
-        **_graph_columns(rows),
+        **_graph_ids(rows),
     }
 
 
-def _memcpys(job: Job, rows: pa.RecordBatch) -> Columns:
-    process_ids = pids(rows.column("globalPid"))
+def _memcpy_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
+    process_ids = process_ids_of(rows.column("globalPid"))
     args = {
-        "migration_cause": labelled(rows.column("migrationCause"), MIGRATION_CAUSES),
-        "copy_count": without(rows.column("copyCount"), 0, 1),
+        "migration_cause": decode_enum(rows.column("migrationCause"), MIGRATION_CAUSES),
+        "copy_count": null_if(rows.column("copyCount"), 0, 1),
     }
     return {
-        "kind": constant("memcpy", rows.num_rows),
-        "name": copy_names(rows.column("copyKind"), rows.column("srcKind"), rows.column("dstKind")),
-        "bytes": non_negative(rows.column("bytes"), "bytes", job.notes),
-        "copy_kind": labelled(rows.column("copyKind"), COPY_KINDS),
-        "src_memory": labelled(rows.column("srcKind"), MEMORY),
-        "dst_memory": labelled(rows.column("dstKind"), MEMORY),
-        "src_device": job.devices.optional(rows.column("srcDeviceId"), process_ids),
-        "dst_device": job.devices.optional(rows.column("dstDeviceId"), process_ids),
-        "args": json_objects(args),
-        **_graph_columns(rows),
+        "kind": repeat("memcpy", rows.num_rows),
+        "name": _name_copies(rows.column("copyKind"), rows.column("srcKind"), rows.column("dstKind")),
+        "bytes": null_negative(rows.column("bytes"), "bytes", state.notes),
+        "copy_kind": decode_enum(rows.column("copyKind"), COPY_KINDS),
+        "src_memory": decode_enum(rows.column("srcKind"), MEMORY),
+        "dst_memory": decode_enum(rows.column("dstKind"), MEMORY),
+        "src_device": state.devices.device_numbers_or_null(rows.column("srcDeviceId"), process_ids),
+        "dst_device": state.devices.device_numbers_or_null(rows.column("dstDeviceId"), process_ids),
+        "args": build_json_objects(args),
+        **_graph_ids(rows),
     }
 
 
-def _memsets(job: Job, rows: pa.RecordBatch) -> Columns:
+def _memset_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
     return {
-        "kind": constant("memset", rows.num_rows),
-        "name": memset_names(rows.column("memKind")),
-        "bytes": non_negative(rows.column("bytes"), "bytes", job.notes),
-        "dst_memory": labelled(rows.column("memKind"), MEMORY),
-        "args": json_objects({"value": without(rows.column("value"), 0)}),
-        **_graph_columns(rows),
+        "kind": repeat("memset", rows.num_rows),
+        "name": _name_memsets(rows.column("memKind")),
+        "bytes": null_negative(rows.column("bytes"), "bytes", state.notes),
+        "dst_memory": decode_enum(rows.column("memKind"), MEMORY),
+        "args": build_json_objects({"value": null_if(rows.column("value"), 0)}),
+        **_graph_ids(rows),
     }
 
 
-def _graphs(_job: Job, rows: pa.RecordBatch) -> Columns:
-    """A launch of a graph traced with --cuda-graph-trace=graph: one row stands for all its kernels."""
+def _graph_launch_columns(_state: ImportState, rows: pa.RecordBatch) -> Columns:
+    """Build the columns of a graph traced with --cuda-graph-trace=graph: one row stands for all its kernels."""
     graph_ids = rows.column("graphId")
     numbered = pc.binary_join_element_wise("CUDA graph", graph_ids.cast(pa.string()), " ")
     return {
-        "kind": constant("graph", rows.num_rows),
+        "kind": repeat("graph", rows.num_rows),
         "name": pc.fill_null(numbered, "CUDA graph"),
         "graph_id": graph_ids,
-        "args": json_objects({"graph_exec_id": rows.column("graphExecId")}),
+        "args": build_json_objects({"graph_exec_id": rows.column("graphExecId")}),
     }
 
 
@@ -139,10 +204,81 @@ _MEMCPY_COLUMNS = (
     *("bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId"),
     *("graphId", "graphNodeId", "migrationCause", "copyCount"),
 )
-_READERS: dict[str, tuple[tuple[str, ...], Callable[[Job, pa.RecordBatch], Columns]]] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL": (_KERNEL_COLUMNS, _kernels),
-    "CUPTI_ACTIVITY_KIND_MEMCPY": (_MEMCPY_COLUMNS, _memcpys),
-    "CUPTI_ACTIVITY_KIND_MEMSET": (("bytes", "memKind", "value", "graphId", "graphNodeId"), _memsets),
-    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": (("graphId", "graphExecId"), _graphs),
+_READERS: dict[str, tuple[tuple[str, ...], Callable[[ImportState, pa.RecordBatch], Columns]]] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": (_KERNEL_COLUMNS, _kernel_columns),
+    "CUPTI_ACTIVITY_KIND_MEMCPY": (_MEMCPY_COLUMNS, _memcpy_columns),
+    "CUPTI_ACTIVITY_KIND_MEMSET": (("bytes", "memKind", "value", "graphId", "graphNodeId"), _memset_columns),
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": (("graphId", "graphExecId"), _graph_launch_columns),
 }
-TABLES = tuple(_READERS)
+
+
+# The older name is used for whole graphs from 2024 on: those rows have no node.
+_GRAPH_NODES = ("CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS")
+
+
+def read_graph_nodes(state: ImportState) -> Rows:
+    """Yield the rows of graph_node: where nodes of CUDA graphs were made."""
+    for table in _GRAPH_NODES:
+        if "graphNodeId" not in state.source.columns_of(table):
+            continue
+        for rows in state.read_timed(table, ["start", "globalTid", "nameId", "graphNodeId", "originalGraphNodeId"]):
+            yield (
+                "graph_node",
+                build_batch(
+                    {
+                        "pid": process_ids_of(rows.column("globalTid")),
+                        "graph_node_id": rows.column("graphNodeId"),
+                        "original_node_id": null_if(rows.column("originalGraphNodeId"), 0),
+                        "thread_id": state.threads.thread_ids(rows.column("globalTid")),
+                        "ts": rows.column("start"),
+                        "name": state.strings.names_or_null(rows.column("nameId")),
+                    }
+                ),
+            )
+
+
+_GPU_FAULTS = "CUDA_UM_GPU_PAGE_FAULT_EVENTS"
+_CPU_FAULTS = "CUDA_UM_CPU_PAGE_FAULT_EVENTS"
+
+TABLES = (*_READERS, *_GRAPH_NODES, _GPU_FAULTS, _CPU_FAULTS)
+
+_ACCESS = {1: "read", 2: "write", 3: "atomic", 4: "prefetch"}
+_MOST_FAULTS = 1 << 40
+
+
+def read_page_faults(state: ImportState) -> Rows:
+    """Yield the rows of page_fault: faults on unified memory; their addresses are not kept."""
+    wanted = ["start", "end", "globalPid", "deviceId", "numberOfPageFaults", "faultAccessType"]
+    for rows in state.read_timed(_GPU_FAULTS, wanted):
+        yield "page_fault", _gpu_faults(state, rows)
+    for rows in state.read_timed(_CPU_FAULTS, ["start", "globalPid", "CpuInstruction"]):
+        yield "page_fault", _cpu_faults(state, rows)
+
+
+def _gpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Build rows for groups of faults on one page; a group of unknown size is at least one fault."""
+    process_ids = process_ids_of(rows.column("globalPid"))
+    sizes = null_out_of_range(rows.column("numberOfPageFaults"), 1, _MOST_FAULTS, "numberOfPageFaults", state.notes)
+    return build_batch(
+        {
+            "processor": repeat("gpu", rows.num_rows),
+            "device": state.devices.device_numbers(rows.column("deviceId"), process_ids),
+            "pid": process_ids,
+            "ts": rows.column("start"),
+            "dur": compute_durations(rows.column("start"), rows.column("end"), _GPU_FAULTS, state.notes),
+            "faults": sizes.fill_null(1),
+            "access": decode_enum(rows.column("faultAccessType"), _ACCESS),
+        }
+    )
+
+
+def _cpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
+    return build_batch(
+        {
+            "processor": repeat("cpu", rows.num_rows),
+            "pid": process_ids_of(rows.column("globalPid")),
+            "ts": rows.column("start"),
+            "faults": pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
+            "function": state.strings.names_or_null(rows.column("CpuInstruction")),
+        }
+    )

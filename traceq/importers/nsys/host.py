@@ -1,16 +1,18 @@
-"""What the host did: CUDA calls, OS calls, library calls, and the profiler's own overhead."""
+"""Host activity: CUDA, OS and library calls, profiler overhead, file accesses, and switches of threads."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import constant, durations, json_objects, labelled, without
-from traceq.importers.nsys.context import Job, Rows, batch_of
+from traceq.importers.nsys.columns import build_json_objects, compute_durations, decode_enum, null_if, repeat, to_int32
+from traceq.importers.nsys.context import ImportState, Rows, build_batch
 
 RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 # eventClass: the kind of record inside a table.
@@ -79,70 +81,178 @@ CALLS = (
     Calls("CUBLAS_EVENTS", "other", "cublas"),
     Calls("CUDNN_EVENTS", "other", "cudnn"),
 )
-TABLES = tuple(calls.table for calls in CALLS)
 
 
-def read_host(job: Job) -> Rows:
-    """Rows of cpu_slice from every table of calls."""
+def read_host(state: ImportState) -> Rows:
+    """Yield rows of cpu_slice from every table of calls."""
     for calls in CALLS:
-        for rows in job.timed(calls.table, wanted(calls), keep=partial(_kept, job, calls)):
-            yield "cpu_slice", slices(job, calls, rows)
+        for rows in state.read_timed(calls.table, wanted_columns(calls), keep=partial(_drop_marks, state, calls)):
+            yield "cpu_slice", build_slices(state, calls, rows)
 
 
-def _kept(job: Job, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows that are calls; others are counted."""
+def _drop_marks(state: ImportState, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Drop the rows that are no calls, and count them."""
     if calls.left_out is None:
         return rows
     classes, code, text = calls.left_out
     found = pc.is_in(rows.column("eventClass"), value_set=pa.array(classes, pa.int64()))
-    job.notes.info(code, pc.sum(found).as_py() or 0, text)
+    state.notes.info(code, pc.sum(found).as_py() or 0, text)
     return rows.filter(pc.invert(found)) if pc.any(found).as_py() else rows
 
 
-def wanted(calls: Calls) -> list[str]:
-    """The columns of the source that `slices` needs."""
+def wanted_columns(calls: Calls) -> list[str]:
+    """Return the columns of the source that `build_slices` needs."""
     return [
         *("start", "end", "globalTid", calls.name),
         *(*calls.columns, *calls.args.values(), *calls.args_or_zero.values()),
     ]
 
 
-def slices(job: Job, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of cpu_slice for rows of the table with usable starts."""
+def build_slices(state: ImportState, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Build rows of cpu_slice from rows of the table with usable starts."""
     starts = rows.column("start")
-    lengths = durations(starts, rows.column("end"), calls.table, job.notes)
-    job.seen(starts, lengths)
-    names = job.strings.names(rows.column(calls.name))
-    return batch_of(
+    lengths = compute_durations(starts, rows.column("end"), calls.table, state.notes)
+    state.extend_end(starts, lengths)
+    names = state.strings.names_of(rows.column(calls.name))
+    return build_batch(
         {
-            "slice_id": job.ids(rows.num_rows),
-            "thread_id": job.threads.numbers(rows.column("globalTid")),
-            "kind": constant(calls.kind, rows.num_rows),
-            "category": _category(calls, rows),
+            "slice_id": state.take_ids(rows.num_rows),
+            "thread_id": state.threads.thread_ids(rows.column("globalTid")),
+            "kind": repeat(calls.kind, rows.num_rows),
+            "category": _category_column(calls, rows),
             "name": _without_version(names) if calls.versioned else names,
             "ts": starts,
             "dur": lengths,
-            "correlation_id": without(rows.column("correlationId"), 0) if "correlationId" in calls.columns else None,
+            "correlation_id": null_if(rows.column("correlationId"), 0) if "correlationId" in calls.columns else None,
             "args": _args(calls, rows),
         }
     )
 
 
-def _category(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
+def _category_column(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
     if calls.category is None:
         return None
     if isinstance(calls.category, str):
-        return constant(calls.category, rows.num_rows)
+        return repeat(calls.category, rows.num_rows)
     column, words, other = calls.category
-    return labelled(rows.column(column), words, other)
+    return decode_enum(rows.column(column), words, other)
 
 
 def _args(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
-    members = {key: without(rows.column(own), 0) for key, own in calls.args.items()}
+    members = {key: null_if(rows.column(own), 0) for key, own in calls.args.items()}
     members |= {key: rows.column(own) for key, own in calls.args_or_zero.items()}
-    return json_objects(members)
+    return build_json_objects(members)
 
 
 def _without_version(names: pa.DictionaryArray) -> pa.DictionaryArray:
     plain = pc.replace_substring_regex(names.dictionary, _VERSION_SUFFIX, "")
     return pa.DictionaryArray.from_arrays(names.indices, plain)
+
+
+_SCHEDULING = "SCHED_EVENTS"
+
+# threadState when it was taken off (ENUM_SAMPLING_THREAD_STATE); Linux exports have 0, or 5 at the thread's end.
+_STATES = {1: "preempted", 2: "waiting", 3: "waiting", 4: "stopped", 5: "ended", 7: "waiting", 8: "waiting"}
+# threadBlock says more (ENUM_SCHEDULING_THREAD_BLOCK), on Windows and QNX; what is not listed waits for something.
+_BLOCKS = {
+    **dict.fromkeys((42, 43, 44, 45, 49, 51), "preempted"),
+    **dict.fromkeys((17, 20, 21, 30, 31, 52), "page_fault"),
+    **dict.fromkeys((3, 24), "stopped"),
+    34: "ended",
+}
+_NO_BLOCK = (0, 1)
+
+
+def read_scheduling(state: ImportState) -> Rows:
+    """Yield rows of thread_switch for threads with other records: the program's, not the whole machine's."""
+    for rows in state.read_timed(_SCHEDULING, ["start", "globalTid", "cpu", "isSchedIn", "threadState", "threadBlock"]):
+        known = rows.filter(state.threads.are_known(rows.column("globalTid")))
+        if known.num_rows:
+            yield "thread_switch", _build_switches(state, known)
+
+
+def _build_switches(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
+    on_cpu = pc.not_equal(rows.column("isSchedIn").fill_null(0), 0)
+    reasons = pc.coalesce(
+        _decode_blocks(rows.column("threadBlock")), _decode_words(rows.column("threadState"), _STATES)
+    )
+    return build_batch(
+        {
+            "thread_id": state.threads.thread_ids(rows.column("globalTid")),
+            "ts": rows.column("start"),
+            "on_cpu": on_cpu,
+            "cpu": to_int32(rows.column("cpu"), "cpu", state.notes),
+            "reason": pc.if_else(on_cpu, pa.scalar(None, pa.string()), reasons),
+        }
+    )
+
+
+def _decode_blocks(blocks: pa.Array) -> pa.Array:
+    says_nothing = pc.or_kleene(blocks.is_null(), pc.is_in(blocks, value_set=pa.array(_NO_BLOCK, pa.int64())))
+    words = pc.coalesce(_decode_words(blocks, _BLOCKS), pa.scalar("waiting"))
+    return pc.if_else(says_nothing, pa.scalar(None, pa.string()), words)
+
+
+def _decode_words(codes: pa.Array, words: dict[int, str]) -> pa.Array:
+    return decode_enum(codes, words).cast(pa.string())
+
+
+_ACCESSES = "OSRT_FILE_ACCESS_EVENTS"
+_FILES = "OSRT_FILE_ACCESS_DESCRIPTORS"
+TABLES = (*(calls.table for calls in CALLS), _SCHEDULING, _ACCESSES)
+
+_OPERATION = re.compile(r"open|creat|close|read|write", re.IGNORECASE)
+_GLOBAL_IDS_FROM = 1 << 24
+_PID_SHIFT = 24
+
+
+def read_file_accesses(state: ImportState) -> Rows:
+    """Yield the rows of file_access."""
+    files = {each[0]: each[1:] for each in state.source.fetch_rows(_FILES, ["fileAccessId", "processId", "filePath"])}
+    labelled = state.source.fetch_rows("ENUM_OSRT_FILE_ACCESS_EVENT_TYPE", ["id", "label"])
+    kinds = {number: str(label) for number, label in labelled if label}
+    machine = _find_machine(state)
+    wanted = ["fileAccessId", "threadId", "startedAt", "endedAt", "eventType", "apiCallId", "bytesProcessed"]
+    for rows in state.read_timed(_ACCESSES, wanted, time="startedAt"):
+        of_file = [files.get(each, (None, None)) for each in rows.column("fileAccessId").to_pylist()]
+        threads = zip(rows.column("threadId").to_pylist(), of_file, strict=True)
+        functions = state.strings.names_or_null(rows.column("apiCallId")).cast(pa.string())
+        labels = [kinds.get(each) for each in rows.column("eventType").to_pylist()]
+        operations = [_find_operation(*each) for each in zip(labels, functions.to_pylist(), strict=True)]
+        yield (
+            "file_access",
+            build_batch(
+                {
+                    "thread_id": state.threads.thread_ids(
+                        pa.array([_global_id(thread, pid, machine) for thread, (pid, _) in threads], pa.int64())
+                    ),
+                    "ts": rows.column("startedAt"),
+                    "dur": compute_durations(rows.column("startedAt"), rows.column("endedAt"), _ACCESSES, state.notes),
+                    "operation": pa.array(operations, pa.string()),
+                    "function": functions,
+                    "bytes": rows.column("bytesProcessed"),
+                    "path": pa.array([path for _, path in of_file], pa.string()),
+                }
+            ),
+        )
+
+
+def _find_machine(state: ImportState) -> int:
+    """Return the bits above the process id, which all global ids of the capture share."""
+    for (global_tid,) in state.source.fetch_rows("OSRT_API", ["globalTid"]):
+        if isinstance(global_tid, int) and global_tid:
+            return global_tid >> 48 << 48
+    return 1 << 48
+
+
+def _global_id(thread: Any, pid: Any, machine: int) -> int | None:
+    """Return the global id of a thread given by its system id; None where its process is unknown."""
+    if not isinstance(thread, int) or thread >= _GLOBAL_IDS_FROM:
+        return thread if isinstance(thread, int) else None
+    return machine | pid << _PID_SHIFT | thread if isinstance(pid, int) else None
+
+
+def _find_operation(label: str | None, function: str | None) -> str | None:
+    """Return open, close, read or write: from nsys' word for the event, else from the function's name."""
+    found = _OPERATION.search(label or "") or _OPERATION.search(function or "")
+    return {"creat": "open"}.get(word := found[0].lower(), word) if found else None

@@ -1,13 +1,13 @@
-"""Message passing on the host: nsys' tables of MPI and UCX calls, as annotations and, where they move data, collectives."""
+"""Message passing on the host: MPI and UCX calls as annotations and, where they move data, collectives."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import non_negative
-from traceq.importers.nsys.context import Job, Rows, batch_of
-from traceq.importers.nsys.host import Calls, slices, wanted
+from traceq.importers.nsys.columns import null_negative
+from traceq.importers.nsys.context import ImportState, Rows, build_batch
+from traceq.importers.nsys.host import Calls, build_slices, wanted_columns
 
 _COMMUNICATORS = "MPI_COMMUNICATORS"
 _P2P = "MPI_P2P_EVENTS"
@@ -35,33 +35,33 @@ TABLES = (*(calls.table for calls in CALLS), _COMMUNICATORS)
 _WHOLE_MESSAGE = r"^MPI_I?(allreduce|bcast|reduce)(_init)?$"
 
 
-def read_mpi(job: Job) -> Rows:
-    """Rows of cpu_slice for every call, and of collective for those that move data."""
-    sizes = _group_sizes(job)
+def read_mpi(state: ImportState) -> Rows:
+    """Yield rows of cpu_slice for every call, and of collective for those that move data."""
+    sizes = _read_group_sizes(state)
     for calls in CALLS:
-        for rows in job.timed(calls.table, wanted(calls)):
-            made = slices(job, calls, rows)
+        for rows in state.read_timed(calls.table, wanted_columns(calls)):
+            made = build_slices(state, calls, rows)
             yield "cpu_slice", made
             if calls.table in (_P2P, _COLLECTIVES):
-                yield "collective", _messages(job, rows, made, sizes, whole=calls.table == _P2P)
+                yield "collective", _build_messages(state, rows, made, sizes, whole=calls.table == _P2P)
             elif calls.table == _UCX[0]:
-                sent = non_negative(rows.column("packedSize"), "packedSize", job.notes)
-                yield "collective", _collectives(made, bytes=sent)
+                sent = null_negative(rows.column("packedSize"), "packedSize", state.notes)
+                yield "collective", _build_collectives(made, bytes=sent)
 
 
-def _group_sizes(job: Job) -> dict[int, int]:
-    """Ranks of each communicator by its handle; handles that stand for several of different size are left out."""
+def _read_group_sizes(state: ImportState) -> dict[int, int]:
+    """Return the ranks of each communicator by its handle; ambiguous handles are left out."""
     sizes: dict[int, set[int]] = {}
-    for handle, size in job.source.rows(_COMMUNICATORS, ["commHandle", "size"]):
+    for handle, size in state.source.fetch_rows(_COMMUNICATORS, ["commHandle", "size"]):
         if isinstance(handle, int) and isinstance(size, int) and 0 < size < 1 << 31:
             sizes.setdefault(handle, set()).add(size)
     return {handle: found.pop() for handle, found in sizes.items() if len(found) == 1}
 
 
-def _messages(
-    job: Job, rows: pa.RecordBatch, made: pa.RecordBatch, sizes: dict[int, int], *, whole: bool
+def _build_messages(
+    state: ImportState, rows: pa.RecordBatch, made: pa.RecordBatch, sizes: dict[int, int], *, whole: bool
 ) -> pa.RecordBatch:
-    sent = non_negative(rows.column("size"), "size", job.notes)
+    sent = null_negative(rows.column("size"), "size", state.notes)
     if not whole:
         names = made.column("name").cast(pa.string())
         is_known = pc.match_substring_regex(names, _WHOLE_MESSAGE, ignore_case=True)
@@ -69,12 +69,12 @@ def _messages(
     handles = rows.column("commHandle")
     places = pc.index_in(handles, value_set=pa.array(list(sizes), pa.int64()))
     group_sizes = pa.array(list(sizes.values()), pa.int32()).take(places)
-    return _collectives(made, bytes=sent, group_name=handles.cast(pa.string()), group_size=group_sizes)
+    return _build_collectives(made, bytes=sent, group_name=handles.cast(pa.string()), group_size=group_sizes)
 
 
-def _collectives(made: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
-    """Rows of collective for slices, with these columns besides."""
+def _build_collectives(made: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
+    """Build rows of collective from slices, with these columns besides."""
     args = made.column("args").cast(pa.string()) if "args" in made.schema.names else None
-    return batch_of(
+    return build_batch(
         {"slice_id": made.column("slice_id"), "op": made.column("name").cast(pa.string()), "args": args, **columns}
     )

@@ -7,15 +7,15 @@ ended, perhaps on different threads), marks, and the names of domains, categorie
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import durations, json_objects, looked_up, without
-from traceq.importers.nsys.context import Job, Rows, batch_of
-from traceq.importers.nsys.operators import ranges
+from traceq.importers.nsys.columns import build_json_objects, compute_durations, map_rows, null_if, repeat
+from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.payload import Payloads
-from traceq.importers.nsys.strings import decoded
+from traceq.importers.nsys.strings import decode_text
 from traceq.importers.nsys.threads import pid_of
 
 TABLE = "NVTX_EVENTS"
@@ -42,23 +42,26 @@ SEARCHED = (*_COLUMNS, *_TEXTS, _BINARY, *_INTEGER_PAYLOADS, *_REAL_PAYLOADS)
 _LARGEST_REAL = 1.7976931348623157e308
 
 
-def read_nvtx(job: Job) -> Rows:
-    """Rows of cpu_slice for all ranges and marks, of collective for NCCL's. Read last: open ranges end where the trace ends."""
-    reader, payloads = _Nvtx(job), Payloads(job)
-    computed = {"payload": _payload_expression(job)}
-    for rows in job.timed(TABLE, _COLUMNS, keep=reader.slices_of, texts=(*_TEXTS, _BINARY), computed=computed):
-        texts = reader.json_payloads(rows)
-        made = reader.slices(rows, texts)
+def read_nvtx(state: ImportState) -> Rows:
+    """Yield rows of cpu_slice for all ranges and marks, of collective for NCCL's.
+
+    Read last: open ranges end where the trace ends.
+    """
+    reader, payloads = _RangeReader(state), Payloads(state)
+    computed = {"payload": _payload_expression(state)}
+    for rows in state.read_timed(TABLE, _COLUMNS, keep=reader.keep_ranges, texts=(*_TEXTS, _BINARY), computed=computed):
+        texts = reader.read_json_payloads(rows)
+        made = reader.build_slices(rows, texts)
         payloads.add(rows, made, texts)
         yield "cpu_slice", made
-    job.members = payloads.members()
-    yield from payloads.collectives()
+    state.members = payloads.find_members()
+    yield from payloads.build_collectives()
 
 
-def _payload_expression(job: Job) -> str | None:
-    """SQL for the payload value of a row as JSON, '' for none; None when no row has any. At most one of the columns is set."""
-    have = job.source.columns(TABLE)
-    used = job.source.used(TABLE, SEARCHED)
+def _payload_expression(state: ImportState) -> str | None:
+    """Return SQL for a row's payload as JSON ('' for none), or None when no row has one; at most one column is set."""
+    have = state.source.columns_of(TABLE)
+    used = state.source.filled_columns(TABLE, SEARCHED)
     whens = []
     for column in (*_INTEGER_PAYLOADS, *_REAL_PAYLOADS):
         if column not in used:
@@ -75,26 +78,26 @@ def _payload_expression(job: Job) -> str | None:
     return f"case {' '.join(whens)} else '' end" if whens else None
 
 
-class _Nvtx:
-    """Names found on the way, and how to make slices of rows."""
+class _RangeReader:
+    """Makes slices of ranges and marks, with the names of domains, categories and threads read before."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, state: ImportState) -> None:
+        self._state = state
         self._domains: dict[tuple[int, int], str] = {}
         self._categories: dict[tuple[int, int, int], str] = {}
         self._trace_end: int | None = None
         self._read_descriptions()
 
     def _read_descriptions(self) -> None:
-        """Domains and categories first: a name may be given after the first range that uses it."""
-        job = self._job
-        if "eventType" not in job.source.columns(TABLE):
+        """Read domains and categories first: a name may be given after the first range that uses it."""
+        state = self._state
+        if "eventType" not in state.source.columns_of(TABLE):
             return
         columns = ("eventType", "globalTid", "domainId", "category", "textId", "text")
         kinds = ", ".join(str(kind) for kind in _DESCRIPTIONS)
-        for row in job.source.rows(TABLE, columns, f'"eventType" in ({kinds})'):
+        for row in state.source.fetch_rows(TABLE, columns, f'"eventType" in ({kinds})'):
             kind, global_tid, domain, category, text_id, text = row
-            name = str(text) if text else job.strings.one(text_id)
+            name = str(text) if text else state.strings.find_one(text_id)
             self._describe(kind, global_tid, (domain or 0, category or 0), name)
 
     def _describe(self, kind: object, global_tid: object, numbers: tuple[object, object], name: str | None) -> None:
@@ -107,56 +110,56 @@ class _Nvtx:
         elif kind == _CATEGORY:
             self._categories[pid_of(thread), domain, category] = name
         elif kind == _THREAD_NAME:
-            self._job.threads.name(thread, name)
+            self._state.threads.name(thread, name)
 
-    def slices_of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that are ranges or marks; others are descriptions, or unknown and counted."""
+    def keep_ranges(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Keep the rows that are ranges or marks; rows of unknown kinds are counted."""
         kinds = batch.column("eventType")
         wanted = pc.is_in(kinds, value_set=pa.array(_SLICES, pa.int64()))
         if pc.all(wanted).as_py():
             return batch
         unknown = pc.invert(pc.is_in(kinds, value_set=pa.array((*_SLICES, *_DESCRIPTIONS), pa.int64())))
-        self._job.notes.data_loss(
+        self._state.notes.data_loss(
             "nvtx_kind_unknown",
             pc.sum(unknown).as_py() or 0,
             f"Rows of {TABLE} with an eventType traceq does not know; they are left out.",
         )
         return batch.filter(wanted)
 
-    def slices(self, rows: pa.RecordBatch, payloads: pa.Array) -> pa.RecordBatch:
-        """Slices of ranges and marks; `payloads` are their extended payloads."""
-        job = self._job
-        starts, ends = rows.column("start"), self._ends(rows)
-        lengths = durations(starts, ends, TABLE, job.notes)
-        job.seen(starts, lengths)
-        domains = looked_up(self._domains.get, _processes(rows), rows.column("domainId")) if self._domains else None
+    def build_slices(self, rows: pa.RecordBatch, payloads: pa.Array) -> pa.RecordBatch:
+        """Build slices of ranges and marks; `payloads` are their extended payloads."""
+        state = self._state
+        starts, ends = rows.column("start"), self._find_ends(rows)
+        lengths = compute_durations(starts, ends, TABLE, state.notes)
+        state.extend_end(starts, lengths)
+        domains = map_rows(self._domains.get, _process_ids(rows), rows.column("domainId")) if self._domains else None
         is_nested = pc.is_in(rows.column("eventType"), value_set=pa.array(_PUSH_POP, pa.int64()))
-        named = ranges(self._names(rows), is_nested)
-        return batch_of(
+        named = _classify_ranges(self._find_names(rows), is_nested)
+        return build_batch(
             {
-                "slice_id": job.ids(rows.num_rows),
-                "thread_id": job.threads.numbers(rows.column("globalTid")),
+                "slice_id": state.take_ids(rows.num_rows),
+                "thread_id": state.threads.thread_ids(rows.column("globalTid")),
                 "kind": named.kinds,
                 "category": domains,
                 "name": named.names,
                 "ts": starts,
                 "dur": lengths,
                 "is_async": pc.is_in(rows.column("eventType"), value_set=pa.array(_START_END, pa.int64())),
-                "args": self._args(rows, domains, {"json": payloads, **named.args}),
+                "args": self._build_args(rows, domains, {"json": payloads, **named.args}),
             }
         )
 
-    def _ends(self, rows: pa.RecordBatch) -> pa.Array:
-        """Ends of the rows: a mark ends where it starts, an open range where the trace does."""
+    def _find_ends(self, rows: pa.RecordBatch) -> pa.Array:
+        """Return the ends of the rows: a mark ends where it starts, an open range where the trace does."""
         starts, ends = rows.column("start"), rows.column("end")
         marks = pc.is_in(rows.column("eventType"), value_set=pa.array(_MARKS, pa.int64()))
-        if self._job.source.columns(TABLE).get("end"):
+        if self._state.source.columns_of(TABLE).get("end"):
             # Declared NOT NULL, as in 2019: "none" is 0 there.
-            ends = without(ends, 0)
+            ends = null_if(ends, 0)
         ends = pc.if_else(marks, starts, ends)
         if ends.null_count == 0:
             return ends
-        self._job.notes.info(
+        self._state.notes.info(
             "unclosed_range",
             ends.null_count,
             "NVTX ranges that were never closed; they are taken to end with the trace.",
@@ -166,75 +169,130 @@ class _Nvtx:
     def _end_of_trace(self) -> pa.Scalar:
         if self._trace_end is None:
             # Numbers only: a column may hold text, and the name of one that is not there is text to SQLite.
-            last = self._job.source.scalar(
+            last = self._state.source.fetch_scalar(
                 TABLE, 'max(max(coalesce(cast("end" as integer), 0), cast("start" as integer)))'
             )
-            self._trace_end = max(one for one in (last, self._job.end, 0) if one is not None)
+            self._trace_end = max(one for one in (last, self._state.end, 0) if one is not None)
         return pa.scalar(self._trace_end, pa.int64())
 
-    def _names(self, rows: pa.RecordBatch) -> pa.Array:
-        """`text`, or the registered string `textId` refers to."""
-        job = self._job
+    def _find_names(self, rows: pa.RecordBatch) -> pa.Array:
+        """Return `text`, or the registered string `textId` refers to."""
+        state = self._state
         raw = rows.column("text")
         empty = pc.equal(pc.binary_length(raw), 0)
         if pc.all(empty).as_py():
-            return job.strings.names(rows.column("textId"))
-        texts = decoded(raw, job.notes)
+            return state.strings.names_of(rows.column("textId"))
+        texts = decode_text(raw, state.notes)
         if not pc.any(empty).as_py():
             return texts
         # Rows with a text of their own are not looked up, so that they do not count as missing.
-        registered = job.strings.names(rows.column("textId").filter(empty)).cast(pa.string())
+        registered = state.strings.names_of(rows.column("textId").filter(empty)).cast(pa.string())
         return pc.replace_with_mask(texts, empty, registered)
 
-    def _args(
+    def _build_args(
         self, rows: pa.RecordBatch, named_domains: pa.Array | None, others: dict[str, pa.Array]
     ) -> pa.Array | None:
-        domains, categories = rows.column("domainId"), without(rows.column("category"), 0)
+        domains, categories = rows.column("domainId"), null_if(rows.column("category"), 0)
         if self._categories:
             names = {key: json.dumps(name) for key, name in self._categories.items()}
-            named = looked_up(names.get, _processes(rows), domains, rows.column("category"))
-            categories = _either(named, categories)
+            named = map_rows(names.get, _process_ids(rows), domains, rows.column("category"))
+            categories = _coalesce_texts(named, categories)
         end_tids = rows.column("endGlobalTid")
         moved = pc.and_(pc.not_equal(end_tids, rows.column("globalTid")), pc.not_equal(end_tids, 0))
         if named_domains is not None:
             domains = pc.if_else(named_domains.is_valid(), pa.scalar(None, pa.int64()), domains)
         members = {
-            "domain_id": without(domains, 0),
+            "domain_id": null_if(domains, 0),
             "category": categories,
             "end_tid": pc.if_else(moved, pc.bit_wise_and(end_tids, _TID_MASK), pa.scalar(None, pa.int64())),
-            "payload": _present(rows.column("payload").cast(pa.string())),
+            "payload": _null_if_empty(rows.column("payload").cast(pa.string())),
             **others,
         }
-        return json_objects(members)
+        return build_json_objects(members)
 
-    def json_payloads(self, rows: pa.RecordBatch) -> pa.Array:
-        """Extended payloads, as JSON values; text that is no JSON becomes a JSON string."""
-        own = _present(decoded(rows.column("jsonText"), self._job.notes))
-        registered = self._job.strings.optional(without(rows.column("jsonTextId"), 0))
-        texts = own if registered.null_count == len(registered) else _either(own, registered)
+    def read_json_payloads(self, rows: pa.RecordBatch) -> pa.Array:
+        """Return extended payloads as JSON values; other text becomes a JSON string."""
+        own = _null_if_empty(decode_text(rows.column("jsonText"), self._state.notes))
+        registered = self._state.strings.names_or_null(null_if(rows.column("jsonTextId"), 0))
+        texts = own if registered.null_count == len(registered) else _coalesce_texts(own, registered)
         if texts.null_count == len(texts):
             return texts
         encoded = texts.dictionary_encode()
-        values = pa.array([_json_value(text) for text in encoded.dictionary.to_pylist()], pa.string())
+        values = pa.array([_to_json(text) for text in encoded.dictionary.to_pylist()], pa.string())
         return values.take(encoded.indices)
 
 
-def _processes(rows: pa.RecordBatch) -> pa.Array:
+def _process_ids(rows: pa.RecordBatch) -> pa.Array:
     return pc.bit_wise_and(pc.shift_right(rows.column("globalTid").fill_null(0), 24), _TID_MASK)
 
 
-def _either(first: pa.Array, second: pa.Array) -> pa.Array:
+def _coalesce_texts(first: pa.Array, second: pa.Array) -> pa.Array:
     return pc.coalesce(first.cast(pa.string()), second.cast(pa.string()))
 
 
-def _present(texts: pa.Array) -> pa.Array:
-    """The texts with empty ones as NULL."""
+def _null_if_empty(texts: pa.Array) -> pa.Array:
+    """Replace empty texts by NULL."""
     empty = pc.equal(pc.binary_length(texts), 0)
     return pc.if_else(empty, pa.scalar(None, pa.string()), texts)
 
 
-def _json_value(text: str) -> str:
+def _to_json(text: str) -> str:
     try:
         return json.dumps(json.loads(text, parse_constant=str), separators=(",", ":"))
     except (ValueError, RecursionError):
         return json.dumps(text)
+
+
+_PARTS = (
+    r"(?s)^(?P<name>.+?)(?:,(?: stashed)? seq ?= ?(?P<seq>[0-9]+))?(?:, op_id = (?P<op_id>[0-9]+))?"
+    r"(?:, sizes = (?P<sizes>\[[][, 0-9-]*\]))?(?:, input_op_ids = \[[(), 0-9]*\])?$"
+)
+# What only an operator is called, whether numbers stand behind it or not.
+_CERTAIN = (
+    r"^(aten|prim|c10d|torch::autograd)::[\w:.]+(,|$)|^autograd::engine::evaluate_function: "
+    r"|^\w+Backward([0-9]+(,|$)|,(?: stashed)? seq)|^(record_param_comms|triton_(poi|red|per|for|tem)_\w+)(,|$)"
+)
+# With an op_id: operators of any library, and those of PyTorch and Triton that name none. Whatever has a sequence number is
+# part of the graph of autograd. All other ranges with an op_id are record_function("...") of a program or library: annotations.
+_LIBRARY = r"^[a-z_]\w*::[\w:.]+$|^detach_?$|^triton_\w+$"
+
+
+class Ranges(NamedTuple):
+    """Kinds of ranges, their names without numbers, and the args that the names held."""
+
+    kinds: pa.Array
+    names: pa.Array
+    args: dict[str, pa.Array]
+
+
+def _classify_ranges(names: pa.Array, nested: pa.Array) -> Ranges:
+    """Tell operators of PyTorch from other ranges; return kind, plain name and args as the PyTorch profiler calls them.
+
+    Only `nested` ranges, pushed and popped on one thread, are operators.
+    """
+    encoded = names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
+    values = encoded.dictionary
+    certain = pc.match_substring_regex(values, _CERTAIN)
+    if not pc.any(pc.or_(certain, pc.match_substring(values, ", op_id = "))).as_py():
+        return Ranges(repeat("annotation", len(names)), names, {})
+    parts = pc.extract_regex(values, _PARTS)
+    name, seq, op_id, sizes = (_extract_part(parts, part) for part in ("name", "seq", "op_id", "sizes"))
+    numbered = op_id.is_valid()
+    known = pc.or_(pc.match_substring_regex(name, _LIBRARY), seq.is_valid())
+    is_operator = pc.or_(certain, pc.and_(numbered, known))
+    stripped = pc.or_(certain, numbered)
+    rows = encoded.indices
+    kinds = pc.if_else(pc.and_(is_operator.take(rows), nested), "op", "annotation")
+    members = {"Sequence number": seq, "op_id": op_id, "Input Dims": sizes}
+    nothing = pa.scalar(None, pa.string())
+    return Ranges(
+        kinds.dictionary_encode(),
+        pc.if_else(stripped, name, values).take(rows),
+        {key: pc.if_else(stripped, part, nothing).take(rows) for key, part in members.items()},
+    )
+
+
+def _extract_part(parts: pa.StructArray, part: str) -> pa.Array:
+    """Return one part of every name, NULL where the name lacks it."""
+    found = pc.struct_field(parts, part)
+    return pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)

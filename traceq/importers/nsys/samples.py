@@ -1,4 +1,4 @@
-"""Samples of what threads executed: of each call chain the innermost function that has a name, and the program's own.
+"""Samples of threads: of each call chain the innermost function with a name, and the program's own.
 
 Chains are long and samples many: of each only these are kept.
 """
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import TIME_LIMIT
-from traceq.importers.nsys.context import Job, Rows, batch_of
+from traceq.importers.nsys.context import ImportState, Rows, build_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,74 +45,75 @@ NOT_OWN = re.compile(
 )
 
 
-class _Frames(NamedTuple):
-    """Entries of call chains, one entry each: number of the sample, depth from the innermost, ids of the strings."""
+class _ChainEntries(NamedTuple):
+    """Entries of call chains: number of the sample, depth from the innermost, ids of the strings."""
 
     sample: Integers
     depth: Integers
     symbol: Integers
     module: Integers
 
-    def picked(self, rows: npt.NDArray[np.bool_] | Integers) -> _Frames:
-        return _Frames(*(column[rows] for column in self))
+    def select(self, rows: npt.NDArray[np.bool_] | Integers) -> _ChainEntries:
+        return _ChainEntries(*(column[rows] for column in self))
 
 
-def read_samples(job: Job) -> Rows:
-    """Rows of cpu_sample for threads of which something else was recorded, too."""
-    samples = _samples(job)
+def read_samples(state: ImportState) -> Rows:
+    """Yield rows of cpu_sample for threads that have other records, too."""
+    samples = _read_samples(state)
     if not len(samples["id"]):
         return
-    frames = _frames(job, samples["id"])
+    frames = _find_frames(state, samples["id"])
     for first in range(0, len(samples["id"]), _ROWS):
         rows = slice(first, first + _ROWS)
         yield (
             "cpu_sample",
-            batch_of(
+            build_batch(
                 {
                     "thread_id": pa.array(samples["thread_id"][rows]),
                     "ts": pa.array(samples["ts"][rows]),
-                    **{name: _strings(job, ids[rows], name == "module") for name, ids in frames.items()},
+                    **{name: _decode_strings(state, ids[rows], name == "module") for name, ids in frames.items()},
                 }
             ),
         )
 
 
-def _samples(job: Job) -> dict[str, Integers]:
-    """id, thread_id and ts of the samples, in the order of their ids."""
+def _read_samples(state: ImportState) -> dict[str, Integers]:
+    """Read id, thread_id and ts of the samples, in the order of their ids."""
     found: dict[str, list[Integers]] = {"id": [np.empty(0, np.int64)], "thread_id": [], "ts": []}
     found["thread_id"], found["ts"] = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for rows in job.timed(SAMPLES, ["id", "start", "globalTid"]):
-        known = rows.filter(pc.and_(job.threads.are_known(rows.column("globalTid")), rows.column("id").is_valid()))
+    for rows in state.read_timed(SAMPLES, ["id", "start", "globalTid"]):
+        known = rows.filter(pc.and_(state.threads.are_known(rows.column("globalTid")), rows.column("id").is_valid()))
         found["id"].append(known.column("id").to_numpy())
         found["ts"].append(known.column("start").to_numpy())
-        found["thread_id"].append(job.threads.numbers(known.column("globalTid")).to_numpy().astype(np.int64))
+        found["thread_id"].append(state.threads.thread_ids(known.column("globalTid")).to_numpy().astype(np.int64))
     columns = {name: np.concatenate(parts) for name, parts in found.items()}
     _, first = np.unique(columns["id"], return_index=True)
     return {name: column[first] for name, column in columns.items()}
 
 
-def _frames(job: Job, ids: Integers) -> dict[str, Integers]:
-    """Per sample the ids of symbol (innermost with a name), module (innermost) and caller (innermost of the program itself)."""
-    own = _Own(job)
-    parts: dict[str, list[_Frames]] = {"module": [], "symbol": [], "caller": []}
-    for frames in _chains(job, ids):
-        kinds = own.kinds(frames)
+def _find_frames(state: ImportState, ids: Integers) -> dict[str, Integers]:
+    """Find per sample the ids of symbol (innermost with a name), module (innermost) and caller (innermost of the program)."""
+    classifier = _FrameClassifier(state)
+    parts: dict[str, list[_ChainEntries]] = {"module": [], "symbol": [], "caller": []}
+    for frames in _read_chains(state, ids):
+        kinds = classifier.classify(frames)
         for name, least in (("module", _ANY), ("symbol", _NAMED), ("caller", _CALLER)):
-            parts[name].append(_innermost(frames.picked(kinds >= least)))
+            parts[name].append(_pick_innermost(frames.select(kinds >= least)))
     return {
-        name: _of_samples(found, len(ids), "module" if name == "module" else "symbol") for name, found in parts.items()
+        name: _strings_of_samples(found, len(ids), "module" if name == "module" else "symbol")
+        for name, found in parts.items()
     }
 
 
-def _chains(job: Job, ids: Integers) -> Iterator[_Frames]:
-    for rows in job.source.read(CHAINS, ["id", "stackDepth", "symbol", "module", "unresolved"]):
+def _read_chains(state: ImportState, ids: Integers) -> Iterator[_ChainEntries]:
+    for rows in state.source.read(CHAINS, ["id", "stackDepth", "symbol", "module", "unresolved"]):
         numbers = rows.column("id").fill_null(_NOTHING).to_numpy()
         at = np.minimum(np.searchsorted(ids, numbers), len(ids) - 1)
         mine = np.flatnonzero(ids[at] == numbers)
         columns = {name: rows.column(name).take(pa.array(mine)) for name in ("stackDepth", "symbol", "module")}
         unresolved = rows.column("unresolved").take(pa.array(mine)).fill_null(0).to_numpy() != 0
         symbol = columns["symbol"].fill_null(_NO_STRING).to_numpy()
-        yield _Frames(
+        yield _ChainEntries(
             at[mine],
             np.clip(columns["stackDepth"].fill_null(TIME_LIMIT).to_numpy(), 0, TIME_LIMIT),
             np.where(unresolved, _NO_STRING, symbol),
@@ -124,32 +125,32 @@ def _chains(job: Job, ids: Integers) -> Iterator[_Frames]:
 _NEITHER, _ANY, _NAMED, _CALLER = range(4)
 
 
-class _Own:
-    """Which entries of chains are whose, found out once for each pair of strings."""
+class _FrameClassifier:
+    """Classifies entries of chains by symbol and module, once per pair of strings."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, state: ImportState) -> None:
+        self._state = state
         self._known: dict[tuple[int, int], int] = {}
 
-    def kinds(self, frames: _Frames) -> Integers:
-        """Per entry what it is good for."""
+    def classify(self, frames: _ChainEntries) -> Integers:
+        """Return the class of each entry, as `kind_of` does."""
         pairs = np.stack([frames.symbol, frames.module], axis=1)
         different, position = np.unique(pairs, axis=0, return_inverse=True)
-        kinds = np.array([self._kind(int(symbol), int(module)) for symbol, module in different], np.int64)
+        kinds = np.array([self._classify_pair(int(symbol), int(module)) for symbol, module in different], np.int64)
         return kinds[position.reshape(-1)] if len(kinds) else np.empty(0, np.int64)
 
-    def _kind(self, symbol: int, module: int) -> int:
+    def _classify_pair(self, symbol: int, module: int) -> int:
         key = symbol, module
         if key not in self._known:
             self._known[key] = kind_of(self._text(symbol), _file_name(self._text(module)))
         return self._known[key]
 
     def _text(self, number: int) -> str:
-        return "" if number == _NO_STRING else self._job.strings.one(number) or ""
+        return "" if number == _NO_STRING else self._state.strings.find_one(number) or ""
 
 
 def kind_of(symbol: str, module: str) -> int:
-    """What an entry of a chain is good for: 0 nothing, 1 its module, 2 its name, too, 3 it is the program's own function."""
+    """Classify an entry of a chain: 0 unusable, 1 its module counts, 2 its name too, 3 it is the program's own function."""
     if _PROFILER.match(module) or symbol.startswith("NSYS_") or (module.startswith("[") and symbol.startswith("[")):
         return _NEITHER
     if _NO_NAME.match(symbol):
@@ -157,24 +158,24 @@ def kind_of(symbol: str, module: str) -> int:
     return _NAMED if _FOUNDATION.match(module) or NOT_OWN.match(symbol) else _CALLER
 
 
-def _innermost(frames: _Frames) -> _Frames:
-    """Of each sample the entry nearest to what was executed."""
+def _pick_innermost(frames: _ChainEntries) -> _ChainEntries:
+    """Pick the entry of each sample that is nearest to the executed instruction."""
     order = np.lexsort((frames.depth, frames.sample))
-    ordered = frames.picked(order)
-    return ordered.picked(np.flatnonzero(np.diff(ordered.sample, prepend=_NOTHING) != 0))
+    ordered = frames.select(order)
+    return ordered.select(np.flatnonzero(np.diff(ordered.sample, prepend=_NOTHING) != 0))
 
 
-def _of_samples(parts: list[_Frames], count: int, column: str) -> Integers:
-    """Per sample the string of its innermost entry; a chain may lie in several parts."""
+def _strings_of_samples(parts: list[_ChainEntries], count: int, column: str) -> Integers:
+    """Return per sample the string of its innermost entry; a chain may lie in several parts."""
     found = np.full(count, _NO_STRING, np.int64)
     if parts:
-        whole = _innermost(_Frames(*(np.concatenate(columns) for columns in zip(*parts, strict=True))))
+        whole = _pick_innermost(_ChainEntries(*(np.concatenate(columns) for columns in zip(*parts, strict=True))))
         found[whole.sample] = getattr(whole, column)
     return found
 
 
-def _strings(job: Job, ids: Integers, is_module: bool) -> pa.DictionaryArray:
-    texts = job.strings.optional(pa.array(ids, mask=ids == _NO_STRING))
+def _decode_strings(state: ImportState, ids: Integers, is_module: bool) -> pa.DictionaryArray:
+    texts = state.strings.names_or_null(pa.array(ids, mask=ids == _NO_STRING))
     if not is_module:
         return texts
     names = pa.array([_file_name(each) for each in texts.dictionary.to_pylist()], pa.string())
@@ -182,5 +183,5 @@ def _strings(job: Job, ids: Integers, is_module: bool) -> pa.DictionaryArray:
 
 
 def _file_name(path: str | None) -> str:
-    """The name without its folders, which are private."""
+    """Return the file's name without its folders, which are private."""
     return re.split(r"[/\\]", path or "")[-1]

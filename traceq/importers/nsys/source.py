@@ -19,7 +19,6 @@ import pyarrow as pa
 from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys.columns_in_use import filled_columns
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
 from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quoted, uri
 
@@ -27,6 +26,28 @@ if TYPE_CHECKING:
     from typing import Self
 
     from traceq.importers.nsys.notes import Notes
+
+
+def find_filled_columns(path: Path, table: str, columns: Iterable[str]) -> set[str]:
+    """Return those of the table's columns that hold a value in some row; all when the file is damaged."""
+    empty = list(columns)
+    filled: set[str] = set()
+    with closing(sqlite3.connect(uri(path), uri=True)) as connection:
+        limit_steps(connection, path)
+        try:
+            connection.execute(READ_WHAT_IS_THERE)
+            while empty:
+                tests = [f"{quoted(name)} is not null" for name in empty]
+                query = f"select {', '.join(tests)} from {quoted(table)} where {' or '.join(tests)} limit 1"  # noqa: S608
+                row = connection.execute(query).fetchone()
+                if row is None:
+                    break
+                filled.update(name for name, has_value in zip(empty, row, strict=True) if has_value)
+                empty = [name for name in empty if name not in filled]
+        except sqlite3.Error:
+            filled.update(empty)
+    return filled
+
 
 BATCH_ROWS = 61_440
 _RESCUE_ROWS = 256
@@ -51,7 +72,7 @@ class Source:
         # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
         self._small.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._views: set[str] = set()
-        self._columns = self._probe()
+        self._columns = self._read_columns()
         self._filled: dict[str, dict[str, bool]] = {}
         self._searcher = ThreadPoolExecutor(1)
         self._searches: dict[str, Future[dict[str, bool]]] = {}
@@ -68,7 +89,7 @@ class Source:
         self._large.close()
         self._small.close()
 
-    def _probe(self) -> dict[str, dict[str, bool]]:
+    def _read_columns(self) -> dict[str, dict[str, bool]]:
         # Its own list leaves out generated columns, which are expressions of the file.
         query = (
             f"with tables as materialized (select name from sqlite_master where {IS_TABLE}"  # noqa: S608
@@ -97,8 +118,8 @@ class Source:
         """Tables that were not read yet."""
         return [table for table in self._columns if table not in self._touched]
 
-    def columns(self, table: str) -> dict[str, bool]:
-        """Columns of a table with whether they are declared NOT NULL; empty when there is no such table.
+    def columns_of(self, table: str) -> dict[str, bool]:
+        """Return the columns of a table with whether they are declared NOT NULL; {} when there is no such table.
 
         A view of this name is not read, and leaves a note.
         """
@@ -109,10 +130,10 @@ class Source:
                 1,
                 f"{table} is no table but a view, which runs what the file says; export the report again.",
             )
-        self._tell_spelling("", [table], self._columns)
+        self._note_spelling("", [table], self._columns)
         return self._columns.get(table, {})
 
-    def _tell_spelling(self, place: str, wanted: Iterable[str], have: Mapping[str, object]) -> None:
+    def _note_spelling(self, place: str, wanted: Iterable[str], have: Mapping[str, object]) -> None:
         """Note names that SQLite takes for wanted ones and we do not: they differ in case."""
         for name in wanted:
             if name in have or (place, name) in self._told:
@@ -126,12 +147,12 @@ class Source:
                     f"{place}{found} is not read, nsys calls it {name}: somebody has changed the file; export the report again.",
                 )
 
-    def rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
-        """Some rows of a table; a column the file does not have is None. For descriptions, not for events.
+    def fetch_rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
+        """Return some rows of a table; a column the file lacks is None. For descriptions, not for events.
 
         `where` is an SQL condition of ours.
         """
-        have = self.columns(table)
+        have = self.columns_of(table)
         if not have:
             return []
         self._touched.add(table)
@@ -140,11 +161,11 @@ class Source:
         try:
             return self._small.execute(query).fetchall()
         except sqlite3.Error as error:
-            self._damaged(table, 0, error)
+            self._note_damage(table, 0, error)
             return []
 
     def estimate(self, table: str) -> int:
-        """About how many rows a table has: its highest rowid, which costs no scan. For the progress bar."""
+        """Estimate the rows of a table by its highest rowid, which costs no scan. For the progress bar."""
         if table not in self._columns:
             return 0
         try:
@@ -154,31 +175,31 @@ class Source:
         # A column of a damaged file may be called so.
         return max(found, 0) if isinstance(found, int) else 0
 
-    def used(self, table: str, wanted: Sequence[str]) -> set[str]:
-        """Those of the wanted columns that hold a value in some row; all that there are when the table is damaged."""
+    def filled_columns(self, table: str, wanted: Sequence[str]) -> set[str]:
+        """Return the wanted columns that hold a value in some row; all that exist when the table is damaged."""
         known = self._filled.setdefault(table, {})
         if table in self._searches:
             known.update(self._searches.pop(table).result())
-        self._tell_spelling(f"{table}.", wanted, self._columns.get(table, {}))
+        self._note_spelling(f"{table}.", wanted, self._columns.get(table, {}))
         known.update(self._search(table, [name for name in wanted if name not in known]))
         return {name for name in wanted if known[name]}
 
     def search_ahead(self, table: str, columns: Sequence[str]) -> None:
-        """Compute `used` in the background while other tables are read."""
+        """Compute `filled_columns` in the background while other tables are read."""
         self._searches[table] = self._searcher.submit(self._search, table, columns)
 
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:
-        """For each column whether some row has a value in it."""
+        """Return for each column whether some row has a value in it."""
         have = self._columns.get(table, {})
-        filled = filled_columns(self._path, table, [name for name in columns if have.get(name) is False])
+        filled = find_filled_columns(self._path, table, [name for name in columns if have.get(name) is False])
         return {name: have.get(name, False) or name in filled for name in columns}
 
-    def scalar(self, table: str, expression: str) -> int | None:
-        """One integer computed over a table by an SQL expression of ours, or None."""
+    def fetch_scalar(self, table: str, expression: str) -> int | None:
+        """Return one integer computed over a table by an SQL expression of ours, or None."""
         try:
             found = self._small.execute(f"select {expression} from {quoted(table)}").fetchone()  # noqa: S608
         except sqlite3.Error as error:
-            self._damaged(table, 0, error)
+            self._note_damage(table, 0, error)
             return None
         return None if found[0] is None else int(found[0])
 
@@ -196,18 +217,18 @@ class Source:
         NULL; `computed` are SQL expressions of ours that yield text and never NULL, or None for '' throughout.
         Nothing is yielded without the table; a damaged one yields what can be read and leaves a note.
         """
-        if not self.columns(table):
+        if not self.columns_of(table):
             return
         self._touched.add(table)
         done = 0
         # Casting every value costs a fifth of the time, so it is left for files whose columns mix types; and
         # a damaged page takes its whole batch with it, so the last try goes by small ones.
         for cast, batch_rows in ((False, BATCH_ROWS), (True, BATCH_ROWS), (True, _RESCUE_ROWS)):
-            query, schema = self._query(table, integers, texts, computed or {}, cast=cast)
+            query, schema = self._build_query(table, integers, texts, computed or {}, cast=cast)
             try:
                 rest = f"{query} order by {order} limit -1 offset {done}"
-                for batch in self._stream(rest, batch_rows):
-                    complete = _completed(batch, schema)
+                for batch in self._stream_query(rest, batch_rows):
+                    complete = _complete_columns(batch, schema)
                     done += batch.num_rows
                     if done > self._most_rows:
                         raise sqlite3.DatabaseError("it has more rows than bytes")
@@ -217,9 +238,9 @@ class Source:
                 failure = error
             else:
                 return
-        self._damaged(table, done, failure)
+        self._note_damage(table, done, failure)
 
-    def _query(
+    def _build_query(
         self,
         table: str,
         integers: Sequence[str],
@@ -228,7 +249,7 @@ class Source:
         *,
         cast: bool,
     ) -> tuple[str, pa.Schema]:
-        have = self.used(table, [*integers, *texts])
+        have = self.filled_columns(table, [*integers, *texts])
         wanted = {
             name: f"cast({quoted(name)} as integer)" if cast else quoted(name) for name in integers if name in have
         }
@@ -239,7 +260,7 @@ class Source:
         picked = ", ".join(f"{expression} as {quoted(name)}" for name, expression in wanted.items())
         return f"select {picked or '0 as none'} from {quoted(table)}", pa.schema(fields)  # noqa: S608
 
-    def _stream(self, query: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _stream_query(self, query: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
         with closing(self._large.cursor()) as cursor:
             cursor.adbc_statement.set_options(**{StatementOptions.BATCH_ROWS.value: batch_rows})
             cursor.execute(query)
@@ -251,7 +272,7 @@ class Source:
                     if batch.num_rows:
                         yield batch
 
-    def _damaged(self, table: str, done: int, error: BaseException) -> None:
+    def _note_damage(self, table: str, done: int, error: BaseException) -> None:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         self.notes.data_loss(
             "table_damaged",
@@ -260,8 +281,8 @@ class Source:
         )
 
 
-def _completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with exactly the columns of `schema`: missing integers NULL, missing texts empty."""
+def _complete_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch with exactly the columns of `schema`: missing integers NULL, missing texts empty."""
     have = set(batch.schema.names)
     columns = []
     for field in schema:

@@ -19,8 +19,8 @@ _NO_ID, _LAST_ID = -(1 << 63), (1 << 63) - 1
 _SCHEMA = pa.schema([("id", pa.int64()), ("value", pa.binary())])
 
 
-def decoded(raw: pa.Array, notes: Notes) -> pa.Array:
-    """Binary to string; bytes that are no UTF-8 become U+FFFD and are counted."""
+def decode_text(raw: pa.Array, notes: Notes) -> pa.Array:
+    """Decode binary to text; bytes that are not UTF-8 become U+FFFD and are counted."""
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
@@ -39,7 +39,7 @@ class Strings:
         table = pa.Table.from_batches(source.read("StringIds", ["id"], ["value"]), _SCHEMA)
         # Each chunk on its own, so that one bad name does not slow the others.
         values = pa.concat_arrays(
-            [*(decoded(chunk, notes) for chunk in table["value"].chunks), pa.array([UNKNOWN], pa.string())]
+            [*(decode_text(chunk, notes) for chunk in table["value"].chunks), pa.array([UNKNOWN], pa.string())]
         )
         self._notes = notes
         self._values = values
@@ -56,14 +56,14 @@ class Strings:
         )
 
     def _find(self, ids: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:
-        """The ids as indices into the different ones, and the positions of the strings of those."""
+        """Return the ids as indices into the distinct ids, and the positions of their strings."""
         encoded = ids.fill_null(_NO_ID).dictionary_encode()
         different = encoded.dictionary.to_numpy()
         at = np.searchsorted(self._ids, different)
         return encoded.indices, np.where(self._ids[at] == different, self._positions[at], self._missing)
 
-    def names(self, ids: pa.Array) -> pa.DictionaryArray:
-        """Names for ids, never NULL: 'unknown' where the id is missing or its string is missing or empty."""
+    def names_of(self, ids: pa.Array) -> pa.DictionaryArray:
+        """Return names for ids, never NULL: 'unknown' where the id is missing or its string is missing or empty."""
         indices, positions = self._find(ids)
         self._notes.info(
             "missing_string",
@@ -73,16 +73,16 @@ class Strings:
         # Only the strings in use travel on: the whole table also holds paths and symbols of sampled call stacks.
         return pa.DictionaryArray.from_arrays(indices, self._values.take(pa.array(positions)))
 
-    def optional(self, ids: pa.Array) -> pa.DictionaryArray:
-        """Strings for ids, NULL where there is none."""
+    def names_or_null(self, ids: pa.Array) -> pa.DictionaryArray:
+        """Return strings for ids, NULL for unknown ids."""
         indices, positions = self._find(ids)
         found = pa.array(np.arange(len(positions)), mask=positions == self._missing).take(indices)
         return pa.DictionaryArray.from_arrays(found, self._values.take(pa.array(positions)))
 
-    def one(self, number: object) -> str | None:
-        """The string of one id, or None."""
+    def find_one(self, number: object) -> str | None:
+        """Return the string of one id, or None."""
         if not isinstance(number, int):
             return None
-        found = self.optional(pa.array([number], pa.int64()))
+        found = self.names_or_null(pa.array([number], pa.int64()))
         text: str | None = found[0].as_py()
         return text

@@ -1,13 +1,13 @@
-"""Synchronizations and CUDA events: who waited for what."""
+"""Synchronizations and CUDA events: which call or stream waited for which work."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import durations, labelled, without
-from traceq.importers.nsys.context import Job, Rows, batch_of
-from traceq.importers.nsys.threads import pids
+from traceq.importers.nsys.columns import compute_durations, decode_enum, null_if
+from traceq.importers.nsys.context import ImportState, Rows, build_batch
+from traceq.importers.nsys.threads import process_ids_of
 
 SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 CUDA_EVENT = "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
@@ -25,62 +25,62 @@ _PID_SHIFT = 40
 _RECORDINGS = pa.schema([("key", pa.int64()), ("stream", pa.int64()), ("correlation", pa.int64())])
 
 
-def read_synchronizations(job: Job) -> Rows:
-    """All rows of cuda_event and synchronization."""
+def read_synchronizations(state: ImportState) -> Rows:
+    """Yield the rows of cuda_event and synchronization."""
     recorded: list[pa.RecordBatch] = []
-    for rows in job.source.read(CUDA_EVENT, [*_EVENT_COLUMNS, "timestamp", "eventSyncId"]):
-        columns = _place(job, rows)
+    for rows in state.source.read(CUDA_EVENT, [*_EVENT_COLUMNS, "timestamp", "eventSyncId"]):
+        columns = _common_columns(state, rows)
         # nsys writes 0 unless the device's own timestamps were asked for.
-        columns["ts"] = without(rows.column("timestamp"), 0)
+        columns["ts"] = null_if(rows.column("timestamp"), 0)
         keys = _recording_keys(columns)
         batch = pa.record_batch([keys, columns["stream"], columns["correlation_id"]], schema=_RECORDINGS)
         recorded.append(batch.filter(keys.is_valid()))
-        yield "cuda_event", batch_of(columns)
+        yield "cuda_event", build_batch(columns)
     recordings = pa.Table.from_batches(recorded, _RECORDINGS).combine_chunks()
     wanted = [*_EVENT_COLUMNS, "start", "end", "syncType", "eventSyncId"]
-    for rows in job.timed(SYNCHRONIZATION, wanted):
-        yield "synchronization", _synchronizations(job, rows, recordings)
+    for rows in state.read_timed(SYNCHRONIZATION, wanted):
+        yield "synchronization", _build_synchronizations(state, rows, recordings)
 
 
-def _place(job: Job, rows: pa.RecordBatch) -> dict[str, pa.Array]:
-    process_ids = pids(rows.column("globalPid"))
+def _common_columns(state: ImportState, rows: pa.RecordBatch) -> dict[str, pa.Array]:
+    process_ids = process_ids_of(rows.column("globalPid"))
     return {
-        "slice_id": job.ids(rows.num_rows),
-        "device": job.devices.optional(rows.column("deviceId"), process_ids),
+        "slice_id": state.take_ids(rows.num_rows),
+        "device": state.devices.device_numbers_or_null(rows.column("deviceId"), process_ids),
         "context": rows.column("contextId"),
-        "stream": without(rows.column("streamId"), *_NONE),
+        "stream": null_if(rows.column("streamId"), *_NONE),
         "pid": process_ids,
-        "correlation_id": without(rows.column("correlationId"), 0),
-        "event_id": without(rows.column("eventId"), *_NONE),
-        "event_sync_id": without(rows.column("eventSyncId"), 0, *_NONE),
+        "correlation_id": null_if(rows.column("correlationId"), 0),
+        "event_id": null_if(rows.column("eventId"), *_NONE),
+        "event_sync_id": null_if(rows.column("eventSyncId"), 0, *_NONE),
     }
 
 
 def _recording_keys(columns: dict[str, pa.Array]) -> pa.Array:
-    """Ids of recordings are per process, so the process is part of the key."""
+    """Combine process and recording id: ids are unique per process only."""
     return pc.add(pc.shift_left(columns["pid"].fill_null(0), _PID_SHIFT), columns["event_sync_id"])
 
 
-def _synchronizations(job: Job, rows: pa.RecordBatch, recordings: pa.Table) -> pa.RecordBatch:
-    columns = _place(job, rows)
-    columns["kind"] = _kinds(job, rows, columns)
+def _build_synchronizations(state: ImportState, rows: pa.RecordBatch, recordings: pa.Table) -> pa.RecordBatch:
+    columns = _common_columns(state, rows)
+    columns["kind"] = _find_kinds(state, rows, columns)
     columns["ts"] = rows.column("start")
-    columns["dur"] = durations(rows.column("start"), rows.column("end"), SYNCHRONIZATION, job.notes)
+    columns["dur"] = compute_durations(rows.column("start"), rows.column("end"), SYNCHRONIZATION, state.notes)
     # The first recording of an id counts.
     waited = recordings.take(pc.index_in(_recording_keys(columns), value_set=recordings["key"]))
     columns["wait_on_stream"] = waited["stream"].combine_chunks()
     columns["wait_on_correlation_id"] = waited["correlation"].combine_chunks()
-    return batch_of(columns)
+    return build_batch(columns)
 
 
-def _kinds(job: Job, rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.DictionaryArray:
-    """What was waited for, from which ids are there.
+def _find_kinds(state: ImportState, rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.DictionaryArray:
+    """Return what was waited for, from the ids that are set.
 
     `syncType` itself is not to be trusted: the same cudaDeviceSynchronize is 1 in files of 2021 to 2023 and 4
     later, the same cudaStreamSynchronize 2 or 3, while an event or a stream is named whenever there is one.
     """
-    if {"streamId", "eventId"} - job.source.columns(SYNCHRONIZATION).keys():
-        return labelled(rows.column("syncType"), _TYPES, "unknown")
+    if {"streamId", "eventId"} - state.source.columns_of(SYNCHRONIZATION).keys():
+        return decode_enum(rows.column("syncType"), _TYPES, "unknown")
     stream = columns["stream"].is_valid().cast(pa.int64())
     event = columns["event_id"].is_valid().cast(pa.int64())
-    return labelled(pc.add(stream, pc.multiply(event, 2)), _KINDS, "unknown")
+    return decode_enum(pc.add(stream, pc.multiply(event, 2)), _KINDS, "unknown")

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _ID_MASK = 0xFFFFFF
 
 
-def pids(global_ids: pa.Array) -> pa.Array:
-    """Process ids of global ids; NULL stays NULL, and so does the 0 old exports write for "none"."""
+def process_ids_of(global_ids: pa.Array) -> pa.Array:
+    """Return process ids of global ids; NULL stays NULL, and so does the 0 old exports write for "none"."""
     found = pc.bit_wise_and(pc.shift_right(global_ids, 24), _ID_MASK)
     return pc.if_else(pc.equal(global_ids, 0), pa.scalar(None, pa.int64()), found)
 
 
 def pid_of(global_id: int) -> int:
-    """Process id of one global id."""
+    """Return the process id of one global id."""
     return global_id >> 24 & _ID_MASK
 
 
@@ -34,31 +34,31 @@ class Threads:
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
-        self._named: dict[int, str] = {}
+        self._own_names: dict[int, str] = {}
 
-    def numbers(self, global_tids: pa.Array) -> pa.Array:
-        """thread_id for each row; rows without a thread share one of their own."""
+    def thread_ids(self, global_tids: pa.Array) -> pa.Array:
+        """Return thread_id for each row; rows without a thread share one of their own."""
         ids = global_tids.fill_null(0)
         for one in pc.unique(ids).to_pylist():
             self._numbers.setdefault(one, len(self._numbers))
         return pc.index_in(ids, value_set=pa.array(list(self._numbers), pa.int64()))
 
     def are_known(self, global_tids: pa.Array) -> pa.Array:
-        """For each row whether rows before named its thread."""
+        """Return for each row whether an earlier row named its thread."""
         return pc.is_in(global_tids.fill_null(0), value_set=pa.array([one for one in self._numbers if one], pa.int64()))
 
     def name(self, global_tid: int, name: str) -> None:
-        """A name the program itself gave a thread; it goes before the operating system's."""
-        self._named[global_tid] = name
+        """Take the name the program itself gave a thread; it goes before the operating system's."""
+        self._own_names[global_tid] = name
 
     def mpi_ranks(self) -> list[int]:
-        """Ranks that nsys wrote down as names of threads, before it had tables for MPI."""
-        found = (re.fullmatch(r"MPI Rank ([0-9]{1,7})", name) for name in self._named.values())
+        """Return ranks that nsys wrote down as names of threads, before it had tables for MPI."""
+        found = (re.fullmatch(r"MPI Rank ([0-9]{1,7})", name) for name in self._own_names.values())
         return [int(match[1]) for match in found if match]
 
-    def rows(self, source: Source, strings: Strings, ranks: dict[int, int | None]) -> list[dict[str, Any]]:
-        """Rows of `thread` for the threads that were used; `ranks` are those of processes."""
-        names = _thread_names(source, strings, self._numbers) | self._named
+    def build_rows(self, source: Source, strings: Strings, ranks: dict[int, int | None]) -> list[dict[str, Any]]:
+        """Build rows of `thread` for the threads that were used; `ranks` are those of processes."""
+        names = _thread_names(source, strings, self._numbers) | self._own_names
         programs = _program_names(source, {pid_of(one) for one in self._numbers if one})
         return [
             {
@@ -75,17 +75,17 @@ class Threads:
 
 def _thread_names(source: Source, strings: Strings, used: dict[int, int]) -> dict[int, str]:
     names = {}
-    for global_tid, name_id in source.rows("ThreadNames", ["globalTid", "nameId"]):
-        name = strings.one(name_id) if global_tid in used else None
+    for global_tid, name_id in source.fetch_rows("ThreadNames", ["globalTid", "nameId"]):
+        name = strings.find_one(name_id) if global_tid in used else None
         if isinstance(global_tid, int) and name:
             names[global_tid] = name
     return names
 
 
 def _program_names(source: Source, used: set[int]) -> dict[int, str]:
-    """The executables' names. PROCESSES lists every process of the machine; the others are private."""
+    """Read the executables' names. PROCESSES lists every process of the machine; the others are private."""
     names = {}
-    for global_pid, name in source.rows("PROCESSES", ["globalPid", "name"]):
+    for global_pid, name in source.fetch_rows("PROCESSES", ["globalPid", "name"]):
         if isinstance(global_pid, int) and isinstance(name, str) and pid_of(global_pid) in used:
             program = program_name(name)
             if program:
@@ -94,6 +94,6 @@ def _program_names(source: Source, used: set[int]) -> dict[int, str]:
 
 
 def program_name(text: str) -> str | None:
-    """The file name of an executable, without its path and without arguments, which may hold secrets."""
+    """Return the file name of an executable, without path and arguments, which may hold secrets."""
     last = re.split(r"[/\\]", text.split(" -", 1)[0].strip())[-1]
     return last.split()[0] if last.split() else None
