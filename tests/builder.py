@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,17 @@ import pyarrow as pa
 from tables import filled, filled_as_by_ingest, put_together
 
 from traceq.analysis.steps.choice import Choice, choice_of
+from traceq.app.pipeline import judge_traces
 from traceq.database.connect import connect
-from traceq.database.publish import fingerprint, publish
+from traceq.database.publish import fingerprint, merge, publish
 from traceq.loading.build import Task, build
 from traceq.loading.sources import Source
+
+
+def judge_database(database: Path) -> None:
+    """Run the rules on the database, which keeps what they find."""
+    with closing(connect(database, read_only=False)) as connection:
+        assert judge_traces(connection) is None
 
 
 class TraceBuilder:
@@ -129,7 +137,7 @@ class TraceBuilder:
             for number, each in enumerate((self, *self._others), start=1)
         ]
         database = folder / "trace.duckdb"
-        publish(parts, database, folder, fingerprint(database), [])
+        publish(merge(parts, database, folder), database, fingerprint(database))
         self._connection = connect(database)
         return self
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from traceq.app import cache
 from traceq.app.api import report
+from traceq.app.pipeline import cached_database
 from traceq.app.read_options import AS_FOUND
 from traceq.cli import main
 from traceq.common.cache_folder import is_wanted
@@ -54,8 +55,8 @@ def write(path, name="gemm"):
 def counted(monkeypatch):
     """How often a trace is read."""
     calls = []
-    load = ingest.ingest
-    monkeypatch.setattr(ingest, "ingest", lambda *args, **options: calls.append(args) or load(*args, **options))
+    load = ingest.new_database
+    monkeypatch.setattr(ingest, "new_database", lambda *args, **options: calls.append(args) or load(*args, **options))
     return calls
 
 
@@ -161,7 +162,7 @@ def test_a_cache_of_another_user_is_not_used(place, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
     notes = []
     with within(Limits(note=notes.append)):
-        assert cache.entry_for("x", AS_FOUND, None) is None
+        assert cached_database("x", AS_FOUND) is None
     assert "belongs to user" in notes[0]
 
 

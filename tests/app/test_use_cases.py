@@ -10,10 +10,10 @@ from collections import Counter
 
 import duckdb
 import pytest
+from builder import judge_database
 from click.testing import CliRunner
 
 import traceq
-from traceq.app.judge import fill_judgements
 from traceq.app.report import report_of
 from traceq.cli import main
 from traceq.database.connect import connect
@@ -82,7 +82,7 @@ def test_every_way_of_ingesting_asks_the_rules(here, ingest, monkeypatch):
     monkeypatch.setattr("traceq.cli.demo._bundled", lambda: here / "trace.json")
     ingest()
     assert findings("new.duckdb")
-    fill_judgements(here / "trace.duckdb")
+    judge_database(here / "trace.duckdb")
     assert findings("new.duckdb") == findings("trace.duckdb")
 
 
@@ -93,7 +93,7 @@ def test_an_opened_trace_has_findings_and_leaves_nothing_behind(here, monkeypatc
         found = traces.sql("select rule, saving from finding order by all").fetchall()
         assert list((here / "temporary").iterdir())
     assert list((here / "temporary").iterdir()) == []
-    fill_judgements(here / "trace.duckdb")
+    judge_database(here / "trace.duckdb")
     assert found == findings("trace.duckdb")
 
 
@@ -103,7 +103,7 @@ def test_an_ingest_stands_when_the_rules_cannot_be_asked(monkeypatch):
     def fail(_connection):
         raise traceq.StoreError("no place")
 
-    monkeypatch.setattr("traceq.app.judge.fill", fail)
+    monkeypatch.setattr("traceq.app.pipeline.fill", fail)
     result = traceq.ingest("trace.json", "new.duckdb")
     assert (result.not_judged, len(result.ingested), findings("new.duckdb")) == ("no place", 1, [])
     outcome = run("ingest", "trace.json", "--force", "-o", "new.duckdb")
@@ -136,7 +136,7 @@ class Counted:
 
 
 def test_a_report_asks_each_query_once(here):
-    fill_judgements(here / "trace.duckdb")
+    judge_database(here / "trace.duckdb")
     counted = Counted(connect(here / "trace.duckdb"))
     report_of(counted, 10, "throughput", user_rules.rules(), drawn=False)
     assert len(counted.asked) > 20
@@ -145,7 +145,7 @@ def test_a_report_asks_each_query_once(here):
 
 def test_python_and_the_command_line_say_the_same(here, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)  # the command would take this width
-    fill_judgements(here / "trace.duckdb")
+    judge_database(here / "trace.duckdb")
     assert traceq.report("trace.duckdb").to_json() == run("report", "trace.duckdb", "--format", "json").stdout
     assert traceq.doctor("trace.duckdb").to_text() == run("doctor", "trace.duckdb").stdout
     (here / "traceq.toml").write_text('[step]\ntypical = "1 s"\n')

@@ -10,11 +10,11 @@ from pathlib import Path
 import duckdb
 import msgspec
 import pytest
-from builder import TraceBuilder
+from builder import TraceBuilder, judge_database
 from click.testing import CliRunner
 
 import traceq
-from traceq.app.judge import fill_judgements
+from traceq.app.pipeline import judge_traces
 from traceq.cli import main
 from traceq.common import code_hash
 from traceq.diagnosis import cache
@@ -53,7 +53,7 @@ def test_a_judgement_survives_being_written(database):
 
 def test_a_report_of_a_cached_judgement_is_the_same_and_asks_no_rule(database, monkeypatch):
     before = CliRunner().invoke(main, ["report", str(database), "--format", "json"])
-    fill_judgements(database)
+    judge_database(database)
     monkeypatch.setattr(cache, "judge_subject", None)
     after = CliRunner().invoke(main, ["report", str(database), "--format", "json"])
     assert (after.exit_code, after.stdout) == (0, before.stdout)
@@ -65,7 +65,7 @@ def test_a_report_of_a_cached_judgement_is_the_same_and_asks_no_rule(database, m
 )
 def test_a_judgement_of_others_that_cannot_be_read_is_made_anew(database, content):
     before = CliRunner().invoke(main, ["report", str(database), "--format", "json"])
-    fill_judgements(database)
+    judge_database(database)
     with duckdb.connect(str(database)) as connection:
         connection.execute("update judgement set content = ?", [content])
     after = CliRunner().invoke(main, ["report", str(database), "--format", "json"])
@@ -89,7 +89,7 @@ def test_ingest_keeps_what_the_rules_say(tmp_path):
     ],
 )
 def test_with_other_traces_it_does_not_count(database, change):
-    fill_judgements(database)
+    judge_database(database)
     assert made_new(database) == []
     with duckdb.connect(str(database)) as connection:
         connection.execute(change)
@@ -97,7 +97,7 @@ def test_with_other_traces_it_does_not_count(database, change):
 
 
 def test_with_other_rules_or_another_goal_it_does_not_count(database, monkeypatch):
-    fill_judgements(database)
+    judge_database(database)
     with traceq.open(database) as traces:
         assert made_new(database, goal="latency") == [1]
         assert made_new(database, rules=[]) == [1]
@@ -114,8 +114,8 @@ def made_new(database, **how):
 
 
 def test_a_database_that_cannot_be_written_stays_and_the_reason_is_said(database):
-    with duckdb.connect(str(database), read_only=True):
-        assert "cannot be opened" in fill_judgements(database)
+    with traceq.open(database) as traces:
+        assert "read-only" in judge_traces(traces._connection)
     assert told(database, "select count(*) from judgement") == [(0,)]
 
 
@@ -131,7 +131,7 @@ def test_two_ingests_of_a_trace_are_judged_alike(tmp_path):
 
 
 def test_the_view_of_findings_is_what_was_judged(database):
-    fill_judgements(database)
+    judge_database(database)
     with traceq.open(database) as traces:
         (judged,) = judge(traces._connection)
         rows = traces.sql(

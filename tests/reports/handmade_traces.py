@@ -17,7 +17,7 @@ from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.order import analyse
 from traceq.database import sql
 from traceq.database.empty import create_database
-from traceq.database.publish import fingerprint, publish
+from traceq.database.publish import fingerprint, merge, publish
 from traceq.reports.build import build
 
 # What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
@@ -175,7 +175,7 @@ def _made_once(traces):
     parts = [_analysed(each.trace, number) for number, each in enumerate(traces, 1)]
     path = Path(_folder().name) / f"{next(_NUMBERS)}.duckdb"
     if parts:
-        publish(parts, path, path.parent, fingerprint(path))
+        publish(merge(parts, path, path.parent), path, fingerprint(path))
     else:
         create_database(path)
     return path

@@ -9,10 +9,10 @@ import stat
 
 import duckdb
 import pytest
+from builder import judge_database
 from click.testing import CliRunner
 from release_0_1 import TRACES
 
-from traceq.app.judge import fill_judgements
 from traceq.cli import main
 from traceq.database import catalogue, connect, migrate
 from traceq.errors import SchemaMismatch, StoreError
@@ -101,7 +101,7 @@ def test_a_database_of_0_1_becomes_what_this_version_makes_of_its_traces(old, tm
         assert described(upgraded) == described(empty)
     new = tmp_path / "new.duckdb"
     ingest(TRACES, new, run="small")
-    fill_judgements(new)
+    judge_database(new)
     upgraded_rows, new_rows = rows(old), rows(new)
     assert upgraded_rows.keys() == new_rows.keys()
     different = {name for name in new_rows if new_rows[name] != upgraded_rows[name]}

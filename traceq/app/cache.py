@@ -10,14 +10,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from traceq.common.cache_folder import folder, limit, part_of, prepare
 from traceq.common.code_hash import code_hash
-from traceq.common.limits import limits
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
@@ -68,31 +67,29 @@ def clear() -> list[Entry]:
     return removed
 
 
-def entry_for(source: str | Path, options: TraceOptions, make: Callable[[Path], object]) -> Path | None:
-    """The database of the traces `source`, which `make` writes to a path where the cache has none.
+def entry_of(source: str | Path, options: TraceOptions) -> Path:
+    """Return where the cache keeps the database of the traces `source`, and note there that it is used, if it is there."""
+    prepare(folder())
+    entry = folder() / _name(source, options)
+    if entry.exists():
+        os.utime(entry)
+    return entry
 
-    None, after a note that says why, where the cache cannot be used. Raises what `make` raises.
+
+@contextmanager
+def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterator[Path]:
+    """Yield where to write the database of the traces `source`, which then becomes the entry.
+
+    Raises UnusableTrace where the traces have changed meanwhile.
     """
-    place = folder()
-    try:
-        prepare(place)
-        wanted = place / _name(source, options)
-        if wanted.exists():
-            os.utime(wanted)
-            return wanted
-        with _part(wanted) as part:
-            make(part)
-            # What it is named by may have changed before the ingest looked, and an ingest knows no hash of what lies beside.
-            if _name(source, options) != wanted.name:
-                raise UnusableTrace(f"{source}: was changed while it was read; try again when it is written to its end")
-            part.replace(wanted)
-            _shrink(wanted)
-    except OSError as error:
-        limits().note(
-            f"{place} cannot be used as a cache ({error.strerror or error}); the trace is read again by each command"
-        )
-        return None
-    return wanted
+    with part_of(entry) as place:
+        place.mkdir(mode=0o700)
+        yield (part := place / "traces.duckdb")
+        # What it is named by may have changed before the ingest looked, and an ingest knows no hash of what lies beside.
+        if _name(source, options) != entry.name:
+            raise UnusableTrace(f"{source}: changed while being read; retry when the writer has finished")
+        part.replace(entry)
+    _shrink(entry)
 
 
 def _name(source: str | Path, options: TraceOptions) -> str:
@@ -121,14 +118,6 @@ def _name(source: str | Path, options: TraceOptions) -> str:
 
 def _stem(source: str | Path) -> str:
     return _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
-
-
-@contextmanager
-def _part(wanted: Path) -> Iterator[Path]:
-    """Where to write first."""
-    with part_of(wanted) as place:
-        place.mkdir(mode=0o700)
-        yield place / "traces.duckdb"
 
 
 def _shrink(kept: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from traceq.analysis.job.job import fill_jobs
-from traceq.app.judge import judge_traces
+from traceq.app.pipeline import judge_traces
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
 from traceq.database.failures import FAILURES, one_line, way_out
-from traceq.database.publish import fingerprint, replace, scratch_beside
+from traceq.database.publish import fingerprint, publish, scratch_beside
 from traceq.database.user_sql import interruptible
 from traceq.dataset.convert import to_database, to_dataset
 from traceq.dataset.manifest import existing, is_dataset
@@ -80,5 +80,5 @@ def _to_database(source: str, target: str) -> Converted:
         with closing(connect(finished, read_only=False)) as connection:
             interruptible(connection, lambda: fill_jobs(connection))
             not_judged = judge_traces(connection)
-        replace(path, finished, before)
+        publish(finished, path, before)
     return Converted(target, traces, not_judged)

@@ -23,7 +23,7 @@ from traceq.database import catalogue
 from traceq.database.catalogue import Table
 from traceq.database.user_sql import interruptible, lock
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.cache import cached_or_judged, fill
+from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.packs import is_of_extra
@@ -68,11 +68,9 @@ def export(
     _check(name, output, finding, tables)
     chosen_rules = user_rules.rules([*rules, EXTRA] if finding is not None and is_of_extra(finding) else rules)
 
-    def judge(connection: duckdb.DuckDBPyConnection) -> None:
-        """Fill the table finding of a temporary database."""
-        interruptible(connection, lambda: fill(connection, goal, chosen_rules))
-
-    with opened(source, "exported", read.writing(output), judge if name in _TABLE else None) as connection:
+    # tables include finding, which a temporary database has as these rules fill it
+    judging = (goal, chosen_rules) if name in _TABLE else None
+    with opened(source, "exported", read.writing(output), judging) as connection:
         if rules:
             lock(connection)
         chosen = chosen_traces(connection, traces, rank, ranks)

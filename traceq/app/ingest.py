@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from traceq.app.judge import judge_traces
+from traceq.app.pipeline import make_database
 from traceq.common.limits import limits
 from traceq.dataset.ingest import Asked, ingest_dataset
 from traceq.dataset.manifest import is_dataset
@@ -18,13 +16,9 @@ from traceq.dataset.runner import Here, Processes, Workers
 from traceq.dataset.runs import check_run
 from traceq.errors import WrongUse
 from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
-from traceq.loading.ingest import ingest as load
 from traceq.loading.monitors import Beside
 from traceq.loading.options import AS_FOUND, Paths, TraceOptions
 from traceq.loading.sources import capture_sources, find_sources, paths_of
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 def ingest(
@@ -60,16 +54,7 @@ def ingest(
         return _into_dataset(sources, str(database), asked, cluster)
     if cluster is not None or wait:
         raise WrongUse("--cluster and --wait are for datasets: name one that ends in a slash, -o job/")
-    reasons: list[str] = []
-
-    def judge(connection: duckdb.DuckDBPyConnection) -> None:
-        limits().progress.judge()
-        reason = judge_traces(connection)
-        if reason is not None:
-            reasons.append(reason)
-
-    result = load(sources, database, options=options, run=run, force=force, complete=judge, beside=beside)
-    return replace(result, not_judged=reasons[0] if reasons else None)
+    return make_database(sources, database, options, run=run, force=force, beside=beside)
 
 
 def _is_of_dataset(target: str | Path) -> bool:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import glob
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import duckdb
 
-from traceq.app import cache
 from traceq.app.chosen import chosen_traces
-from traceq.app.judge import judge_traces
+from traceq.app.pipeline import cached_database, make_database
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
-from traceq.common.cache_folder import is_wanted
-from traceq.common.limits import limits
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
 from traceq.database.failures import one_line
@@ -26,7 +24,9 @@ from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.look import Look, create_copy, look
 from traceq.dataset.manifest import existing, is_dataset
 from traceq.dataset.place import is_address
+from traceq.diagnosis.cache import fill
 from traceq.diagnosis.rules.registry import Rule
+from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
@@ -34,7 +34,7 @@ from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
 
 Source = str | Path
 Sources = Source | Sequence[Source]
-Complete = Callable[[duckdb.DuckDBPyConnection], None]
+Judging = tuple[Goal, Sequence[Rule]]
 
 
 def is_trace(source: Source) -> bool:
@@ -55,13 +55,14 @@ def check_is_trace(source: Source) -> None:
 
 @contextmanager
 def opened(
-    source: Source, done: str, read: ReadOptions = AS_FOUND, complete: Complete | None = None
+    source: Source, done: str, read: ReadOptions = AS_FOUND, judging: Judging | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The database `source`, or a temporary one of the traces `source`, into which `complete` may write; read-only.
+    """Open the database `source`, or that of the traces `source`, read-only.
 
-    When its tables cannot be queried, the error says that it cannot be `done` (reported, examined).
+    `judging` and errors are as in `database_of`. When its tables cannot be queried, the error says that it cannot be `done`
+    (reported, examined).
     """
-    with database_of(source, read, complete) as database, closing(connect(database)) as connection:
+    with database_of(source, read, judging=judging) as database, closing(connect(database)) as connection:
         try:
             _spare_traces(connection, database, read.writes)
             yield connection
@@ -98,11 +99,12 @@ def looked_at(
 
 @contextmanager
 def database_of(
-    source: Source, read: ReadOptions = AS_FOUND, complete: Complete | None = None, *, judged: bool = False
+    source: Source, read: ReadOptions = AS_FOUND, *, judged: bool = False, judging: Judging | None = None
 ) -> Iterator[Path]:
-    """The trace database `source`, or a temporary one of the traces `source`, into which `complete` may write.
+    """Yield the trace database `source`, or that of the traces `source`: from the cache, or a temporary one.
 
-    With `judged` the temporary one holds the findings, as what is in the cache always does.
+    With `judged` the temporary one holds the findings, as what is in the cache always does; with `judging`, a goal and rules,
+    those that these rules make, unless the source is a trace database.
     """
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
@@ -110,43 +112,35 @@ def database_of(
     is_stored = is_dataset(source)
     if is_stored or (not is_trace(source) and Path(source).exists()):
         _refuse_options(read)
-        if is_stored:
-            with temporary_folder() as folder:
-                place, manifest = existing(source)
-                catalogue = folder / "catalogue.duckdb"
-                create_catalogue(catalogue, place, manifest, manifest.pieces)
-                _complete(catalogue, complete)
-                yield catalogue
-        else:
-            yield Path(source)
+    if not is_stored and not is_trace(source) and Path(source).exists():
+        yield Path(source)
         return
-    cached = _cached(source, read)
-    if cached is not None and complete is None:
+    cached = None if is_stored else cached_database(source, read)
+    if cached is not None and judging is None:
         yield cached
         return
     with temporary_folder() as folder:
-        temporary = folder / "traces.duckdb"
-        if cached is None:
-            _load(source, temporary, read, _judge if judged else complete)
+        database = folder / "traces.duckdb"
+        if is_stored:
+            place, manifest = existing(source)
+            create_catalogue(database, place, manifest, manifest.pieces)
+        elif cached is None:
+            make_database(source, database, read, judged=judged and judging is None)
         else:
-            shutil.copyfile(cached, temporary)
-            _complete(temporary, complete)
-        yield temporary
+            shutil.copyfile(cached, database)
+        if judging is not None:
+            with closing(connect(database, read_only=False)) as connection:
+                interruptible(connection, partial(fill, connection, *judging))
+        yield database
 
 
 @contextmanager
 def together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
-    """A temporary database of several traces, with their findings."""
+    """Make a temporary database of several traces, with their findings."""
     check_writes(read.writes, [*sources, *several(read.capture)])
     with temporary_folder() as folder:
-        _load(sources, folder / "traces.duckdb", read, _judge)
+        make_database(sources, folder / "traces.duckdb", read)
         yield folder / "traces.duckdb"
-
-
-def _complete(database: Path, complete: Complete | None) -> None:
-    if complete is not None:
-        with closing(connect(database, read_only=False)) as connection:
-            complete(connection)
 
 
 def _refuse_options(read: ReadOptions) -> None:
@@ -160,27 +154,6 @@ def _refuse_options(read: ReadOptions) -> None:
         raise WrongUse(
             "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
         )
-
-
-def _cached(source: Source, read: ReadOptions) -> Path | None:
-    """The database of the traces in the cache; None where there is to be none, or can be none."""
-    if not (read.cache and is_wanted()):
-        return None
-    return cache.entry_for(source, read, lambda path: _load(source, path, read, _judge))
-
-
-def _judge(connection: duckdb.DuckDBPyConnection) -> None:
-    """Run the rules once, so that no report on this entry has to."""
-    limits().progress.judge()
-    judge_traces(connection)
-
-
-def _load(source: Sources, path: Path, read: ReadOptions, complete: Complete | None) -> None:
-    """Ingest the traces into the new database `path`."""
-    # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
-    from traceq.loading.ingest import ingest
-
-    ingest(source, path, options=read, complete=complete)
 
 
 def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:

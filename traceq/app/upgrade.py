@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from traceq.analysis.job.job import fill_jobs
-from traceq.app.judge import fill_judgements
+from traceq.app.pipeline import judge_traces
 from traceq.database.connect import SCHEMA_VERSION, connect
 from traceq.database.migrate import upgrade as migrate
 from traceq.dataset.manifest import existing, is_dataset
@@ -38,8 +38,9 @@ def upgrade(database: Path, output: Path | None = None) -> Upgraded:
     before = migrate(database, output)
     is_changed = before != SCHEMA_VERSION or output is not None
     target = output or database
+    not_judged = None
     if is_changed:
         with closing(connect(target, read_only=False)) as connection:
             fill_jobs(connection)
-    not_judged = fill_judgements(target) if is_changed else None
+            not_judged = judge_traces(connection)
     return Upgraded(target, before, SCHEMA_VERSION, is_changed, not_judged)

@@ -19,7 +19,7 @@ from traceq.database.connect import (
     writer_config,
 )
 from traceq.database.failures import one_line, way_out
-from traceq.database.publish import check_finished, fingerprint, replace, scratch_beside
+from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
 from traceq.errors import StoreError
 
 # Columns are changed one at a time; more make it no faster.
@@ -51,7 +51,7 @@ def upgrade(database: Path, output: Path | None = None) -> int:
             with closing(duckdb.connect(str(copy), config=config)) as connection:
                 migrate(connection)
                 connection.execute("checkpoint")
-            replace(target, copy, before)
+            publish(copy, target, before)
     except (duckdb.Error, OSError) as error:
         raise StoreError(f"{target}: upgrade failed, nothing was written: {one_line(error)}{way_out(error)}") from error
     return version

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import product
 from pathlib import Path
@@ -83,21 +83,8 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def publish(
-    parts: Sequence[Path],
-    database: Path,
-    scratch: Path,
-    before: Fingerprint,
-    replaced: Sequence[int] = (),
-    complete: Callable[[Path], None] | None = None,
-) -> None:
-    """Make `database` hold what it held before and the traces of `parts`, without those numbered in `replaced`.
-
-    `complete` is given the file that is going to take its place, to write more into it.
-
-    Readers see the old file or the new one, never something between. Raises StoreError when the database is not as it
-    was at the fingerprint `before`: somebody else's changes, or trace ids, would be lost.
-    """
+def merge(parts: Sequence[Path], database: Path, scratch: Path, replaced: Sequence[int] = ()) -> Path:
+    """Return a file that holds what `database` holds and the traces of `parts`, without those numbered in `replaced`."""
     finished = parts[0]
     if len(parts) > 1 or database.exists():
         finished = scratch / "merged.duckdb"
@@ -105,14 +92,16 @@ def publish(
             shutil.copyfile(database, finished)
             shutil.copymode(database, finished)
         _merge(finished, parts, replaced)
-    if complete is not None:
-        made_by_others.remember(finished, made_by_others.identity(finished))
-        complete(finished)
-    replace(database, finished, before)
+    made_by_others.remember(finished, made_by_others.identity(finished))
+    return finished
 
 
-def replace(database: Path, finished: Path, before: Fingerprint) -> None:
-    """Put the file `finished` in the place of `database`. Raises StoreError when that is not as at the fingerprint `before`."""
+def publish(finished: Path, database: Path, before: Fingerprint) -> None:
+    """Put the file `finished` in the place of `database`: readers see the old file or the new one, never something between.
+
+    Raises StoreError when the database is not as it was at the fingerprint `before`: somebody else's changes, or trace ids, would
+    be lost.
+    """
     if database.exists():
         # Fails while another process has it open to write.
         connect(database, older=True).close()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ from traceq.analysis.job.job import fill_jobs
 from traceq.common.limits import limits
 from traceq.database.connect import check_name, connect
 from traceq.database.failures import FAILURES, one_line, way_out
-from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
+from traceq.database.publish import check_finished, fingerprint, merge, publish, scratch_beside
 from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError, WrongUse
 from traceq.loading.build import Task
@@ -79,14 +80,28 @@ def ingest(
     options: TraceOptions = AS_FOUND,
     run: str | None = None,
     force: bool = False,
-    complete: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     beside: Beside = NOTHING,
 ) -> IngestResult:
-    """Read trace files, directories or globs into one trace database, beside what it holds already; the rules do not run.
+    """Read traces into a database as `new_database` does; the rules do not run."""
+    with new_database(sources, database, options=options, run=run, force=force, beside=beside) as (result, _):
+        return result
 
+
+@contextmanager
+def new_database(
+    sources: str | Path | Sequence[str | Path],
+    database: str | Path | None = None,
+    *,
+    options: TraceOptions = AS_FOUND,
+    run: str | None = None,
+    force: bool = False,
+    beside: Beside = NOTHING,
+) -> Iterator[tuple[IngestResult, duckdb.DuckDBPyConnection | None]]:
+    """Load and analyse trace files, directories or globs, beside what the database holds already, and publish it at the end.
+
+    The block may write more into what is going to be the database through the connection, which is None where no trace is new.
     Content that is there (same SHA-256) is skipped, with `force` replaced. `beside` are logs of monitors and memory snapshots
-    for all of the traces. `complete` may write more into what is going to be the database. Raises a TraceqError and leaves the
-    database as it was when any source fails.
+    for all of the traces. Raises a TraceqError and leaves the database as it was when any source, or the block, fails.
     """
     check_step_range(options.choice.step_range)
     sources = [sources] if isinstance(sources, (str, Path)) else sources
@@ -101,37 +116,26 @@ def ingest(
     known = _known_traces(target)
     new, skipped, replaced = _split(found, known, force=force or beside != NOTHING)
     if not new:
-        return IngestResult(given, (), tuple(skipped))
+        yield IngestResult(given, (), tuple(skipped)), None
+        return
     progress = limits().progress
     progress.start(sum(source.size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
             tasks = _tasks(new, known, scratch, run, options, captures, beside)
             build_all(tasks)
-            ingested: list[IngestedTrace] = []
-
-            def finish(path: Path) -> None:
-                with closing(connect(path, read_only=False)) as connection:
-                    ingested.extend(_count(connection, task) for task in tasks)
-                    _complete(connection, complete)
-
-            publish([task.database for task in tasks], target, scratch, before, replaced, finish)
+            finished = merge([task.database for task in tasks], target, scratch, replaced)
+            with closing(connect(finished, read_only=False)) as connection:
+                # Its temporary tables go with it.
+                with closing(connection.cursor()) as jobs:
+                    interruptible(jobs, partial(fill_jobs, jobs))
+                ingested = tuple(_count(connection, task) for task in tasks)
+                yield IngestResult(given, ingested, tuple(skipped)), connection
+            publish(finished, target, before)
     except FAILURES as error:
         raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{way_out(error)}") from error
     finally:
         progress.finish()
-    return IngestResult(given, tuple(ingested), tuple(skipped))
-
-
-def _complete(
-    connection: duckdb.DuckDBPyConnection, complete: Callable[[duckdb.DuckDBPyConnection], None] | None
-) -> None:
-    """Fill what depends on all traces of the database, then let `complete` write into it."""
-    # Its temporary tables go with it.
-    with closing(connection.cursor()) as jobs:
-        interruptible(jobs, lambda: fill_jobs(jobs))
-    if complete is not None:
-        complete(connection)
 
 
 def check_offset(beside: Beside, sources: Sequence[Source]) -> None:

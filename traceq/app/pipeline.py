@@ -1,0 +1,80 @@
+"""From traces to a judged database: its entry in the cache, else load, analyse, judge and publish; then a report reads it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traceq.app import cache
+from traceq.common.cache_folder import folder, is_wanted
+from traceq.common.limits import limits
+from traceq.database.user_sql import interruptible
+from traceq.diagnosis.cache import fill
+from traceq.errors import StoreError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.app.read_options import ReadOptions
+    from traceq.loading.ingest import IngestResult
+    from traceq.loading.monitors import Beside
+    from traceq.loading.options import Paths, TraceOptions
+
+
+def cached_database(source: str | Path, read: ReadOptions) -> Path | None:
+    """Return the database of the traces `source` in the cache, which is made where the cache lacks it.
+
+    None where there is to be no cache, or, after a note that says why, where it cannot be used.
+    """
+    if not (read.cache and is_wanted()):
+        return None
+    try:
+        entry = cache.entry_of(source, read)
+        if not entry.exists():
+            with cache.new_entry(entry, source, read) as part:
+                make_database(source, part, read)
+    except OSError as error:
+        limits().note(
+            f"{folder()} cannot be used as a cache ({error.strerror or error}); the trace is read again by each command"
+        )
+        return None
+    return entry
+
+
+def make_database(
+    sources: Paths,
+    database: str | Path | None,
+    options: TraceOptions,
+    *,
+    run: str | None = None,
+    force: bool = False,
+    beside: Beside | None = None,
+    judged: bool = True,
+) -> IngestResult:
+    """Load and analyse traces, judge them, and publish the database, beside what it holds already.
+
+    Raises a TraceqError and leaves the database as it was when any source fails; when the rules cannot run, the result's
+    `not_judged` says why. Without `judged` they do not run.
+    """
+    # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
+    from traceq.loading.ingest import new_database
+    from traceq.loading.monitors import NOTHING
+
+    made = new_database(sources, database, options=options, run=run, force=force, beside=beside or NOTHING)
+    reason = None
+    with made as (result, connection):  # loaded and analysed
+        if connection is not None and judged:
+            limits().progress.judge()
+            reason = judge_traces(connection)
+    return replace(result, not_judged=reason)  # published
+
+
+def judge_traces(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """Run the rules on the open database and store what they find in it; return why that failed, else None."""
+    try:
+        interruptible(connection, partial(fill, connection))
+    except (StoreError, OSError) as error:
+        return str(error)
+    return None
