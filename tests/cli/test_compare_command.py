@@ -10,7 +10,7 @@ import pytest
 
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
-from traceq.runs.stored import kept_of
+from traceq.runs.baselines import kept_of
 
 STEPS = 10
 

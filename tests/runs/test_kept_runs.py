@@ -9,9 +9,9 @@ import pytest
 
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
+from traceq.runs.baselines import damage, kept_of, text_of
 from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
 from traceq.runs.run import Amount, FindingKept, Item, Run, RunStep
-from traceq.runs.stored import damage, kept_of, text_of
 
 AMOUNT = Amount(count=2, dur=60, bytes=0)
 RUN = Run(

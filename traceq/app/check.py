@@ -18,7 +18,7 @@ from traceq.database.user_sql import interruptible, too_long
 from traceq.errors import QueryError, UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
 from traceq.reports.comparison.job import moved_plainly
-from traceq.reports.comparison.named import told
+from traceq.reports.comparison.verdict import told
 from traceq.reports.document import Block
 from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_json import check_to_json
@@ -26,11 +26,10 @@ from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.runs import baselines
 from traceq.runs.budgets.budget import SHARE, Budget, Check, Compare, Judged, Limit, Measured, State
-from traceq.runs.budgets.evaluate import evaluate
+from traceq.runs.budgets.judge import ask, evaluate
 from traceq.runs.budgets.read import NAME, BudgetFile
 from traceq.runs.budgets.read import read as read_budgets
 from traceq.runs.budgets.regression import regression
-from traceq.runs.budgets.sql import ask
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.jobs import compare_jobs, jobs_of

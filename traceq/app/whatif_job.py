@@ -18,7 +18,7 @@ from traceq.reports.model import Job
 from traceq.reports.renderers.whatif_to_json import job_answer_to_json
 from traceq.reports.sections.jobs import judged
 from traceq.reports.whatif.answer import JobAnswer
-from traceq.reports.whatif.job_words import compose_job_answer
+from traceq.reports.whatif.words import compose_job_answer
 
 if TYPE_CHECKING:
     import duckdb

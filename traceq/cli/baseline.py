@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from traceq.app.read_options import ReadOptions, Which
-    from traceq.runs.stored import Kept
+    from traceq.runs.baselines import Kept
 
 
 directory_option = click.option(

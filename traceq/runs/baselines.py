@@ -1,18 +1,21 @@
-"""Named baselines: files of runs below a directory that can be committed or cached."""
+"""Named baselines: files of runs, small enough to be committed, below a directory that can be cached."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from traceq.common.files import atomic_write
 from traceq.common.version import __version__
 from traceq.errors import UnusableBaseline
 from traceq.runs.run import Run
-from traceq.runs.stored import BEGIN_LENGTH, Kept, damage, is_kept, kept_of, text_of
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,127}")
 _DIRECTORY = Path(".traceq") / "baselines"
@@ -92,3 +95,93 @@ def missing(name: str, where: Path | None = None) -> str:
     """What to say of a baseline that there is not."""
     there = ", ".join(names(where)) or "none"
     return f"{name}: no such baseline in {where or directory()} (there: {there}); traceq baseline save makes one"
+
+
+_VERSION = 1
+
+# `kind` comes first, so that the first bytes of a file tell it from a trace, however the JSON is laid out.
+_BEGINS = re.compile(rb'\s*\{\s*"kind"\s*:\s*"traceq-baseline"')
+BEGIN_LENGTH = 200
+
+_LONGEST = 2**63 - 1  # what a column of ns holds
+_NO_AMOUNT = "a number is below 0, or larger than any in a trace"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A baseline: its runs, the version of traceq that made it and when (ISO 8601, UTC)."""
+
+    kind: Literal["traceq-baseline"]
+    version: int
+    traceq: str
+    saved: str
+    runs: tuple[Run, ...]
+
+
+def text_of(runs: tuple[Run, ...], *, traceq: str, saved: str) -> bytes:
+    """The runs as JSON, from which `kept_of` makes them again; `saved` is when, `traceq` the version that writes."""
+    return msgspec.json.encode(Kept("traceq-baseline", _VERSION, traceq, saved, runs)) + b"\n"
+
+
+def is_kept(begin: bytes) -> bool:
+    """Whether a file that begins with these (at most BEGIN_LENGTH) bytes is a baseline: its first key is `kind`."""
+    return _BEGINS.match(begin) is not None
+
+
+def kept_of(content: bytes, path: str) -> Kept:
+    """The baseline of the shape that `text_of` writes. Raises UnusableBaseline, which names `path`, for anything else.
+
+    `damage` says whether its numbers can be true.
+    """
+    try:
+        kept = msgspec.json.decode(content, type=Kept)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnusableBaseline(f"{path}: is not a baseline: {error}; make it with traceq baseline save") from error
+    if kept.version != _VERSION:
+        raise UnusableBaseline(
+            f"{path}: was made by traceq {kept.traceq}, whose baselines differ; save it again with this version"
+        )
+    return kept
+
+
+def damage(kept: Kept) -> str:
+    """What no trace can have, and where; empty where there is nothing such. What is computed from it would be wrong."""
+    if not kept.runs:
+        return "it holds no run - at `$.runs`"
+    if len({(run.sha256, run.rank) for run in kept.runs}) < len(kept.runs):
+        return "a run is there twice - at `$.runs`"
+    found = (f"{what} - at `$.runs[{number}].{at}`" for number, run in enumerate(kept.runs) for what, at in _wrong(run))
+    return next(found, "")
+
+
+def _wrong(run: Run) -> Iterator[tuple[str, str]]:
+    """What is wrong and where, without its values: they may be as long as the file."""
+    for number, step in enumerate(run.steps):
+        if not _is_amount(step.dur, *step.ledger.values()):
+            yield _NO_AMOUNT, f"steps[{number}]"
+        elif step.ledger and sum(step.ledger.values()) != step.dur:
+            yield "the parts of the ledger do not add up to the step's duration", f"steps[{number}].ledger"
+    for number, item in enumerate(run.items):
+        for each in (item.every, item.typical):
+            if not _is_amount(each.count, each.dur, each.bytes):
+                yield _NO_AMOUNT, f"items[{number}]"
+    yield from ((_NO_AMOUNT, at) for at, is_right in _checked(run) if not is_right)
+
+
+def _checked(run: Run) -> Iterator[tuple[str, bool]]:
+    """Whether the other amounts can be right, by where they stand."""
+    yield "shapes", all(_is_amount(*durations.values()) for durations in run.shapes.values())
+    if run.job is not None:
+        job = run.job
+        yield "job.steps", all(_is_amount(each.dur, *each.ledger.values()) for each in job.steps)
+        yield (
+            "job.ranks",
+            all(_is_amount(each.transfer_ns, each.wait_ns) for each in job.ranks),
+        )
+        yield "job.steps_told", job.steps_told > 0
+    yield "payload", all(each >= 0 for each in run.payload.values())
+    yield "findings", all(each.saving_ns >= 0 for each in run.found)
+
+
+def _is_amount(*numbers: int) -> bool:
+    return all(0 <= number <= _LONGEST for number in numbers)

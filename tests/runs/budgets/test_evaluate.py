@@ -10,10 +10,8 @@ import pytest
 from check_runs import MS, finding, measured, run
 
 from traceq.runs.budgets.budget import Budget, Limit, Measured
-from traceq.runs.budgets.evaluate import evaluate
+from traceq.runs.budgets.judge import ask, evaluate, quantile
 from traceq.runs.budgets.regression import regression
-from traceq.runs.budgets.sql import ask
-from traceq.runs.budgets.steps import quantile
 from traceq.runs.compare.compare import compare
 
 

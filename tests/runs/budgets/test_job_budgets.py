@@ -14,7 +14,7 @@ from simulated_job import job
 from traceq.app.check import CheckView, with_cause
 from traceq.errors import UnusableBudget
 from traceq.runs.budgets.budget import Budget, Check, Limit
-from traceq.runs.budgets.evaluate import evaluate
+from traceq.runs.budgets.judge import evaluate
 from traceq.runs.budgets.read import read
 from traceq.runs.budgets.regression import regression
 from traceq.runs.compare.jobs import compare_jobs

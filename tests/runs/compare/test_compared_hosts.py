@@ -16,12 +16,12 @@ from traceq.reports.redact import redacted_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.renderers.to_text import text_of
+from traceq.runs.baselines import kept_of
+from traceq.runs.baselines import text_of as kept_text
 from traceq.runs.budgets.budget import Budget, Check
 from traceq.runs.budgets.regression import regression
 from traceq.runs.compare.compare import compare
 from traceq.runs.run import Run
-from traceq.runs.stored import kept_of
-from traceq.runs.stored import text_of as kept_text
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 

@@ -13,7 +13,6 @@ from traceq.app.compare import ComparisonView
 from traceq.reports.redact import redacted_comparison
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
-from traceq.runs.job.changed import _student
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 
@@ -204,11 +203,3 @@ def test_a_ticket_names_no_host(plain):
     ticket = ComparisonView(redacted_comparison(found), is_ticket=True).to_markdown()
     assert "secretnode" not in ticket
     assert "`host name-" in ticket
-
-
-@pytest.mark.parametrize(
-    ("quantile", "freedom", "expected"),
-    [(0.99, 4, 3.747), (0.99, 30, 2.457), (0.999, 10, 4.144), (0.9995, 20, 3.850), (0.9995, 4, 8.610)],
-)
-def test_quantiles_of_students_t_are_close_to_tables(quantile, freedom, expected):
-    assert _student(quantile, freedom) == pytest.approx(expected, rel=0.05)

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traceq.runs import statistics
+from traceq.runs.baselines import kept_of, text_of
 from traceq.runs.compare.causes import UNTOLD
 from traceq.runs.compare.compare import compare
-from traceq.runs.compare.shares import whole
-from traceq.runs.compare.side import step_ns
+from traceq.runs.compare.side import step_ns, whole
 from traceq.runs.run import Amount
-from traceq.runs.stored import kept_of, text_of
 
 CATEGORIES = ("compute", "communication", "copy_h2d", "idle_data", "idle_python", "memset")
 NAMES = (

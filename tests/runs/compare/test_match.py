@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.runs.compare.kernel_name import canonical, family_name
 from traceq.runs.compare.match import Piece, matched
+from traceq.runs.compare.names import canonical, family_name
 
 CUDNN = "cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, true, false>(cudnnTensor)"
 CUBLAS = "ampere_sgemm_128x64_tn"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from handmade_runs import MS, item, noisy, run
 
-from traceq.reports.comparison.named import told
+from traceq.reports.comparison.verdict import told
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
 

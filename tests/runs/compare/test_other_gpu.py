@@ -6,7 +6,7 @@ import pytest
 from handmade_runs import MS, item, noisy, run
 
 from traceq.runs.compare.compare import compare
-from traceq.runs.compare.role import find_role
+from traceq.runs.compare.names import find_role
 from traceq.runs.run import Capture
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")

@@ -6,7 +6,7 @@ import pytest
 from handmade_runs import MS, item, run
 
 from traceq.runs.compare.compare import compare
-from traceq.runs.compare.stable_name import stable_name
+from traceq.runs.compare.names import stable_name
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from traceq.reports.comparison.job import kept_in_short
 from traceq.reports.comparison.words import captured, gpu
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
 from traceq.reports.savings import saves
+from traceq.runs.baselines import Kept
 from traceq.runs.compare.side import step_ns, usable
 from traceq.runs.run import Run
-from traceq.runs.stored import Kept
 
 _LISTED = 20
 _DATE = 16  # to the minute

@@ -11,12 +11,10 @@ from traceq.analysis.categories import OF_HOST
 from traceq.common.units import change, change_share, duration
 from traceq.reports.charts import waterfall
 from traceq.reports.comparison.job import in_the_job, of_rank_title
-from traceq.reports.comparison.made_with import knobs
-from traceq.reports.comparison.named import others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
-from traceq.reports.comparison.verdict import how_sure, unit, verdict
-from traceq.reports.comparison.words import both_sides, boxed, confidence, interval
+from traceq.reports.comparison.verdict import how_sure, others, unit, verdict
+from traceq.reports.comparison.words import both_sides, boxed, confidence, interval, knobs
 from traceq.reports.document import (
     Block,
     Heading,

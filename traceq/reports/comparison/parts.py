@@ -10,7 +10,7 @@ from traceq.common.units import change, change_share, count, duration, rate, siz
 from traceq.reports.comparison.words import both_sides, describe_same_copy
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Table
 from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
-from traceq.runs.compare.kernel_name import canonical
+from traceq.runs.compare.names import canonical
 
 _NAME_WIDTH = 48
 

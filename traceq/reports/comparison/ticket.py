@@ -9,10 +9,8 @@ from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration
 from traceq.reports.comparison.job import for_a_ticket, of_rank_title
-from traceq.reports.comparison.made_with import knobs
-from traceq.reports.comparison.named import others, told
-from traceq.reports.comparison.verdict import verdict
-from traceq.reports.comparison.words import both_sides, boxed, confidence, interval
+from traceq.reports.comparison.verdict import others, told, verdict
+from traceq.reports.comparison.words import both_sides, boxed, confidence, interval, knobs
 from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, table
 from traceq.runs.compare.comparison import Comparison, NamedCause, Side
 from traceq.runs.compare.known_noise import ENOUGH_RUNS

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from traceq.analysis.categories import in_words as category_in_words
 from traceq.common.units import change, duration, share
 from traceq.diagnosis.calibrated import ON, in_words
-from traceq.reports.comparison.made_with import knobs
-from traceq.reports.comparison.words import both_sides, confidence
+from traceq.reports.comparison.words import both_sides, confidence, knobs
 from traceq.reports.document import (
     Block,
     Facts,

@@ -1,13 +1,14 @@
-"""Words that all reports on differences share: what something took on both sides, and what a run was captured with."""
+"""Words that all reports on differences share: both sides, intervals, knobs, and what a run was captured with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.units import change, count, duration, maybe, per_cent
-from traceq.reports.document import Name, Outcome, Spans, Verdict
+from traceq.common.units import change, count, duration, in_unit, maybe, per_cent, some
+from traceq.reports.document import Block, Name, Outcome, Paragraph, Spans, Verdict, Warn
 from traceq.runs.compare.comparison import Cause, Change, NamedCause, Part, Row
 from traceq.runs.compare.match import PAGEABLE
+from traceq.runs.made_with import Difference, is_turned
 from traceq.runs.run import Run
 
 
@@ -53,3 +54,46 @@ def captured(run: Run) -> Iterator[tuple[str, Spans]]:
     yield "profiler", (Name(" ".join(filter(None, (run.producer or run.format, run.producer_version)))),)
     if run.rank is not None or run.world_size is not None:
         yield "rank", (f"{maybe(count, run.rank)} of {maybe(count, run.world_size)}",)
+
+
+_MOST_VALUES = 3
+_MOST_TOLD = 8
+
+# What is a checksum says only that it differs.
+_ONLY_DIFFERS = frozenset(("command_line",))
+
+
+def knobs(differences: Sequence[Difference]) -> Iterator[Block]:
+    """A line on the knobs that were turned, a warning where they are several; a line on what else differs."""
+    turned = [each for each in differences if is_turned(each)]
+    # A knob is mostly turned by an option.
+    others = [each for each in differences if not is_turned(each) and not (turned and each.name in _ONLY_DIFFERS)]
+    if len(turned) == 1:
+        yield Paragraph(("One knob changed: ", *told(turned[0]), "."))
+    elif turned:
+        yield Warn(
+            (f"{some(len(turned), 'knob')} changed: ", *_listed(turned), ": the change cannot be told to one of them.")
+        )
+    if others:
+        yield Paragraph(("Also differs: ", *_listed(others), "."))
+
+
+def _listed(differences: Sequence[Difference]) -> Spans:
+    spans = tuple(span for each in differences[:_MOST_TOLD] for span in (", ", *told(each)))[1:]
+    more = len(differences) - _MOST_TOLD
+    return (*spans, f" and {some(more, 'other')}") if more > 0 else spans
+
+
+def told(difference: Difference) -> Spans:
+    """What it is, its values on the sides, and what it follows from."""
+    if difference.name in _ONLY_DIFFERS:
+        return (difference.words,)
+    arrow = [span for values in difference.values for span in (" -> ", *in_words(values, difference.unit))][1:]
+    follows = f" (with {difference.follows})" if difference.follows else ""
+    return (f"{difference.words} ", *arrow, follows)
+
+
+def in_words(values: Sequence[str], unit: str | None) -> Spans:
+    """The values of a side, with their unit; of many the first."""
+    shown = [span for value in values[:_MOST_VALUES] for span in (" or ", Name(in_unit(value, unit)))][1:]
+    return (*shown, " and more") if len(values) > _MOST_VALUES else tuple(shown)

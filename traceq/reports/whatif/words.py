@@ -1,15 +1,16 @@
-"""The words about a what-if: what the step would last, how far that can be trusted, and what is in the way then."""
+"""The words about a what-if of a trace or a job: what the step would last, how sure that is, and what is in the way then."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import BY_NAME, HOST_LABELS
+from traceq.common.ranks import numbers
 from traceq.common.units import UNKNOWN, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, table
 from traceq.reports.savings import speed_up
-from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
+from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, JobAnswer, Part, Saved
 
 _WORDS = {
     "remove": "remove {what}",
@@ -166,3 +167,36 @@ def _range(saved: Saved) -> str:
 
 def _whole(nanoseconds: float | None) -> int | None:
     return None if nanoseconds is None else round(nanoseconds)
+
+
+def compose_job_answer(found: JobAnswer) -> Iterator[Block]:
+    """The whole answer."""
+    yield Heading(1, ("traceq whatif",))
+    yield Verdict((_job_verdict(found),))
+    yield Facts(tuple(_job_facts(found)))
+
+
+def _job_verdict(found: JobAnswer) -> str:
+    who = numbers(found.ranks)
+    like = f"With {who} like the usual rank"
+    if found.recorded_ns - found.after_ns < _NOTHING * found.recorded_ns:
+        return f"{like} a step of the job takes {duration(found.recorded_ns)} as before: nobody waits for that alone"
+    saved = found.recorded_ns - found.after_ns
+    faster = speed_up(found.recorded_ns, found.after_ns)
+    return (
+        f"{like}: {duration(found.recorded_ns)} -> {duration(found.after_ns)} per step, {faster} as fast"
+        f" (saves {duration(saved)}, {share(saved / found.recorded_ns)})"
+    )
+
+
+def _job_facts(found: JobAnswer) -> Iterator[tuple[str, Spans]]:
+    name = (", ", Name(found.name)) if found.name else ()
+    yield "job", (some(found.of_ranks, "rank"), *name, f", {some(found.steps, 'step')}")
+    yield (
+        "changed",
+        (f"own time of {numbers(found.ranks)} before collectives, to the median rank's at the same places",),
+    )
+    yield "all ranks alike", (f"{duration(found.ideal_ns)} per step",)
+    if found.waited_for:
+        yield "then late", (", ".join(found.waited_for),)
+    yield "replay", (f"as recorded within {share(found.error_share)}",)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from traceq.common.units import change_share, per_cent, share
 from traceq.runs.budgets.budget import Budget, Judged
-from traceq.runs.budgets.verdict import cannot
+from traceq.runs.budgets.judge import cannot
 from traceq.runs.compare.comparison import Change, Comparison
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
+from traceq.analysis.categories import OF_HOST
 from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
-from traceq.runs.compare.gpu import describe_other_gpu
-from traceq.runs.compare.host import lacks_ledger
-from traceq.runs.compare.kernel_name import family_name
-from traceq.runs.compare.kinds import kinds_of
+from traceq.runs.compare.names import OF_LIBRARIES, family_name, find_role, stable_name
 from traceq.runs.compare.profiling import explains, not_known, other_profiling
-from traceq.runs.compare.role import OF_LIBRARIES, find_role
 from traceq.runs.compare.same_work import hides_kernels
-from traceq.runs.compare.side import explain_left_out
-from traceq.runs.compare.stable_name import stable_name
+from traceq.runs.compare.side import describe_other_gpu, explain_left_out, kinds_of
 from traceq.runs.compare.units import find_unlike_units, find_unlike_windows
 from traceq.runs.run import Item, Run
 
@@ -287,3 +285,40 @@ def _of_side(name: str, side: Side) -> Iterator[str]:
             f"{name}: {some(len(side.outliers), 'outlier')}, {worst.name} ({duration(worst.dur)} where "
             f"{duration(worst.typical_ns)} is usual){' first' if len(side.outliers) > 1 else ''}"
         )
+
+
+def comparable_ledgers(base: Sequence[Run], new: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """The runs of both sides, without the ledgers of the training thread where not every run has one.
+
+    Beside the ledger of a GPU, or none, its categories would all be new or gone.
+    """
+    if all(_is_of_host(run) for run in (*base, *new)):
+        return list(base), list(new)
+    return [_without(run) for run in base], [_without(run) for run in new]
+
+
+def lacks_ledger(base: Sequence[Run], new: Sequence[Run]) -> Literal["base", "new"] | None:
+    """The side that has no ledger where the other has that of the training thread; None where there is no such side."""
+    has_host = [any(_is_of_host(run) for run in runs) for runs in (base, new)]
+    has_none = [any(run.counted and not _has_ledger(run) for run in runs) for runs in (base, new)]
+    if has_host[1] and has_none[0]:
+        return "base"
+    return "new" if has_host[0] and has_none[1] else None
+
+
+def _has_ledger(run: Run) -> bool:
+    return any(step.ledger for step in run.counted)
+
+
+def _is_of_host(run: Run) -> bool:
+    return _has_ledger(run) and not any(step.gpu_ledger for step in run.counted)
+
+
+def _without(run: Run) -> Run:
+    if not _is_of_host(run):
+        return run
+    return replace(
+        run,
+        steps=tuple(replace(step, ledger={}) for step in run.steps),
+        items=tuple(item for item in run.items if not item.category.startswith(OF_HOST)),
+    )

@@ -11,16 +11,14 @@ import numpy as np
 
 from traceq.runs import statistics
 from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
-from traceq.runs.compare.comparable import obstacles, other_mix, remarks
+from traceq.runs.compare.comparable import comparable_ledgers, obstacles, other_mix, remarks
 from traceq.runs.compare.comparison import CHANGED, SURE, Change, Comparison, KindChange, NamedCause
-from traceq.runs.compare.host import comparable_ledgers
-from traceq.runs.compare.kinds import common_kinds, of_kind
 from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
 from traceq.runs.compare.likely import explain_one_off, judge_likely
 from traceq.runs.compare.named_causes import across_the_board, choose_likely_causes, named_causes, sure_all_the_same
 from traceq.runs.compare.profiling import Profiling, other_profiling
 from traceq.runs.compare.rows import counts, rows
-from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
+from traceq.runs.compare.side import common_kinds, given_again, of_kind, once, same_files, side, step_ns, usable
 from traceq.runs.compare.units import find_unlike_units, find_unlike_windows
 from traceq.runs.compare.verdict import judged
 from traceq.runs.made_with import differences

@@ -12,8 +12,7 @@ from traceq.runs.compare.comparable import obstacles
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.known_noise import KnownNoise
-from traceq.runs.job.change import JobChange
-from traceq.runs.job.changed import Judging, changed
+from traceq.runs.job.change import JobChange, Judging, changed
 from traceq.runs.job.job import Job
 from traceq.runs.run import Run, RunStep
 from traceq.runs.sources import of_rank

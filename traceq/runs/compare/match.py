@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from traceq.runs.compare.comparison import Kind
-from traceq.runs.compare.kernel_name import canonical, family_name, function_name, offloaded
+from traceq.runs.compare.names import canonical, family_name, function_name, offloaded
 
 _Pair = tuple[Fraction, Fraction]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from traceq.common.distributions import LEVEL, chi_squared_quantile
 from traceq.errors import WrongUse
 from traceq.runs import statistics
 from traceq.runs.compare.comparable import obstacles, remarks
@@ -16,7 +17,7 @@ from traceq.runs.made_with import differences, is_turned
 from traceq.runs.run import Run
 from traceq.runs.statistics import Statistic
 
-_BOUNDS = (1 - statistics.LEVEL / 2, statistics.LEVEL / 2)
+_BOUNDS = (1 - LEVEL / 2, LEVEL / 2)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
     freedom = len(runs) - 1
     seen = float(centers.var(ddof=1))
     within = float(np.mean(scatter))
-    low, high = (freedom * seen / statistics.chi_squared_quantile(share, freedom) for share in _BOUNDS)
+    low, high = (freedom * seen / chi_squared_quantile(share, freedom) for share in _BOUNDS)
     between, least, most = (math.sqrt(max(variance - within, 0.0)) / mean for variance in (seen, low, high))
     said = (each for run in runs[1:] for each in (*_turned(runs[0], run), *remarks(side(runs[:1]), side([run]))))
     return Noise(

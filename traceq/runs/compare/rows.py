@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from traceq.runs.compare.comparison import Count, Row
-from traceq.runs.compare.shares import whole
-from traceq.runs.compare.side import amount_of, weight
-from traceq.runs.compare.stable_name import stable_name
+from traceq.runs.compare.names import stable_name
+from traceq.runs.compare.side import amount_of, weight, whole
 from traceq.runs.run import Run
 from traceq.runs.statistics import Statistic
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from traceq.runs.compare.kernel_name import family_name
+from traceq.runs.compare.names import family_name
 from traceq.runs.run import Item, Run
 
 _AS_OFTEN = 0.01

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from math import floor
 
 import numpy as np
 
@@ -98,3 +100,68 @@ def _outliers(runs: Sequence[Run]) -> Iterator[OutlierStep]:
         for place in statistics.outliers(values):
             step = run.counted[place]
             yield OutlierStep(run.file, step.step, step.name, step.dur, round(float(np.median(values))))
+
+
+def whole(parts: Sequence[Fraction], total: int) -> list[int]:
+    """The parts as integers that add up to `total`, which is their sum rounded: the largest remainders are rounded up.
+
+    Raises ValueError when `total` is not within one of the sum.
+    """
+    if abs(sum(parts, Fraction(0)) - total) > 1:
+        raise ValueError(f"parts that add up to {float(sum(parts))} cannot be rounded to {total}")
+    down = [floor(part) for part in parts]
+    missing = total - sum(down)
+    order = sorted(range(len(parts)), key=lambda place: (down[place] - parts[place], place))
+    # The sum may have been rounded down below the sum of what was rounded down, or up beyond all that can go up.
+    if missing < 0:
+        order.reverse()
+    for number in range(abs(missing)):
+        down[order[number % len(order)]] += 1 if missing > 0 else -1
+    return down
+
+
+def kinds_of(runs: Sequence[Run]) -> dict[str, int]:
+    """How many counted steps there are of each kind; nothing where a step is of none, as in programs that are no servers."""
+    steps = [step for run in runs for step in run.counted]
+    counted = Counter(step.kind for step in steps if step.kind is not None)
+    return dict(counted) if counted.total() == len(steps) else {}
+
+
+def common_kinds(base: Sequence[Run], new: Sequence[Run]) -> list[str]:
+    """The kinds of steps that every run of both sides has, in the order of the alphabet."""
+    each = [kinds_of([run]).keys() for run in (*base, *new)]
+    return sorted(set.intersection(*map(set, each))) if each else []
+
+
+def of_kind(run: Run, kind: str) -> Run:
+    """The run with steps of that kind only.
+
+    Shapes go: in a bucket of requests they differ from step to step, and the bucket says what work it is.
+    """
+    return replace(
+        run,
+        steps=tuple(step for step in run.steps if step.kind == kind),
+        items=tuple(item for item in run.items if item.kind == kind),
+        shapes={},
+    )
+
+
+_MAKERS = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
+
+
+def describe_other_gpu(base: Sequence[Run], new: Sequence[Run]) -> str | None:
+    """Return the GPUs of both sides where they are not the same; None where they are, or nothing tells."""
+    names = [_distinct(run.device_name for run in runs) for runs in (base, new)]
+    makers = [_distinct(_MAKERS.get(run.capture.vendor or "") for run in runs) for runs in (base, new)]
+    if all(names) and names[0] != names[1]:
+        return " against ".join(map(", ".join, names))
+    if all(makers) and makers[0] != makers[1]:
+        sides = zip(names, makers, strict=True)
+        return " against ".join(
+            ", ".join(name or [f"one of {maker[0]} (name not in the trace)"]) for name, maker in sides
+        )
+    return None
+
+
+def _distinct(values: Iterable[str | None]) -> list[str]:
+    return sorted({value for value in values if value is not None})

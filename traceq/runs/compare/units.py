@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import OF_HOST
 from traceq.common.units import duration, rate, share
-from traceq.runs.compare.gpu import describe_other_gpu
 from traceq.runs.compare.same_work import hides_kernels, measure_alike_share
-from traceq.runs.compare.side import step_ns, usable
+from traceq.runs.compare.side import describe_other_gpu, step_ns, usable
 from traceq.runs.run import Run
 
 _OTHER_UNIT = 1.8

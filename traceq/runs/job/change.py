@@ -1,11 +1,15 @@
-"""The shape of what changed in a job; differences are the new job less the base, ns per step, so that more is worse."""
+"""What changed in a job: the step, its ranks, hosts and stages; new less base, ns per step, so that more is worse."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 from typing import Literal
 
-from traceq.runs.job.job import JobStraggler
+from traceq.common.distributions import student_quantile
+from traceq.runs.job.job import Job, JobRank, JobStraggler
 
 UnitKind = Literal["rank", "host", "stage"]
 
@@ -88,3 +92,191 @@ class JobChange:
     def moved(self) -> tuple[UnitChange, ...]:
         """Whose change moved the step."""
         return tuple(each for each in self.units if each.moved)
+
+
+# With fewer steps an interval is as wide as what it is about.
+_LEAST_FREEDOM = 4
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What decides whether a change counts.
+
+    `delta_ns` is that of the job's step, `least_ns` the smallest change to call one, `noise_share` the standard deviation between
+    single runs of a program, a share of own time, and `level` how often chance may pass for a change.
+    """
+
+    delta_ns: int
+    least_ns: float
+    noise_share: float
+    level: float
+
+
+def changed(base: Sequence[Job], new: Sequence[Job], judging: Judging) -> JobChange:
+    """What changed from the jobs `base` to `new`, which are pooled, every job counting the same."""
+    sides = _side(base), _side(new)
+    common = sorted(set(sides[0].ranks) & set(sides[1].ranks))
+    ranks = {rank: (_of_rank(base, rank), _of_rank(new, rank)) for rank in common}
+    deltas = [_mean(after, "own_ns") - _mean(before, "own_ns") for before, after in ranks.values()]
+    usual = median(deltas) if deltas else 0.0
+    groups = list(_groups(ranks))
+    judged = _Judged(judging, usual, (base, new), len(groups))
+    units = [judged.unit(kind, name, [ranks[each] for each in members], members) for kind, name, members in groups]
+    units = list(_largest_only(units))
+    is_judged = all(side.slowdown is not None for side in sides)
+    return JobChange(
+        base=sides[0],
+        new=sides[1],
+        usual_delta_ns=round(usual),
+        units=tuple(sorted(units, key=_order)),
+        only_base=tuple(sorted(set(sides[0].ranks) - set(common))),
+        only_new=tuple(sorted(set(sides[1].ranks) - set(common))),
+        stragglers_gone=tuple(_not_in(base, new, common)) if is_judged else (),
+        stragglers_new=tuple(_not_in(new, base, common)) if is_judged else (),
+    )
+
+
+def _side(jobs: Sequence[Job]) -> JobSide:
+    in_all = set.intersection(*({each.rank for each in job.ranks} for job in jobs))
+    told = [job for job in jobs if job.dur is not None]
+    judged = [job for job in told if job.slowdown is not None and job.ideal is not None]
+    is_judged = len(judged) == len(jobs)
+    return JobSide(
+        jobs=len(jobs),
+        ranks=tuple(sorted(in_all)),
+        world_size=max((job.world_size for job in jobs if job.world_size is not None), default=None),
+        hosts=len({each.host for job in jobs for each in job.ranks if each.host is not None}),
+        dur_ns=round(fmean((job.dur or 0) / job.steps_told for job in told)) if len(told) == len(jobs) else None,
+        ideal_ns=round(fmean((job.ideal or 0) / job.steps_told for job in judged)) if is_judged else None,
+        slowdown=fmean(job.slowdown or 0.0 for job in judged) if is_judged else None,
+        patterns=tuple(dict.fromkeys(job.pattern for job in jobs if job.pattern)),
+        cannot_tell=tuple(
+            dict.fromkeys(job.cannot_tell or "it was not judged" for job in jobs if job.slowdown is None)
+        ),
+        is_aligned=all(job.is_aligned for job in jobs),
+    )
+
+
+Rows = list[JobRank]
+
+
+def _of_rank(jobs: Sequence[Job], rank: int) -> Rows:
+    return [each for job in jobs for each in job.ranks if each.rank == rank]
+
+
+def _mean(rows: Rows, name: str) -> float:
+    return fmean(getattr(each, name) for each in rows)
+
+
+def _groups(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind, str, list[int]]]:
+    """Ranks, and hosts and stages of several that are made of the same ranks on both sides; not where one holds all."""
+    for rank in ranks:
+        yield "rank", f"rank {rank}", [rank]
+    naming: tuple[tuple[UnitKind, Callable[[JobRank], str | int | None]], ...] = (
+        ("host", lambda each: each.host),
+        ("stage", lambda each: each.stage),
+    )
+    for kind, of in naming:
+        members: dict[str | int, list[int]] = {}
+        for rank, (before, after) in ranks.items():
+            values = {of(each) for each in (*before, *after)}
+            if len(values) == 1 and (value := values.pop()) is not None:
+                members.setdefault(value, []).append(rank)
+        if len(members) > 1:
+            yield from ((kind, f"{kind} {value}", listed) for value, listed in members.items() if len(listed) > 1)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Makes changes of units, `tests` of which are judged at once."""
+
+    judging: Judging
+    usual: float
+    jobs: tuple[Sequence[Job], Sequence[Job]]
+    tests: int
+
+    def unit(self, kind: UnitKind, name: str, rows: list[tuple[Rows, Rows]], ranks: list[int]) -> UnitChange:
+        own = [fmean(_mean(each[side], "own_ns") for each in rows) for side in (0, 1)]
+        wait = [round(fmean(_mean(each[side], "wait_ns") for each in rows)) for side in (0, 1)]
+        delta = own[1] - own[0]
+        interval = self._interval(delta, own, rows)
+        costs = [_cost(jobs, kind, ranks) for jobs in self.jobs]
+        found = UnitChange(
+            kind,
+            name,
+            tuple(ranks),
+            round(own[0]),
+            round(own[1]),
+            round(own[1]) - round(own[0]),
+            interval,
+            round(delta - self.usual),
+            wait[0],
+            wait[1],
+            costs[0],
+            costs[1],
+            moved=False,
+        )
+        return UnitChange(**{**found.__dict__, "moved": self._moved(found)})
+
+    def _interval(self, delta: float, own: list[float], rows: list[tuple[Rows, Rows]]) -> tuple[int, int] | None:
+        """Student's t at the level divided among all units; None where steps are too few for that."""
+        variance, freedom = 0.0, math.inf
+        for side, jobs in enumerate(self.jobs):
+            errors = [each.error_ns for pair in rows for each in pair[side]]
+            if any(error is None for error in errors):
+                return None
+            variance += sum((error or 0.0) ** 2 for error in errors) / len(errors) ** 2
+            variance += (self.judging.noise_share * own[side]) ** 2 / len(jobs)
+            freedom = min(freedom, *(len([step for step in job.steps if step.excluded is None]) - 1 for job in jobs))
+        if freedom < _LEAST_FREEDOM:
+            return None
+        half = student_quantile(self.judging.level / self.tests, int(freedom)) * math.sqrt(variance)
+        return round(delta - half), round(delta + half)
+
+    def _moved(self, unit: UnitChange) -> bool:
+        """Whether its cost changed by what matters, the way the step did, and its own time more than that of the usual rank."""
+        cost = unit.cost_delta_ns
+        way = 1 if self.judging.delta_ns > 0 else -1
+        if not self.judging.delta_ns or cost is None or cost * way < self.judging.least_ns or unit.beyond_ns * way <= 0:
+            return False
+        if unit.interval_ns is None:
+            return True
+        nearest = unit.interval_ns[0] if way > 0 else unit.interval_ns[1]
+        return (nearest - self.usual) * way > 0
+
+
+def _cost(jobs: Sequence[Job], kind: UnitKind, ranks: list[int]) -> int | None:
+    """What the step would save if these were as usual, the mean of all jobs."""
+    if any(job.slowdown is None for job in jobs):
+        return None
+    return round(fmean(_cost_in(job, kind, ranks) for job in jobs))
+
+
+def _cost_in(job: Job, kind: UnitKind, ranks: list[int]) -> int:
+    named = [each.adds_ns for each in job.stragglers if each.kind == kind and set(each.ranks) == set(ranks)]
+    alone = [each.win_ns or 0 for each in job.ranks if kind == "rank" and [each.rank] == ranks]
+    return max((*named, *alone), default=0)
+
+
+def _largest_only(units: list[UnitChange]) -> Iterator[UnitChange]:
+    """Of a host or stage that moved the step its ranks did not each on their own."""
+    told = {rank for unit in units if unit.moved and unit.kind != "rank" for rank in unit.ranks}
+    for unit in units:
+        if unit.kind == "rank" and unit.moved and unit.ranks[0] in told:
+            yield UnitChange(**{**unit.__dict__, "moved": False})
+        else:
+            yield unit
+
+
+def _order(unit: UnitChange) -> tuple[bool, int, int, tuple[int, ...]]:
+    return not unit.moved, -abs(unit.cost_delta_ns or 0), -abs(unit.own_delta_ns), unit.ranks
+
+
+def _not_in(jobs: Sequence[Job], others: Sequence[Job], common: list[int]) -> Iterator[JobStraggler]:
+    """Stragglers of one side, each once, that the other does not name although it has their ranks."""
+    seen = {(each.kind, each.ranks) for job in others for each in job.stragglers}
+    for job in jobs:
+        for each in job.stragglers:
+            if (each.kind, each.ranks) not in seen and set(each.ranks) <= set(common):
+                seen.add((each.kind, each.ranks))
+                yield each

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from traceq.runs.statistics import LEVEL
+from traceq.common.distributions import LEVEL
 from traceq.runs.trials.experiment import (
     MORE_IS_BETTER,
     Choice,

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from traceq.runs.statistics import LEVEL, Floats
+from traceq.common.distributions import LEVEL
+from traceq.runs.statistics import Floats
 from traceq.runs.trials.pareto import alike, dominated, worth
 from traceq.runs.trials.tradeoff import BestValues, Curve, Percentile, Point, TradeoffTerms, Within
 

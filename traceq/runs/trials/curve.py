@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
-from traceq.runs.statistics import LEVEL, Floats
+from traceq.common.distributions import LEVEL
+from traceq.runs.statistics import Floats
 from traceq.runs.trials.tradeoff import Curve, Fit, Knee, Place, Point, Shape
 
 FEWEST = 3

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
-from traceq.runs.statistics import LEVEL, student_p, student_quantile
+from traceq.common.distributions import LEVEL, student_p, student_quantile
 from traceq.runs.trials.experiment import Difference, Verdict
 
 _PRIOR = 3

@@ -8,9 +8,10 @@ from math import sqrt
 
 import numpy as np
 
+from traceq.common.distributions import LEVEL
 from traceq.runs.compare.side import durations
 from traceq.runs.run import Run
-from traceq.runs.statistics import LEVEL, Floats, dependence, resample, typical_step
+from traceq.runs.statistics import Floats, dependence, resample, typical_step
 from traceq.runs.trials.tradeoff import Interval, Point, Taken, TradeoffTerms
 from traceq.runs.trials.values import work_of
 

@@ -9,7 +9,8 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from traceq.runs.statistics import LEVEL, Floats, student_quantile, typical_step, widening
+from traceq.common.distributions import LEVEL, student_quantile, widening
+from traceq.runs.statistics import Floats, typical_step
 from traceq.runs.trials.experiment import MORE_IS_BETTER, Difference, Measure, Quantity, Result
 from traceq.runs.trials.paired import Mean, Rounds, judged, less, logs, mean_of
 from traceq.runs.trials.trial import BASELINE, Setting, Trial

@@ -11,7 +11,7 @@ from math import exp, inf, isinf, log
 
 import numpy as np
 
-from traceq.runs.statistics import LEVEL, widening
+from traceq.common.distributions import LEVEL, widening
 from traceq.runs.trials.curve import MOST_ERROR, Points, affine, fit, hinge
 from traceq.runs.trials.experiment import Result, Scaling
 from traceq.runs.trials.paired import judged

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log, sqrt
 
+from traceq.common.distributions import LEVEL, student_quantile
 from traceq.runs.run import Run
-from traceq.runs.statistics import LEVEL, student_quantile
 from traceq.runs.trials.choose_setting import choice_of, field_of, front_of, goal_quantity
 from traceq.runs.trials.effects import effects_of, grid_of, interactions_of
 from traceq.runs.trials.experiment import Experiment, Goal, Limits, Predicted, Quantity, Result

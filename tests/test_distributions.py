@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from traceq.runs.statistics import chi_squared_quantile, chi_squared_share, student_p, student_quantile
+from traceq.common.distributions import chi_squared_quantile, chi_squared_share, student_p, student_quantile
 
 
 # As printed in tables of the distribution.
@@ -52,3 +52,11 @@ def test_chi_squared_is_above_0_and_far_below_infinity():
     assert chi_squared_share(0, 3) == 0
     assert chi_squared_share(500, 400) == pytest.approx(0.99954, abs=1e-4)
     assert chi_squared_quantile(0.5, 2_000) == pytest.approx(2_000, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("level", "freedom", "expected"),
+    [(0.02, 4, 3.747), (0.02, 30, 2.457), (0.002, 10, 4.144), (0.001, 20, 3.850), (0.001, 4, 8.610)],
+)
+def test_quantiles_of_small_levels_are_those_of_the_tables(level, freedom, expected):
+    assert student_quantile(level, freedom) == pytest.approx(expected, abs=6e-4)

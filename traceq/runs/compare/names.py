@@ -1,4 +1,4 @@
-"""What of a kernel's name is the kernel, and what is how it was compiled or written down."""
+"""What of the name of a kernel, operator or annotation stays the same from run to run, and what the kernel does."""
 
 from __future__ import annotations
 
@@ -92,3 +92,61 @@ def _without_parameters(text: str) -> str:
         if not depth:
             return text[:place]
     return text
+
+
+_STEP = re.compile(r"(#|\b[Ss]tep[ _:=-]?)\d+\b")
+# What emit_nvtx adds to the names of operators: part of them in what was stored before they were read as operators.
+_CALL = re.compile(r", (?:seq|op_id) = \d++")
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}+\b")
+_GRAPH = re.compile(r"(?<=CompiledFxGraph )f[a-z2-7]{20,}+\b")
+_LONE_HASH = re.compile(r"\b(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{8,}+\b")
+
+
+@lru_cache(maxsize=8192)
+def stable_name(name: str) -> str:
+    """ProfilerStep# for ProfilerStep#7, aten::mm for aten::mm, op_id = 12; addresses and hashes are left out."""
+    bare = _ADDRESS.sub("0x", _GRAPH.sub("", _CALL.sub("", name)))
+    return _LONE_HASH.sub("", _STEP.sub(r"\1", bare)) or name
+
+
+_PRODUCTS = "matrix products"
+_EXPERTS = "products of experts"
+_ROTARY = "rotary embedding"
+_ROLES = {
+    **dict.fromkeys(
+        ("aiter", "composable_kernel", "cublas", "cutlass", "deep_gemm", "hipblas", "marlin", "nvjet", "trtllm"),
+        _PRODUCTS,
+    ),
+    **dict.fromkeys(("cudnn", "miopen"), "convolutions"),
+    **dict.fromkeys(("flash_attention", "linear_attention"), "attention"),
+    "copy": "copies",
+    "elementwise": "elementwise",
+    "embedding": "embeddings",
+    "index": "indexing",
+    "kv_cache": "KV cache",
+    "loss": "losses",
+    "norm": "norms",
+    "optimizer": "optimizer",
+    "pooling": "pooling",
+    "quantize": "quantization",
+    "reduce": "reductions",
+    "routing": "routing of experts",
+    "sampling": "sampling",
+    "scan_sort": "scans and sorts",
+    "softmax": "softmax",
+}
+# Their names say which of several libraries was chosen, not what is computed.
+OF_LIBRARIES = (_PRODUCTS, _EXPERTS, "convolutions", "attention")
+
+_OF_EXPERTS = re.compile(r"moe|expert|_dynB|grouped_?gemm", re.IGNORECASE)
+_OF_ROTARY = re.compile(r"rotary|rope", re.IGNORECASE)
+
+
+def find_role(name: str, family: str | None) -> str | None:
+    """Return the role of the kernel of this name and family (kernel_occupancy.family); None where they do not tell."""
+    found = _ROLES.get(family or "")
+    if found == _PRODUCTS and _OF_EXPERTS.search(name):
+        return _EXPERTS
+    if found in ("elementwise", "embeddings") and _OF_ROTARY.search(name):
+        return _ROTARY
+    return found

@@ -1,0 +1,74 @@
+"""Probabilities and quantiles of Student's t and of chi squared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+LEVEL = 0.05
+"""How often chance may pass for a difference; intervals are of 95 %."""
+
+
+def student_p(t: float, freedom: int) -> float:
+    """Return the two-sided p of Student's t for whole degrees of freedom.
+
+    By its finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+    """
+    angle = math.atan(abs(t) / math.sqrt(freedom))
+    odd = freedom % 2
+    term = math.cos(angle) if odd else 1.0
+    total = 0.0
+    for number in range(2 + odd, freedom + 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (number - 1) / number
+    inside = 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+    return min(max(1 - inside, 0.0), 1.0)
+
+
+@cache
+def student_quantile(level: float, freedom: int) -> float:
+    """Return the value beyond which, on both sides together, lies `level` of Student's t."""
+    return _bisect(lambda t: student_p(t, freedom) <= level, 1e7)
+
+
+def chi_squared_share(value: float, freedom: int) -> float:
+    """Return the probability that chi squared is below `value`.
+
+    The regularised incomplete gamma function by its power series (NIST Digital Library of Mathematical Functions, 8.7.1),
+    whose terms are all positive.
+    """
+    shape, half = freedom / 2, value / 2
+    if half <= 0:
+        return 0.0
+    term = total = 1 / shape
+    number = 0
+    while term > total * 1e-17:
+        number += 1
+        term *= half / (shape + number)
+        total += term
+    return total * math.exp(shape * math.log(half) - half - math.lgamma(shape))
+
+
+@cache
+def chi_squared_quantile(share: float, freedom: int) -> float:
+    """Return the value below which lies `share` of chi squared."""
+    return _bisect(lambda value: chi_squared_share(value, freedom) >= share, 100.0 + 3 * freedom)
+
+
+def _bisect(is_beyond: Callable[[float], bool], high: float) -> float:
+    """Return the least value between 0 and `high` that is beyond, to nine digits."""
+    low = 0.0
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    return high
+
+
+def widening(count: int) -> float:
+    """Return the factor by which draws of `count` runs are widened.
+
+    Few runs scatter less around their own mean than around the true one, and say little of how much.
+    """
+    many = 1_000  # degrees of freedom with which Student's t is as good as normal
+    return math.sqrt(count / (count - 1)) * student_quantile(LEVEL, count - 1) / student_quantile(LEVEL, many)
