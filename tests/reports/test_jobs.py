@@ -15,7 +15,7 @@ from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.answers.reported import finding
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Note, Report, Straggler
-from traceq.reports.redact import redacted
+from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import text_of
@@ -363,7 +363,7 @@ def test_tickets_hold_no_names_of_hosts():
     host = replace(LATE, rule="slow-host", unit="host kaluga17", ranks=(0, 1))
     members = tuple(replace(each, host="kaluga17") for each in JOB.members)
     straggler = replace(RANK_1, kind="host", name="host kaluga17")
-    report = redacted(report_of(replace(JOB, findings=(host,), members=members, stragglers=(straggler,))))
+    report = redact_report(report_of(replace(JOB, findings=(host,), members=members, stragglers=(straggler,))))
     (job,) = report.jobs
     assert "kaluga" not in repr(job)
     assert job.findings[0].because == LATE.because

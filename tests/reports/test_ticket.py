@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 import traceq
 from traceq.app.read_options import ReadOptions
 from traceq.app.ticket import ticket as make_ticket
-from traceq.reports.redact import redacted, redacted_together
+from traceq.reports.redact import redact_report, redact_together
 from traceq.reports.ticket import LIMIT, SITES, Ticket, rendered
 
 DEMO = Path(traceq.__file__).parent / "app" / "demo" / "training.pt.trace.json.gz"
@@ -125,7 +125,7 @@ def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
 
 
 def test_a_trace_in_which_nothing_is_found_says_what_cannot_be_told():
-    report = redacted(golden_reports.two_traces())
+    report = redact_report(golden_reports.two_traces())
     bare = dataclasses.replace(report, traces=(dataclasses.replace(report.traces[1], not_applicable=NOT_TOLD),))
     text = rendered(Ticket(bare), "github")
     assert "## What this capture cannot tell" in text
@@ -143,7 +143,7 @@ def test_an_empty_database_is_said():
 def test_a_name_has_one_stand_in_in_report_and_comparison(database):
     content = traceq.report(database).content
     comparison = traceq.compare(database, database).content
-    shown, compared = redacted_together(content, comparison)
-    assert shown == redacted(content)
+    shown, compared = redact_together(content, comparison)
+    assert shown == redact_report(content)
     files = {run.file for side in (compared.base, compared.new) for run in side.runs}
     assert files == {shown.traces[0].trace.file}

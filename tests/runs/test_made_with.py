@@ -9,7 +9,7 @@ from handmade_runs import MS, noisy, run
 
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
-from traceq.reports.redact import redacted_comparison
+from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs import stored
@@ -141,7 +141,7 @@ def test_json_has_knobs_apart():
 def test_tickets_show_values_that_are_known_and_no_other():
     told = {"driver": "570.86.15", "gpu": "Alice 9000", "OMP_NUM_THREADS": "/home/alice"}
     found = compare([made("a", driver="550.54.15", gpu="NVIDIA H100")], [made("b", **told)], noise=None)
-    text = " ".join(text_of(compose_ticket(redacted_comparison(found))).split())
+    text = " ".join(text_of(compose_ticket(redact_comparison(found))).split())
     assert "driver 550.54.15 -> 570.86.15" in text
     assert "alice" not in text.lower()
 

@@ -9,8 +9,8 @@ import pytest
 
 import traceq
 from traceq.app.anonymise import anonymise
-from traceq.common.library_names import is_of_library, replaced
-from traceq.reports.redact import redacted
+from traceq.common.library_names import is_of_library, replace_unknown_words
+from traceq.reports.redact import redact_report
 
 PREFIXED = {
     "kernel": (
@@ -48,7 +48,7 @@ SECRETS = ("johndoe", "acme", "projectx", "secretmodel")
 @pytest.mark.parametrize("name", [name for names in PREFIXED.values() for name in names])
 def test_a_prefix_does_not_make_a_name_known(name):
     assert not is_of_library(name)
-    assert not [secret for secret in SECRETS if secret in replaced(name, lambda _: "name").lower()]
+    assert not [secret for secret in SECRETS if secret in replace_unknown_words(name, lambda _: "name").lower()]
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_none_of_them_is_in_an_anonymised_trace(trace, tmp_path):
 
 def test_none_of_them_is_in_a_ticket(trace, tmp_path):
     database = traceq.ingest(trace, tmp_path / "t.duckdb").database
-    report = redacted(traceq.report(database).content)
+    report = redact_report(traceq.report(database).content)
     shown = repr(
         [(each.topics, each.observations, each.findings, each.notes, each.phases) for each in report.traces]
     ).lower()
@@ -116,7 +116,7 @@ def test_none_of_them_is_in_a_ticket(trace, tmp_path):
     ],
 )
 def test_what_libraries_call_theirs_stays(name):
-    assert replaced(name, lambda word: f"<{word}>") == name
+    assert replace_unknown_words(name, lambda word: f"<{word}>") == name
 
 
 @pytest.mark.parametrize(
@@ -143,19 +143,19 @@ def test_what_libraries_call_theirs_stays(name):
     ],
 )
 def test_numbers_that_are_no_sizes_go(name, shown):
-    assert replaced(name, lambda _: "*") == shown
+    assert replace_unknown_words(name, lambda _: "*") == shown
 
 
 def test_the_time_is_linear_in_the_length_of_a_name():
     for part in ("1_", "a_", "f.", "1::", "1a", "00_", "1-_", "1x"):
         begin = time.process_time()
-        replaced(part * 20_000, lambda _: "*")
+        replace_unknown_words(part * 20_000, lambda _: "*")
         assert time.process_time() - begin < 2
 
 
 def test_mangled_names_can_still_be_read():
-    assert replaced("_ZN4acme4gemmEPf", lambda _: "other") == "_ZN5other4gemmEPf"
+    assert replace_unknown_words("_ZN4acme4gemmEPf", lambda _: "other") == "_ZN5other4gemmEPf"
 
 
 def test_a_hash_is_no_name():
-    assert replaced("kernel_a1b2c3d4e5", lambda _: "x") == "kernel_x"
+    assert replace_unknown_words("kernel_a1b2c3d4e5", lambda _: "x") == "kernel_x"

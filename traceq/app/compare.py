@@ -20,7 +20,7 @@ from traceq.reports.build_timelines import typical_step
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
-from traceq.reports.redact import redacted_comparison
+from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
@@ -162,7 +162,7 @@ def compare(
         anyway=anyway,
     )
     if ticket:
-        return ComparisonView(redacted_comparison(comparison), is_ticket=True)
+        return ComparisonView(redact_comparison(comparison), is_ticket=True)
     return ComparisonView(comparison, _on_one_scale(base_step, new_step), top=top)
 
 

@@ -224,9 +224,9 @@ def report(
         with closing(connect(source, read_only=False)) as connection:
             save(connection, judgements, goal, chosen)
     if ticket:
-        from traceq.reports.redact import redacted
+        from traceq.reports.redact import redact_report
 
-        content = redacted(content)
+        content = redact_report(content)
     return ReportView(content, source)
 
 

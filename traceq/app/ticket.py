@@ -15,7 +15,7 @@ from traceq.app.source import Source, database_of, is_trace
 from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
 from traceq.reports.model import Report
-from traceq.reports.redact import redacted, redacted_together
+from traceq.reports.redact import redact_report, redact_together
 from traceq.reports.ticket import Site, Ticket, rendered
 from traceq.runs.compare.comparison import Comparison
 
@@ -63,8 +63,8 @@ def ticket(
 
 def _redacted(content: Report, found: Comparison | None, options: tuple[str, ...]) -> Ticket:
     if found is None:
-        return Ticket(redacted(content), options=options)
-    shown, comparison = redacted_together(content, found)
+        return Ticket(redact_report(content), options=options)
+    shown, comparison = redact_together(content, found)
     return Ticket(shown, comparison, options)
 
 

@@ -12,7 +12,7 @@ use; of any other word stands something else in its place, and the rest of the n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -63,75 +63,69 @@ _SIZES = re.compile(
 )
 
 
+def texts_in(folder: Traversable, suffixes: tuple[str, ...], without: Container[str] = ()) -> Iterator[str]:
+    """Yield the texts of the files with these suffixes, except files and folders of the names `without`."""
+    for entry in folder.iterdir():
+        if entry.name not in without and entry.is_dir():
+            yield from texts_in(entry, suffixes, without)
+        elif entry.name not in without and entry.name.endswith(suffixes):
+            yield entry.read_text("utf-8")
+
+
 @cache
 def known_words() -> frozenset[str]:
-    """Words, in lower case, that stay: those of words.txt, and those in the patterns by which traceq tells what names mean."""
-
-    def texts(folder: Traversable) -> list[str]:
-        found = []
-        for each in folder.iterdir():
-            if each.is_dir():
-                found += texts(each)
-            elif each.name.endswith(".sql"):
-                found.append(each.read_text("utf-8"))
-        return found
-
-    root = files("traceq")
-    quoted = (
-        literal
-        for room in ("analysis", "diagnosis")
-        for text in texts(root / room)
-        for literal in _QUOTED.findall(text)
-    )
+    """Return the words, in lower case, that stay: of words.txt, and of the patterns by which traceq tells what names mean."""
+    texts = (text for room in ("analysis", "diagnosis") for text in texts_in(files("traceq") / room, (".sql",)))
+    quoted = (literal for text in texts for literal in _QUOTED.findall(text))
     words = {part.lower() for literal in quoted for part in _PARTS.findall(literal)}
-    own = {word.lower() for word in word_list("words.txt")}
+    own = {word.lower() for word in read_words("words.txt")}
     return frozenset(({word for word in words if len(word) >= _LEAST} | own) - _HOSTS)
 
 
-def word_list(name: str) -> frozenset[str]:
-    """The words of a list of traceq/sharing."""
+def read_words(name: str) -> frozenset[str]:
+    """Read the words of a list of traceq/sharing."""
     return frozenset(files("traceq").joinpath(f"sharing/{name}").read_text("utf-8").split())
 
 
 @cache
 def operator_words() -> frozenset[str]:
-    """Words of which names of operators are made, beside those of annotations."""
-    return known_words() | word_list("operator_words.txt")
+    """Return words of which names of operators are made, beside those of annotations."""
+    return known_words() | read_words("operator_words.txt")
 
 
 @cache
 def library_words() -> frozenset[str]:
-    """Words of kernels, operators and calls: of CUDA, HIP, NCCL, cuBLAS, cuDNN, CUTLASS, PyTorch and Triton."""
-    return operator_words() | word_list("library_words.txt")
+    """Return words of kernels, operators and calls: of CUDA, HIP, NCCL, cuBLAS, cuDNN, CUTLASS, PyTorch and Triton."""
+    return operator_words() | read_words("library_words.txt")
 
 
 @cache
 def frame_words() -> frozenset[str]:
-    """Words of paths and functions of Python's libraries; .ci/frame_words.py makes the list."""
-    return library_words() | word_list("frame_words.txt")
+    """Return words of paths and functions of Python's libraries; .ci/frame_words.py makes the list."""
+    return library_words() | read_words("frame_words.txt")
 
 
 @lru_cache(maxsize=1 << 16)
 def is_of_library(name: str) -> bool:
-    """Whether all words of the name are known."""
-    return replaced(name, lambda _: "") == name
+    """Return whether all words of the name are known."""
+    return replace_unknown_words(name, lambda _: "") == name
 
 
 @lru_cache(maxsize=1 << 16)
 def is_frame_of_library(name: str) -> bool:
-    """Whether all words of a path and function of Python are known: torch/nn/modules/module.py(1518): _call_impl."""
-    return replaced_frame(name, lambda _: "") == name
+    """Return whether all words of a path and function of Python are known: torch/nn/modules/module.py(1518): _call_impl."""
+    return replace_unknown_in_frame(name, lambda _: "") == name
 
 
-def replaced_frame(name: str, stand_in: Callable[[str], str]) -> str:
-    """A path and function of Python with a stand-in for every word that no library uses."""
-    return _by_words(name, stand_in, frame_words())
+def replace_unknown_in_frame(name: str, stand_in: Callable[[str], str]) -> str:
+    """Replace every word of a path and function of Python that no library uses."""
+    return _replace_words(name, stand_in, frame_words())
 
 
-def replaced(name: str, stand_in: Callable[[str], str]) -> str:
-    """The name with a stand-in for every word that no library uses."""
+def replace_unknown_words(name: str, stand_in: Callable[[str], str]) -> str:
+    """Replace every word of the name that no library uses."""
     if (begin := _MANGLED.match(name)) is None:
-        return _by_words(name, stand_in, library_words())
+        return _replace_words(name, stand_in, library_words())
     parts, at = [begin[0]], begin.end()
     while at < len(name):
         digits = _DIGITS.match(name, at)
@@ -144,7 +138,7 @@ def replaced(name: str, stand_in: Callable[[str], str]) -> str:
         else:
             # The name may have been cut short.
             end = digits.end() + int(digits[0])
-            identifier = _by_words(name[digits.end() : end], stand_in, library_words())
+            identifier = _replace_words(name[digits.end() : end], stand_in, library_words())
             is_whole = end <= len(name)
             parts.append(f"{len(identifier) if is_whole else digits[0]}{identifier}")
         at = end
@@ -152,13 +146,13 @@ def replaced(name: str, stand_in: Callable[[str], str]) -> str:
 
 
 def has_sizes_only(name: str) -> bool:
-    """Whether all numbers in the name may be sizes."""
+    """Return whether all numbers in the name may be sizes."""
     return all(_SIZES.fullmatch(number[0]) for number in _NUMBERS.finditer(name))
 
 
-def _by_words(name: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
+def _replace_words(name: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     def words(text: str) -> str:
-        return _SEGMENT.sub(lambda segment: _segment(segment[0], stand_in, known), text)
+        return _SEGMENT.sub(lambda segment: _replace_segment(segment[0], stand_in, known), text)
 
     shown, at = [], 0
     for number in _NUMBERS.finditer(name):
@@ -168,14 +162,14 @@ def _by_words(name: str, stand_in: Callable[[str], str], known: frozenset[str]) 
     return "".join([*shown, words(name[at:])])
 
 
-def _segment(segment: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
+def _replace_segment(segment: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     if len(set(_SINGLE.findall(segment.lower()))) > _MOST_SINGLE:
         return stand_in(segment)
-    return _WORD.sub(lambda word: _word(word[1], word[2], stand_in, known), segment)
+    return _WORD.sub(lambda word: _replace_word(word[1], word[2], stand_in, known), segment)
 
 
-def _word(word: str, digits: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
-    """A word with the digits behind it, or several words written as one: VecFunctor."""
+def _replace_word(word: str, digits: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
+    """Replace what is not known of a word with the digits behind it, or of several written as one: VecFunctor."""
 
     def is_known(word: str) -> bool:
         return word.lower() in known or (word.isascii() and _LAYOUT.fullmatch(word) is not None)

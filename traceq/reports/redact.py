@@ -2,17 +2,17 @@
 
 Shown are traceq's own words, numbers, and of names of kernels, PyTorch's operators and functions of CUDA, NCCL and the like
 the words that libraries use (traceq.common.library_names). Any other text (annotations, paths, hosts, users, settings, names
-of processes and loaders) is replaced by a stand-in: "name-1", "name-2" in the order of the report. What is not known to be
+of processes and loaders) is replaced by a stand-in. What is not known to be
 harmless is replaced, so that nothing has to be recognised as a secret:
 
-    /home/alice/proj/train.py(12): step      name-1(12): step
-    aten::mul on alice@gpu17:29500           aten::mul on name-2:29500
-    python run.py --secret=hf_x --steps 10   python run.py name-3 --steps 10
+    /home/alice/proj/train.py(12): step      name-571204(12): step
+    aten::mul on alice@gpu17:29500           aten::mul on name-038816:29500
+    python run.py --secret=hf_x --steps 10   python run.py name-913027 --steps 10
 
 A text that is a name as a whole (of an annotation, in a table) is shown or replaced as a whole, of a kernel word by word; in
-a sentence each word is, and words next to each other share a stand-in. The same text has the same stand-in all over a report.
-A number tells nothing of what it stands for; a hash of a short name could be tried out. Only what must be the same from one
-report to the next is a hash: the names of runs and files, and the keys in ids of findings of a user's own rules. A query in
+a sentence each word is, and words next to each other share a stand-in. The same text has the same stand-in all over a report,
+made with a key that only this user has: a bare hash of a short name could be tried out. Only what must be the same from one
+report to the next is one: the names of runs and files, and the keys in ids of findings of a user's own rules. A query in
 which text of the trace was replaced no longer returns what it did; traceq's own queries hold none
 (traceq.database.query.literal refuses it).
 """
@@ -25,17 +25,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
-from traceq.common import library_names
-from traceq.common.library_names import has_sizes_only, is_of_library
+from traceq.common.keyed import Pseudonyms, output_key
+from traceq.common.library_names import has_sizes_only, is_of_library, replace_unknown_words, texts_in
 from traceq.common.public_names import KERNEL, begins_public, is_public
 from traceq.common.text import shortened
 from traceq.formats.made_with import is_harmless
 from traceq.reports.flame import Frame
-from traceq.reports.model import Device, DeviceLedger, Job, Report, Straggler, TraceFacts, TraceReport
+from traceq.reports.model import Device, DeviceLedger, Report, Straggler, TraceFacts, TraceReport
 from traceq.reports.timeline import Called
 from traceq.reports.topics import KernelName, PathName
 from traceq.runs.compare.comparison import Comparison, Part, Side
@@ -43,6 +42,8 @@ from traceq.runs.job.change import UnitChange
 from traceq.runs.job.job import JobStraggler
 from traceq.runs.made_with import UNSET, Difference
 from traceq.runs.run import Run
+
+_Value = TypeVar("_Value")
 
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
 _OWN_FIELDS = re.compile(
@@ -85,68 +86,66 @@ _CUT = 80  # as rules write names
 _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|bz2|zip))*\Z")
 
 
-def redacted(report: Report) -> Report:
-    """The report with stand-ins for all texts not known to be harmless; of the same structure, equal for equal reports."""
-    return _StandIns(_texts(report), _known(report)).report(report)
+def redact_report(report: Report) -> Report:
+    """Replace all texts of the report that are not known to be harmless; equal for equal reports."""
+    texts = _texts(report)
+    return _StandIns(texts, _names_of_files(report), _pseudonyms(texts)).change_report(report)
 
 
-def redacted_comparison(comparison: Comparison) -> Comparison:
-    """The comparison, as a ticket shows it, with such stand-ins: its runs without what they are made of."""
+def redact_comparison(comparison: Comparison) -> Comparison:
+    """Replace such texts of the comparison, and leave out what its runs are made of, as tickets show it."""
     bare = _without_items(comparison)
-    return _StandIns(_texts(bare), _known_runs(comparison)).comparison(bare)
+    texts = _texts(bare)
+    return _StandIns(texts, _names_of_runs(comparison), _pseudonyms(texts)).change_all(bare)
 
 
-def redacted_together(report: Report, comparison: Comparison) -> tuple[Report, Comparison]:
-    """Both, with the same stand-in for the same text."""
+def redact_together(report: Report, comparison: Comparison) -> tuple[Report, Comparison]:
+    """Redact both, with the same stand-in for the same text."""
     bare = _without_items(comparison)
-    known = {**_known_runs(comparison), **_known(report)}
-    stand_ins = _StandIns([*_texts(report), *_texts(bare)], known)
-    return stand_ins.report(report), stand_ins.comparison(bare)
+    texts, known = _texts(report), _names_of_runs(comparison) | _names_of_files(report)
+    stand_ins = _StandIns([*texts, *_texts(bare)], known, _pseudonyms(texts))
+    return stand_ins.change_report(report), stand_ins.change_all(bare)
 
 
-def _known(report: Report) -> dict[str, str]:
-    """Stand-ins for names of files and runs."""
+def _pseudonyms(texts: Sequence[tuple[str, str]]) -> Pseudonyms:
+    return Pseudonyms(output_key(text for _, text in texts))
+
+
+def _names_of_files(report: Report) -> dict[str, str]:
+    """Return the stand-ins for names of files and runs."""
     known: dict[str, str] = {}
     for trace in report.traces:
         facts = trace.trace
-        known |= {each: _file(facts) for each in (facts.file, PurePath(facts.file).name)}
+        known |= {name: _file(facts) for name in (facts.file, PurePath(facts.file).name)}
         known |= {facts.run: _hashed("run", facts.run)} if facts.run else {}
     return known
 
 
-def _known_runs(comparison: Comparison) -> dict[str, str]:
+def _names_of_runs(comparison: Comparison) -> dict[str, str]:
     shown = (comparison, comparison.of_rank) if comparison.of_rank else (comparison,)
-    runs = [run for each in shown for run in (*each.base.runs, *each.new.runs)]
-    return {each: _file(run) for run in runs for each in (run.file, run.source, PurePath(run.source).name)}
+    runs = [run for part in shown for run in (*part.base.runs, *part.new.runs)]
+    return {name: _file(run) for run in runs for name in (run.file, run.source, PurePath(run.source).name)}
 
 
 def _without_items(comparison: Comparison) -> Comparison:
+    """Name the runs by what stands for their files, and leave out their steps and what these are made of."""
+    nothing: dict[str, Any] = dict.fromkeys(("steps", "items", "findings", "parts"), ())
+    nothing |= {name: {} for name in ("shapes", "cannot_tell", "made_with")} | {"job": None}
+
     def bare(side: Side) -> Side:
-        return replace(side, runs=tuple(_bare(run) for run in side.runs))
+        return replace(
+            side, runs=tuple(replace(run, file=_file(run), source=_file(run), **nothing) for run in side.runs)
+        )
 
     of_rank = None if comparison.of_rank is None else _without_items(comparison.of_rank)
     return replace(comparison, base=bare(comparison.base), new=bare(comparison.new), of_rank=of_rank)
 
 
-def _bare(run: Run) -> Run:
-    """The run by the name that stands for its file, without its steps and what they are made of."""
-    nothing: dict[str, Any] = {
-        "items": (),
-        "findings": (),
-        "parts": (),
-        "shapes": {},
-        "cannot_tell": {},
-        "made_with": {},
-        "job": None,
-    }
-    return replace(run, file=_file(run), source=_file(run), steps=(), **nothing)
-
-
 class _StandIns:
     """What stands for what in one report: `texts` are all it has, with the names of their fields, `known` what is given."""
 
-    def __init__(self, texts: Sequence[tuple[str, str]], known: Mapping[str, str]) -> None:
-        self._numbers: dict[str, str] = {}
+    def __init__(self, texts: Sequence[tuple[str, str]], known: Mapping[str, str], pseudonyms: Pseudonyms) -> None:
+        self._pseudonyms = pseudonyms
         kernels = {text for name, text in texts if name in _NAMES_OF_KERNELS and KERNEL.fullmatch(text)}
         self._kernels = kernels | {shortened(text, _CUT) for text in kernels}
         self._known = dict(known)
@@ -163,46 +162,32 @@ class _StandIns:
         longest_first = sorted(map(re.escape, self._known), key=lambda text: (-len(text), text))
         self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(longest_first)}){_AFTER}") if longest_first else None
 
-    def report(self, report: Report) -> Report:
-        """The report with stand-ins."""
-        traces, jobs = tuple(map(self.trace, report.traces)), tuple(map(self.job, report.jobs))
-        return replace(report, query=self.sentence(report.query), traces=traces, jobs=jobs)
+    def change_report(self, report: Report) -> Report:
+        """Replace what a report must not show."""
+        traces, jobs = tuple(map(self._change_trace, report.traces)), tuple(map(self.change_all, report.jobs))
+        return replace(report, query=self._change_sentence(report.query), traces=traces, jobs=jobs)
 
-    def job(self, job: Job) -> Job:
-        """The job with stand-ins."""
-        changed: Job = _mapped(
-            job, lambda name, text: self.sentence(text) if _SENTENCES.fullmatch(name) else self.name(text)
-        )
+    def change_all(self, value: _Value) -> _Value:
+        """Replace what a comparison or a job must not show."""
+        changed: _Value = _mapped(value, self._change)
         return changed
 
-    def comparison(self, comparison: Comparison) -> Comparison:
-        """The comparison with stand-ins."""
-
-        def change(name: str, text: str) -> str:
-            if name == "producer_version" and _VERSION.fullmatch(text):
-                return text
-            return self.sentence(text) if _SENTENCES.fullmatch(name) else self.name(text)
-
-        changed: Comparison = _mapped(comparison, change)
-        return changed
-
-    def trace(self, report: TraceReport) -> TraceReport:
-        """The report of one trace with stand-ins."""
+    def _change_trace(self, report: TraceReport) -> TraceReport:
         facts = report.trace
         run = facts.run and _hashed("run", facts.run)
-        ids = {each: self._finding_id(each, facts.run, run) for each in _finding_ids(report)}
-
-        def change(name: str, text: str) -> str:
-            if text in ids or (name == "producer_version" and _VERSION.fullmatch(text)):
-                return ids.get(text, text)
-            return self.sentence(text) if _SENTENCES.fullmatch(name) else self.name(text)
-
-        changed: TraceReport = _mapped(report, change)
+        ids = {known: self._finding_id(known, facts.run, run) for known in _finding_ids(report)}
+        changed: TraceReport = _mapped(report, lambda name, text: ids.get(text) or self._change(name, text))
         return replace(changed, trace=replace(changed.trace, run=run, file=_file(facts)))
 
-    def name(self, text: str) -> str:
-        """A name that is shown or replaced as a whole."""
-        return text if self._is_shown(text) else self._known.get(text) or self._replaced(text)
+    def _change(self, field: str, text: str) -> str:
+        """Return what is shown for the text of a field."""
+        if field == "producer_version" and _VERSION.fullmatch(text):
+            return text
+        return self._change_sentence(text) if _SENTENCES.fullmatch(field) else self._change_name(text)
+
+    def _change_name(self, text: str) -> str:
+        """Show or replace a name as a whole."""
+        return text if self._is_shown(text) else self._known.get(text) or self._replace_name(text)
 
     def _is_shown(self, text: str) -> bool:
         is_sized = has_sizes_only(text) or re.fullmatch(_STAND_IN, text) is not None
@@ -212,29 +197,25 @@ class _StandIns:
     def _is_of_library(self, text: str) -> bool:
         return text in self._kernels or begins_public(text)
 
-    def _replaced(self, text: str) -> str:
-        """What stands for a name: of kernels, and of what begins like a library's, words that libraries use stay."""
+    def _replace_name(self, text: str) -> str:
+        """Replace a name; of kernels, and of what begins like a library's name, words that libraries use stay."""
         is_of_library = self._is_of_library(text)
-        return library_names.replaced(text, self._stand_in) if is_of_library else self._stand_in(text)
+        return replace_unknown_words(text, self._stand_in) if is_of_library else self._stand_in(text)
 
-    def sentence(self, text: str) -> str:
-        """Names that the report holds elsewhere as there, of the rest every word."""
-        shown, at = [], 0
-        for match in _VERSIONS.finditer(text):
-            shown += [self._named(text[at : match.start()]), match[0]]
-            at = match.end()
-        return "".join([*shown, self._named(text[at:])])
+    def _change_sentence(self, text: str) -> str:
+        """Change names that the report holds elsewhere as there, and every word of the rest."""
+        return _change_parts(text, _VERSIONS, lambda version: version, self._change_names)
 
-    def _named(self, text: str) -> str:
-        """The names in a part of a sentence as elsewhere, and every word between them."""
-        shown, at = [], 0
-        for match in self._pattern.finditer(text) if self._pattern else ():
-            shown += [self._words(text[at : match.start()]), self._known[match[0]] or self._replaced(match[0])]
-            at = match.end()
-        return "".join([*shown, self._words(text[at:])])
+    def _change_names(self, text: str) -> str:
+        """Change the names in a part of a sentence as elsewhere, and every word between them."""
+        if self._pattern is None:
+            return self._change_words(text)
+        return _change_parts(
+            text, self._pattern, lambda name: self._known[name] or self._replace_name(name), self._change_words
+        )
 
-    def _words(self, text: str) -> str:
-        """`text` with a stand-in for each run of words that are not traceq's own."""
+    def _change_words(self, text: str) -> str:
+        """Put a stand-in for each run of words that are not traceq's own."""
         runs: list[tuple[int, int]] = []
         for match in _WORDS.finditer(text):
             if _is_own(match[0]) or is_public(match[0]):
@@ -250,21 +231,30 @@ class _StandIns:
         return "".join([*shown, text[at:]])
 
     def _stand_in(self, text: str) -> str:
-        return self._numbers.setdefault(text, f"name-{len(self._numbers) + 1}")
+        return f"name-{self._pseudonyms.number(text)}"
 
     def _finding_id(self, finding_id: str, run: str | None, stand_in: str | None) -> str:
-        """`rule[:key][@run][@rankN][@hash]`: the run is a name, and the key may be one of a user's own rule."""
+        """Change `rule[:key][@run][@rankN][@hash]`: the run is a name, and the key may be one of a user's own rule."""
         head, at, place = finding_id.partition("@")
         if run and stand_in and at:
             place = f"@{place}".replace(f"@{run}", f"@{stand_in}", 1)[1:]
         rule, colon, key = head.partition(":")
-        return (
-            f"{rule}{colon}{key if _is_own(key) else _hashed('key', key)}{at}{place}" if colon else f"{rule}{at}{place}"
-        )
+        return f"{rule}{colon}{key if _is_own(key) else _hashed('key', key)}{at}{place}"
+
+
+def _change_parts(
+    text: str, pattern: re.Pattern[str], change: Callable[[str], str], change_between: Callable[[str], str]
+) -> str:
+    """Change what matches the pattern by one function, and the text between by the other."""
+    shown, at = [], 0
+    for match in pattern.finditer(text):
+        shown += [change_between(text[at : match.start()]), change(match[0])]
+        at = match.end()
+    return "".join([*shown, change_between(text[at:])])
 
 
 def _is_own(word: str) -> bool:
-    """Whether it is a number or a word of traceq's own; a compound is if all its parts are, and it is no path."""
+    """Return whether this is a number or a word of traceq's own; of a compound, which is not a path, all parts have to be."""
     bare = word.strip(".-#") or word
     if bare in _own_words() or _WORD.fullmatch(bare) or not re.search(r"\w", bare):
         return True
@@ -274,18 +264,9 @@ def _is_own(word: str) -> bool:
 
 @cache
 def _own_words() -> frozenset[str]:
-    """The words of traceq's own sources: whoever has a name that is among them shares it with traceq."""
-
-    def sources(folder: Traversable) -> Iterator[str]:
-        for each in folder.iterdir():
-            if each.name in _LISTS:
-                continue
-            if each.is_dir():
-                yield from sources(each)
-            elif each.name.endswith((".py", ".sql", ".toml")):
-                yield each.read_text("utf-8")
-
-    found = (word for text in sources(files("traceq")) for word in _WORDS.findall(text))
+    """Return the words of traceq's own sources: whoever has a name that is among them shares it with traceq."""
+    sources = texts_in(files("traceq"), (".py", ".sql", ".toml"), without=_LISTS)
+    found = (word for text in sources for word in _WORDS.findall(text))
     return frozenset(part for word in found for part in (word, word.strip(".-#"))) - _OF_NAMES
 
 
@@ -303,11 +284,11 @@ def _finding_ids(report: TraceReport) -> Iterator[str]:
     for finding in report.every_finding:
         yield finding.finding_id
         yield from (part.finding_id for part in finding.parts)
-    yield from (each.finding_id for each in report.observations)
+    yield from (observation.finding_id for observation in report.observations)
 
 
 def _texts(report: Report | Comparison) -> list[tuple[str, str]]:
-    """All texts of the report that may hold something of the trace, each with the name of its field."""
+    """Return all texts of the report that may hold something of the trace, with the names of their fields."""
     collected: list[tuple[str, str]] = []
 
     def collect(name: str, text: str) -> str:
@@ -319,14 +300,15 @@ def _texts(report: Report | Comparison) -> list[tuple[str, str]]:
 
 
 def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
-    """`value` with all its texts changed, given the name of their field or column, but for those of traceq's own making."""
+    """Change all texts of `value`, given the name of their field or column, but for those of traceq's own making."""
     if isinstance(value, str):
         return change(name, value)
     if isinstance(value, Difference) and _is_harmless(value):
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        held = {each.name: getattr(value, each.name) for each in fields(value) if not _OWN_FIELDS.fullmatch(each.name)}
-        changed = {key: _mapped(each, change, _kind(value, key)) for key, each in held.items()}
+        names = [field.name for field in fields(value) if not _OWN_FIELDS.fullmatch(field.name)]
+        held = {name: getattr(value, name) for name in names}
+        changed = {name: _mapped(member, change, _field_kind(value, name)) for name, member in held.items()}
         if "rows" in held and hasattr(value, "columns"):  # the rows of a table by its columns
             changed["rows"] = tuple(
                 tuple(_mapped(cell, change, column) for column, cell in zip(value.columns, row, strict=True))
@@ -334,10 +316,10 @@ def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> An
             )
         return replace(value, **changed)
     if isinstance(value, tuple | list):
-        items = [_mapped(each, change, name) for each in value]
+        items = [_mapped(item, change, name) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, Mapping):
-        return {change(name, key): _mapped(each, change, name) for key, each in value.items()}
+        return {change(name, key): _mapped(member, change, name) for key, member in value.items()}
     return value
 
 
@@ -346,16 +328,17 @@ def _is_harmless(difference: Difference) -> bool:
     return all(value == UNSET or is_harmless(difference.name, value) for value in values)
 
 
-def _kind(holder: Any, field: str) -> str:
-    """What the texts of a field are, where its name does not say it."""
+def _field_kind(holder: Any, field: str) -> str:
+    """Return the name by which the texts of a field are treated: its own, unless that says too little."""
     if isinstance(holder, Part) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
         return "kernel"
-    if field == "name" and isinstance(holder, UnitChange | JobStraggler | Straggler):
+    if field != "name":
+        return field
+    if isinstance(holder, UnitChange | JobStraggler | Straggler):
         return "title"
-    if field == "name" and isinstance(holder, Device | DeviceLedger):
+    if isinstance(holder, Device | DeviceLedger):
         return "device_name"
-    if field == "name" and isinstance(holder, Called | Frame):
-        return "kernel" if holder.kind in ("compute", "communication") else "span"
-    if field == "name" and isinstance(holder, PathName) and holder.kind == "gpu":
-        return "kernel"
-    return "kernel" if field == "name" and isinstance(holder, KernelName) else field
+    if isinstance(holder, Called | Frame):
+        return "kernel" if holder.kind in _OF_KERNELS else "span"
+    is_kernel = isinstance(holder, KernelName) or (isinstance(holder, PathName) and holder.kind == "gpu")
+    return "kernel" if is_kernel else field

@@ -13,16 +13,14 @@ A pseudonym is a keyed hash: who does not know the key cannot try words out.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
 from traceq.common import library_names
-from traceq.common.library_names import HEXADECIMAL, is_of_library, known_words, word_list
+from traceq.common.keyed import Pseudonyms
+from traceq.common.library_names import HEXADECIMAL, is_of_library, known_words, read_words
 from traceq.common.public_names import KERNEL, PUBLIC, is_public
 from traceq.sharing.secrets import tells
 
@@ -130,20 +128,20 @@ _SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
 @cache
 def aten_nodes() -> frozenset[str]:
     """What PyTorch's derivatives call its operators in names of autograd's nodes: Addmm of AddmmBackward0."""
-    return word_list("aten_nodes.txt")
+    return read_words("aten_nodes.txt")
 
 
 @cache
 def libc_functions() -> frozenset[str]:
     """Functions of the C library that nsys traces."""
-    return word_list("libc.txt")
+    return read_words("libc.txt")
 
 
 class Names:
     """Pseudonyms by one key, and how many different names of each kind were replaced."""
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        self._pseudonym = Pseudonyms(key).word
         self._of: dict[tuple[str, str], str] = {}
         self._kernels: dict[str, str] = {}
         self.replaced: Counter[str] = Counter()
@@ -199,7 +197,9 @@ class Names:
         if match := _PYTHON_FRAME.fullmatch(text):
             found = next(each for each in match.groups() if each)
             return self._kept(
-                "names of Python's functions", found, lambda name: library_names.replaced_frame(name, self._pseudonym)
+                "names of Python's functions",
+                found,
+                lambda name: library_names.replace_unknown_in_frame(name, self._pseudonym),
             )
         if match := _BARE_FRAME.fullmatch(text):
             return match[1] + self._replaced("names of Python's functions", match[2])
@@ -241,7 +241,7 @@ class Names:
 
     def _of_library(self, kind: str, text: str) -> str:
         """The text with a pseudonym for every word that no library uses."""
-        return self._kept(kind, text, lambda name: library_names.replaced(name, self._pseudonym))
+        return self._kept(kind, text, lambda name: library_names.replace_unknown_words(name, self._pseudonym))
 
     def _replaced(self, kind: str, text: str) -> str:
         return self._kept(kind, text, self.words)
@@ -287,10 +287,6 @@ class Names:
         if not is_whole or not word.isalpha() or not any(tells):
             return self._pseudonym(word)
         return "".join(part if each else self._pseudonym(part) for part, each in zip(parts, tells, strict=True))
-
-    def _pseudonym(self, word: str) -> str:
-        digest = hmac.new(self._key, word.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
-        return "n" + re.sub("[0-9]", "x", base64.b32encode(digest)[:7].decode().lower())
 
 
 def _is_node(text: str) -> bool:

@@ -12,7 +12,7 @@ from traceq.app.check import with_cause
 from traceq.reports.check.check import compose_check
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
-from traceq.reports.redact import redacted_comparison
+from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.renderers.to_text import text_of
@@ -72,7 +72,7 @@ def test_check_ticket_and_json_name_it_too():
     judged = with_cause(regression(Budget("compare", "main", ()), found), found)
     check = Check(path=None, runs=found.new.runs, judged=(judged,), baseline="main", comparison=found)
     assert "data loading (host_data, +40.00 ms)" in said(compose_check(check))
-    ticket = markdown_of(compose_ticket(redacted_comparison(found)))
+    ticket = markdown_of(compose_ticket(redact_comparison(found)))
     assert "data loading (host_data, +40.00 ms)" in ticket
     assert "alice" not in ticket
     assert json.loads(comparison_to_json(found))["named_causes"][0]["category"] == "host_data"

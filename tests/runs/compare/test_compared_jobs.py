@@ -10,7 +10,7 @@ from job_runs import runs_of_job
 from simulated_job import job
 
 from traceq.app.compare import ComparisonView
-from traceq.reports.redact import redacted_comparison
+from traceq.reports.redact import redact_comparison
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
 
@@ -183,7 +183,7 @@ def test_text_json_and_ticket_agree_on_who_moved_the_step(plain, slow_rank):
     assert [each["name"] for each in content["job"]["units"] if each["moved"]] == ["rank 5"]
     assert content["of_rank"]["base"]["runs"][0]["rank"] == 5
     assert content["delta_ns"] == found.change.delta_ns
-    ticket = ComparisonView(redacted_comparison(found), is_ticket=True).to_markdown()
+    ticket = ComparisonView(redact_comparison(found), is_ticket=True).to_markdown()
     assert "- `rank 5` (it costs the job" in ticket
     assert len(ticket.encode()) < 10_000
 
@@ -200,6 +200,6 @@ def test_a_ticket_names_no_host(plain):
 
     found = compare_jobs(renamed(plain), renamed(named))
     assert [unit.name for unit in found.job.moved] == ["host secretnode1"]
-    ticket = ComparisonView(redacted_comparison(found), is_ticket=True).to_markdown()
+    ticket = ComparisonView(redact_comparison(found), is_ticket=True).to_markdown()
     assert "secretnode" not in ticket
     assert "`host name-" in ticket

@@ -12,7 +12,7 @@ from handmade_runs import MS, item, noisy, run
 
 from traceq.app.compare import ComparisonView
 from traceq.reports.comparison.ticket import surer
-from traceq.reports.redact import redacted_comparison
+from traceq.reports.redact import redact_comparison
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
 
@@ -32,7 +32,7 @@ def sides(kernel="void at::native::gemm<float>(float*)", name="run", **facts):
 
 
 def ticket(comparison):
-    return ComparisonView(redacted_comparison(comparison), is_ticket=True).to_markdown()
+    return ComparisonView(redact_comparison(comparison), is_ticket=True).to_markdown()
 
 
 def test_it_says_what_and_how_sure_and_why_and_how_to_repeat_it():
