@@ -167,20 +167,20 @@ def test_the_same_seed_makes_the_same_file_and_no_seed_another(chrome, tmp_path)
     ],
 )
 def test_what_tells_something_stays(name, shown):
-    assert Names(b"key").annotation(name) == (shown or name)
+    assert Names(b"key").show("annotation", name) == (shown or name)
 
 
 def test_other_words_are_replaced_and_numbers_that_count_stay():
     names = Names(b"key")
-    first, second = names.annotation("acme: step 17"), names.annotation("acme: step 18")
+    first, second = names.show("annotation", "acme: step 17"), names.show("annotation", "acme: step 18")
     assert first.startswith("n")
     assert first.replace("17", "18") == second
     assert "acme" not in first
     for secret in planted_secrets.SECRETS:
-        assert secret not in names.annotation(secret)
-        assert secret not in names.operator(secret)
-        assert secret not in names.thread(secret)
-        assert secret not in names.frame(f"{secret}(3): f")
+        assert secret not in names.show("annotation", secret)
+        assert secret not in names.show("operator", secret)
+        assert secret not in names.show("thread", secret)
+        assert secret not in names.show("frame", f"{secret}(3): f")
 
 
 def test_what_cannot_be_is_said(tmp_path):
@@ -208,7 +208,7 @@ _NOBODY = "acme", "alice", "hunter", "patient"
 
 
 @pytest.mark.parametrize(
-    ("way", "name"),
+    ("kind", "name"),
     [
         ("operator", "AcmeBankSecretLossBackward"),
         ("operator", "AcmeBackward0"),
@@ -244,13 +244,13 @@ _NOBODY = "acme", "alice", "hunter", "patient"
         ("thread", "[NSys alice]"),
     ],
 )
-def test_what_only_looks_public_is_replaced(way, name):
-    shown = getattr(Names(b"key"), way)(name)
+def test_what_only_looks_public_is_replaced(kind, name):
+    shown = Names(b"key").show(kind, name)
     assert not [word for word in _NOBODY if word in shown.lower()]
 
 
 @pytest.mark.parametrize(
-    ("way", "name"),
+    ("kind", "name"),
     [
         ("operator", "AddmmBackward0"),
         ("operator", "CudnnConvolutionBackward"),
@@ -277,28 +277,28 @@ def test_what_only_looks_public_is_replaced(way, name):
         ("thread", "NCCL Service 3"),
     ],
 )
-def test_what_is_public_stays(way, name):
-    assert getattr(Names(b"key"), way)(name) == name
+def test_what_is_public_stays(kind, name):
+    assert Names(b"key").show(kind, name) == name
 
 
 def test_frames_lose_the_folders_of_where_libraries_are_installed():
     names = Names(b"key")
-    assert names.frame("/home/a/venv/lib/python3.11/site-packages/transformers/trainer.py(3): train") == (
+    assert names.show("frame", "/home/a/venv/lib/python3.11/site-packages/transformers/trainer.py(3): train") == (
         "transformers/trainer.py(3): train"
     )
-    assert names.frame("/opt/conda/lib/python3.11/threading.py(3): run") == "threading.py(3): run"
+    assert names.show("frame", "/opt/conda/lib/python3.11/threading.py(3): run") == "threading.py(3): run"
 
 
 @pytest.mark.parametrize(
     "text", ["token 10 1 2 3", "192_168_1_20", "4111 1111 1111 1111", "card 4111111", "10.1.2.3", "00_1b_44_11_3a_b7"]
 )
 def test_numbers_in_a_row_are_replaced(text):
-    shown = Names(b"key").annotation(text)
+    shown = Names(b"key").show("annotation", text)
     assert not [number for number in ("44", "192", "168", "4111", "1111", "10 ", "1_", "1.2") if number in shown]
 
 
 def test_numbers_that_count_stay():
-    assert Names(b"key").annotation("step 17 layer_3 4 forward") == "step 17 layer_3 4 forward"
+    assert Names(b"key").show("annotation", "step 17 layer_3 4 forward") == "step 17 layer_3 4 forward"
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_numbers_that_count_stay():
     ],
 )
 def test_behind_the_comma_of_a_range_stands_what_emit_nvtx_writes(text, shown):
-    found = nsys_names._range(Names(b"key"), text)
+    found = nsys_names._show_range(Names(b"key"), text)
     assert found == text if shown is None else not [word for word in _NOBODY if word in found]
 
 
@@ -324,13 +324,13 @@ def test_behind_the_comma_of_a_range_stands_what_emit_nvtx_writes(text, shown):
     "name", ["libtorch_acmebank.so.1", "libtorch.so.alice-gpu", "ld-alice-hunter2", "libc.so.alice", "[alice acme]"]
 )
 def test_libraries_are_public_with_nothing_but_versions(name):
-    assert not [word for word in _NOBODY if word in nsys_names._library(Names(b"key"), f"/home/x/{name}")]
+    assert not [word for word in _NOBODY if word in nsys_names._show_library(Names(b"key"), f"/home/x/{name}")]
 
 
 def test_public_libraries_stay():
     for name in ("libtorch_cpu.so", "libc.so.6", "libc-2.31.so", "libpython3.11.so.1.0", "ld-linux-x86-64.so.2"):
-        assert nsys_names._library(Names(b"key"), f"/usr/lib/{name}") == name
-    assert nsys_names._library(Names(b"key"), "/x/libgomp-a34b3233.so.1") == "libgomp.so.1"
+        assert nsys_names._show_library(Names(b"key"), f"/usr/lib/{name}") == name
+    assert nsys_names._show_library(Names(b"key"), "/x/libgomp-a34b3233.so.1") == "libgomp.so.1"
 
 
 def test_options_of_nsys_have_known_values():
@@ -400,7 +400,7 @@ def test_concrete_inputs_are_numbers_that_may_be_sizes(tmp_path):
 
 
 def test_nothing_is_written_where_something_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(Names, "kernel", lambda _names, text: text)
+    monkeypatch.setattr(Names, "_show_kernel", lambda _names, text: text)
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"traceEvents": [_event("hf_abcdefghijklmnopqrstuvwxyz012345", 1)]}))
     with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):

@@ -82,6 +82,7 @@ def known_words() -> frozenset[str]:
     return frozenset(({word for word in words if len(word) >= _LEAST} | own) - _HOSTS)
 
 
+@cache
 def read_words(name: str) -> frozenset[str]:
     """Read the words of a list of traceq/sharing."""
     return frozenset(files("traceq").joinpath(f"sharing/{name}").read_text("utf-8").split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traceq.common.library_names import is_frame_of_library, is_of_library
+from traceq.common.library_names import is_frame_of_library, is_of_library, read_words
 
 # Names that begin as PyTorch, CUDA and libraries begin theirs: what follows is known word by word.
 _NAMED = re.compile(
@@ -53,17 +53,128 @@ KERNEL_OF_LIBRARY = re.compile(
 )
 
 
-def is_public(name: str) -> bool:
-    """Whether PyTorch, CUDA or another library gives this name."""
-    return (
-        PUBLIC.fullmatch(name) is not None
-        or _HARDWARE.fullmatch(name) is not None
-        or (_NAMED.fullmatch(name) is not None and is_of_library(name))
-        or (_FRAME.fullmatch(name) is not None and is_frame_of_library(name))
-    )
+# Annotations that servers and frameworks make: numbers and these words, whole.
+_DIALECT = re.compile(
+    r"""ProfilerStep\#\d+ | traceq\.step\#\d+
+    | PyTorch\ Profiler\ \(\d+\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
+    | execute_(?:\d+|context|generation|new|cached|diffusion|sqsq|sksk|sqsk|sq|sk|x|_|\(|\))+
+    | step\[(?:EXTEND|SPLIT_PREFILL|DECODE|TARGET_VERIFY|VERIFY|MIXED)(?:\ (?:bs|toks|c|g|c_sq|c_sk|g_sq|g_sk)=\d+)*\]
+    | capture_\d+_[A-Z]{1,12}
+    | (?:prefill|decode)\[bs=\d+(?:/\d+)?\ tok=\d+(?:\ \w{1,4}=\d+)*\]
+    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]{10,60}\ \#\# | Torch-Compiled\ Region:\ \d+/\d+(?:_\d+)?
+    | \[memory\] | \[CUDA\ mem(?:cpy|set)[\ A-Za-z-]{0,40}\]
+    | Stream\ (?:Wait\ Event|Sync) | Event\ Sync | Context\ Sync""",
+    re.VERBOSE,
+)
+_NODES = re.compile(r"(?:torch::autograd::)?(?:AccumulateGrad|GraphRoot|CopySlices)|detach_?|record_param_comms")
+_NODE = re.compile(r"(?:torch::autograd::|autograd::engine::evaluate_function: )?([A-Za-z0-9]{1,60})Backward\d{0,2}")
+_VERSIONED = r"(?:_(?:v\d{1,6}|ptsz|ptds|64))*"
+_API = re.compile(
+    r"_{0,2}(?:cuda|cu|hip|hsa|nccl|rccl|cublas|cublasLt|cudnn|cufft|cusparse|nvrtc|nvml|roctx|nvtx)[A-Z][A-Za-z0-9]{0,80}"
+    + _VERSIONED
+    + r"|MPI_[A-Z][a-z]{1,16}(?:_(?:all|any|attach|allocate|buffer|c|call|create|delete|detach|dup|end|errhandler"
+    r"|file|free|get|group|idup"
+    r"|init|initialized|intercomm|keyval|local|lock|name|neighbor|open|post|predefined|query|rank|read|remote|set|shared|size|some|split"
+    r"|start|sync|test|thread|type|unlock|wait|with|write|at|begin|block|scatter|gather|flush|fence|info|view|w|v|x|i)){0,6}"
+    r"|(?:ucp|nvshmemx?)(?:_(?:alltoall|barrier|broadcast|collect|reduce|put|get|quiet|fence|init|finalize|malloc|free|send|recv|tag"
+    r"|stream|am|data|ep|worker|progress|flush|request|wait|test|signal|fetch|add|all|nb|nbi|nbr|nbx|on|sync|atomic|post|op|mem|map"
+    r"|unmap|close|create|destroy|float|double|int|long|half|block|warp|team|size|p|g|sum|max|min|check|arm|probe|msg))+"
+    r"|INVALID|Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Buffer Flush|Instrumentation|Resource"
+    r"|Driver Compiler|Activity Buffer Request|Start & Stop"
+    r"|(?:(?:CUDA|CUDA backtrace|NVTX|NVTX early|OpenGL|OS runtime libraries) profiling|CUPTI:?|In-process plugins)"
+    r"(?: (?:on|process|exit"
+    r"|cuInit|finished|context|created|Instrumentation|Resource|Management|activity|api|buffers?|callbacks?|collection|data|event|flush"
+    r"|initiali[sz]ation|init|kernel|memory"
+    r"|overhead|processing|request|start|stop|trace|Activity|Buffer|Data|Flush|Overhead|Start|Stop|Initialization))*"
+)
+_OF_NSYS = re.compile(r"OS runtime libraries profiling (?:started|finished)")
+_THREAD = re.compile(
+    r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_(?:main_thread|autograd_\d{1,4}|data_(?:worker|pin)|elastic|inductor"
+    r"|nccl_(?:watchdg|watchdog|heartbt|onCompl|desync|flight)|gloo_(?:runloop|watchdg)|tcpstore(?:_uv)?)"
+    r"|CuptiActivityPr|CUPTI worker thread|pytest|torchrun|cuda-EvtHandlr|cuda[0-9a-f]{8,14}|jemalloc_bg_thd"
+    r"|NCCL (?:UDS |Proxy |Async |I/O |Ib)?(?:Service|Progress|Proxy|thread|Thread|Async|RAS|Watchdog)(?: ?\d{1,3})?"
+    r"|MPI Rank \d{1,7}|\[NSys(?: (?:Comms|Sampler|Agent|Sampling|Daemon|Main|Injection|Events|Monitor))*\])\)?"
+    r"|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
+    r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d+\))?|CUDA functions|CPU functions"
+)
+_TYPE = re.compile(
+    r"c10::(?:Half|BFloat16|Float\w{1,16}|complex<(?:float|double|c10::Half)>|q?u?int\d{1,2})"
+    r"|(?:unsigned |signed )?(?:char|short|int|long|long int|long long|float|double|bool|void)"
+    r"|Scalar|ScalarList|TensorList|GenericList|Tensor"
+    r"|Float|Double|Half|BFloat16|Float8_\w{1,12}|Long|Int|Short|Byte|Char|Bool|(?:u?int|float|bfloat|complex)\d{0,3}(?:_[a-z0-9]{1,8})?|None"
+)
+_DEVICE = re.compile(
+    r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)"
+    r"(?:[ -](?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|PCIe|PCIE|SXM\d?"
+    r"|OAM|NVL|HBM\de?|DGX|DGXS|Graphics|Device|Laptop|GPU|Ti|SUPER|Super|Ada|Generation|MIG|PG\d{1,4}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}))*"
+)
+
+# Settings of libraries are public where reports name them; a range that is called so is the program's.
+_SETTING = re.compile(r"[A-Z0-9_]+")
+
+# Public names whose ends anybody chooses.
+_LOOSE = re.compile(
+    r"torch\.|(?:torch|inductor|autograd)::?|(?:cu|hip|nccl|rccl|MPI_|omp_|pthread_)\w*_(?!v\d|ptsz|ptds)|torch/"
+)
+_LIBRARY = re.compile(
+    r"(?:lib(?:c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|gomp|omp|iomp5|z|numa|cuda|cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse"
+    r"|cudnn(?:_(?:ops|cnn|adv|graph|heuristic|engines_precompiled|engines_runtime_compiled)(?:_infer|_train)?)?|nccl|nvrtc(?:-builtins)?"
+    r"|nvidia-(?:ml|ptxjitcompiler|nvvm|opencl|allocator|gpucomp|cfg|glcore|tls)|hip(?:blas|blaslt|fft|rand|sparse|solver)?|hsa-runtime64|hsakmt"
+    r"|torch(?:_cpu|_cuda|_python|_hip|_cuda_linalg|_global_deps|_nvshmem)?|c10(?:_cuda|_hip)?|mpi(?:_cxx|_mpifh|_nvidia)?"
+    r"|fabric|selinux|nvperf_(?:host|target)|cupti-sbsa|(?:Tools|Nvtx|Cuda)?"
+    r"Injection(?:Proxy|MemoryAllocator|MPICH|OpenMPI)?(?:32|64)?"
+    r"|cupti|nvToolsExt|mkl(?:_core|_rt|_intel_thread|_gnu_thread|_intel_lp64|_avx2|_avx512|_def)?|ssl|crypto|atomic)"
+    r"|(?:lib)?python\d[\d.]{0,6}|ld)(?:-\d[\d.]{0,12})?(?:\.so(?:\.\d{1,6}){0,4}|\.dylib|\.dll)?"
+    r"|ld-linux(?:-x86-64|-aarch64|-armhf)?\.so\.\d"
+    r"|\[(?:Broken backtraces|vdso|vsyscall|heap|stack|anon|unknown|kernel|kernel\.kallsyms|vmlinux)\]|vmlinux"
+)
+_FUNCTION = re.compile(
+    r"\[[A-Za-z ]{1,40}\]|0x[0-9a-fA-F]{1,16}|_start|main|__libc_start(?:_main|_call_main|_main_impl|_main@@GLIBC_[\d.]{1,6})?"
+    r"|_?Py(?:Arg|Bool|Buffer|Bytes|CFunction|Call|Capsule|Cell|Code|Coro|Descr|Dict|Err|Eval|Exception|Float|Frame|Function|GC|GILState|Gen"
+    r"|Import|Interpreter|Iter|List|Long|Main|Mapping|Marshal|Mem|MemoryView|Method|Module|Number|OS|Object|Run|Runtime|Sequence|Set|Slice"
+    r"|State|Stack|String|Sys|Thread|ThreadState|Token|Traceback|Tuple|Type|Unicode|Weakref|Wrapper)(?:_[A-Z][A-Za-z]{1,40}|_Vectorcall\w{0,8}){0,2}"
+    r"|clone|start_thread"
+)
+
+
+_PATTERNS = {
+    "annotation": _DIALECT,
+    "operator": _NODES,
+    "os_call": _OF_NSYS,
+    "thread": _THREAD,
+    "device": _DEVICE,
+    "type": _TYPE,
+    "function": _FUNCTION,
+    "library": _LIBRARY,
+}
+
+
+def is_public(name: str, kind: str | None = None) -> bool:
+    """Return whether PyTorch, CUDA or another library gives this name: to anything, or to something of this kind.
+
+    Kinds: annotation, operator, call, os_call, thread, device, type, function, library. Of any other no name is public.
+    """
+    if kind in _PATTERNS and _PATTERNS[kind].fullmatch(name):
+        return True
+    match kind:
+        case None:
+            is_whole = PUBLIC.fullmatch(name) or _HARDWARE.fullmatch(name)
+            is_named = _NAMED.fullmatch(name) and is_of_library(name)
+            found = is_whole or is_named or (_FRAME.fullmatch(name) and is_frame_of_library(name))
+        case "annotation":
+            found = is_public(name) and not _SETTING.fullmatch(name) and not _LOOSE.match(name)
+        case "operator":
+            found = (node := _NODE.fullmatch(name)) and node[1] in read_words("aten_nodes.txt")
+        case "call":
+            found = _API.fullmatch(name) and is_of_library(name)
+        case "os_call":
+            found = name.removeprefix("__") in read_words("libc.txt")
+        case _:
+            found = kind == "device" and PUBLIC.fullmatch(name)
+    return bool(found)
 
 
 def begins_public(name: str) -> bool:
-    """Whether a name begins as those of libraries do: words behind that may be anybody's."""
+    """Return whether a name begins as those of libraries do: words behind that may be anybody's."""
     is_kernel = KERNEL_OF_LIBRARY.match(name) and KERNEL.fullmatch(name)
     return is_kernel is not None or _NAMED.fullmatch(name) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,66 +18,26 @@ _NUMBER = re.compile(rb"-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
 _QUOTED_NUMBER = re.compile(rb'"-?\d{1,25}(?:\.\d{1,12})?"')
 _MEMBERS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "id2", "scope", "bp", "s", "args"))
 _PHASES = frozenset("XMBEisfCIPtbneNOD")
-_CATEGORIES = frozenset(
-    (
-        *FAMILY_OF_CATEGORY,
-        *("Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Trace", "async", "ac2g", "fwdbwd", "cpu_instant_event"),
-        *(
-            "external_correlation",
-            "collective_comm",
-            "hardware_counters",
-            "mtia_counters",
-            "cuda_profiler_range",
-            "traceq",
-        ),
-    )
-)
+_CATEGORIES = frozenset((
+    *FAMILY_OF_CATEGORY, "Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Trace", "async", "ac2g", "fwdbwd",
+    "cpu_instant_event", "external_correlation", "collective_comm", "hardware_counters", "mtia_counters",
+    "cuda_profiler_range", "traceq",
+))  # fmt: skip
 # Arguments that are numbers, or lists of numbers; of any other type they go.
-_NUMERIC = frozenset(
-    (
-        *("External id", "external id", "correlation", "device", "Device", "context", "stream", "grid", "block"),
-        *(
-            "registers per thread",
-            "shared memory",
-            "queued",
-            "blocks per SM",
-            "warps per SM",
-            "est. achieved occupancy %",
-        ),
-        *(
-            "bytes",
-            "memory bandwidth (GB/s)",
-            "fromDevice",
-            "inDevice",
-            "toDevice",
-            "fromContext",
-            "inContext",
-            "toContext",
-        ),
-        *("graph id", "graph node id", "priority", "channel", "channel_type", "hsa_queue", "cid", "cbid", "Ev Idx"),
-        *(
-            "Record function id",
-            "Sequence number",
-            "Fwd thread id",
-            "Python id",
-            "Python parent id",
-            "Python module id",
-        ),
-        *("Python thread", "In msg nelems", "Out msg nelems", "Group size", "Seq", "Rank", "Src Rank", "Dst Rank"),
-        *("Global rank start", "Global rank stride", "Is asynchronized op", "In split size", "Out split size"),
-        *("Device Type", "Device Id", "Bytes", "Total Allocated", "Total Reserved", "wait_on_stream", "event_id"),
-        *("wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Op count", "num_warps", "num_stages"),
-        *("sort_index", "ts", "dur", "Trace iteration", "finished", "Input Dims", "Input Strides", "ptr"),
-        *(
-            "activeBlocksPerMultiprocessor",
-            "blockLimitRegs",
-            "blockLimitSharedMem",
-            "blockLimitWarps",
-            "blockLimitBlocks",
-        ),
-        *("blockLimitBarriers", "allocatedRegistersPerBlock", "allocatedSharedMemPerBlock"),
-    )
-)
+_NUMERIC = frozenset((
+    "External id", "external id", "correlation", "device", "Device", "context", "stream", "grid", "block",
+    "registers per thread", "shared memory", "queued", "blocks per SM", "warps per SM", "est. achieved occupancy %",
+    "bytes", "memory bandwidth (GB/s)", "fromDevice", "inDevice", "toDevice", "fromContext", "inContext", "toContext",
+    "graph id", "graph node id", "priority", "channel", "channel_type", "hsa_queue", "cid", "cbid", "Ev Idx",
+    "Record function id", "Sequence number", "Fwd thread id", "Python id", "Python parent id", "Python module id",
+    "Python thread", "In msg nelems", "Out msg nelems", "Group size", "Seq", "Rank", "Src Rank", "Dst Rank",
+    "Global rank start", "Global rank stride", "Is asynchronized op", "In split size", "Out split size", "Device Type",
+    "Device Id", "Bytes", "Total Allocated", "Total Reserved", "wait_on_stream", "event_id",
+    "wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Op count", "num_warps", "num_stages", "sort_index",
+    "ts", "dur", "Trace iteration", "finished", "Input Dims", "Input Strides", "ptr", "activeBlocksPerMultiprocessor",
+    "blockLimitRegs", "blockLimitSharedMem", "blockLimitWarps", "blockLimitBlocks", "blockLimitBarriers",
+    "allocatedRegistersPerBlock", "allocatedSharedMemPerBlock",
+))  # fmt: skip
 # A number or lists of them; no address is one.
 _ONE = r"-?\d{1,40}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
 _NUMERIC_TEXT = re.compile(rf"[\[(]*{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]*|\[\]|\(\)|True|False|None|inf|nan|")
@@ -85,7 +45,24 @@ _FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 # No size has more digits, but the largest number of 64 bits, which stands for the end.
 _MOST_DIGITS = 10
 _OTHER_NUMBER = re.compile(rf"(?<!\d)(?!9223372036854775807(?!\d))\d{{{_MOST_DIGITS + 1},}}")
-_OBJECTS = frozenset(("occupancy",))
+_KIND_OF_FAMILY = {
+    "kernel": "kernel",
+    "runtime": "call",
+    "overhead": "call",
+    "op": "operator",
+    "python": "frame",
+    "Trace": "thread",
+}
+# Arguments that are names, each of what.
+_NAMES = {
+    "Collective name": "operator",
+    "dtype": "type",
+    "Process Group Name": "group",
+    "Process Group Description": "group",
+    "kernel": "kernel",
+    "kernel_name": "kernel",
+    "Module Hierarchy": "module",
+}
 _FLAGS = (
     "schemaVersion", "record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "cupti_version",
     "cuda_runtime_version", "cuda_driver_version", "roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version",
@@ -106,6 +83,10 @@ _SYNC_KINDS = re.compile(
 _LIMITS = re.compile(r"(?:WARPS|REGS|SMEM|BLOCKS|BARRIERS|none|\||, ?| )*")
 _COPY_KINDS = re.compile(r"[HDAP](?:to|2)[HDAP]|Dispatch Kernel|(?:Host|Device)To(?:Host|Device)|Memset|\d{1,3}")
 
+# Arguments that are one of some words, or numbers.
+_WORDS = {"cuda_sync_kind": _SYNC_KINDS, "limitingFactors": _LIMITS, "kind": _COPY_KINDS}
+_TEXTS = {*_NAMES, *_WORDS, "Process Group Ranks", "In split size", "Out split size"}
+
 _Values = Mapping[str, Any]
 _decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -117,24 +98,6 @@ class Anonymiser:
         self._names = names
         self.removed: Counter[str] = Counter()
         self._identities: dict[bytes, int] = {}
-        self._strings: dict[str, Callable[[str], str | None]] = {
-            "Collective name": names.operator,
-            "dtype": names.type,
-            "Process Group Name": self._group_name,
-            "Process Group Description": lambda text: names.other(text, "names of process groups"),
-            "Process Group Ranks": _numeric_text,
-            "In split size": _numeric_text,
-            "Out split size": _numeric_text,
-            "cuda_sync_kind": lambda text: text if _SYNC_KINDS.fullmatch(text) else None,
-            "limitingFactors": lambda text: text if _LIMITS.fullmatch(text) else None,
-            "kind": lambda text: text if _COPY_KINDS.fullmatch(text) else None,
-            "kernel": names.kernel,
-            "kernel_name": names.kernel,
-            "Module Hierarchy": lambda text: names.other(text, "names of modules"),
-        }
-
-    def _group_name(self, text: str) -> str:
-        return text if re.fullmatch(r"\d{1,5}", text) else self._names.other(text, "names of process groups")
 
     def event(self, raw: bytes | msgspec.Raw) -> bytes | None:
         """The event as it may be shown; None where nothing of it may."""
@@ -170,7 +133,7 @@ class Anonymiser:
         if isinstance(pair, dict):
             shown["id2"] = {key: self._identity(pair[key]) for key in ("local", "global") if key in pair}
         if (scope := _text(members.get("scope"))) is not None:
-            shown["scope"] = self._names.other(scope)
+            shown["scope"] = self._names.show("other", scope)
         return shown
 
     def _identity(self, raw: msgspec.Raw) -> Any:
@@ -180,26 +143,15 @@ class Anonymiser:
         return f"id {self._identities.setdefault(bytes(raw), len(self._identities))}"
 
     def _category(self, text: str) -> str:
-        return text if text in _CATEGORIES or text.lower() in _CATEGORIES else self._names.other(text)
+        return text if text in _CATEGORIES or text.lower() in _CATEGORIES else self._names.show("other", text)
 
     def _name(self, text: str | None, phase: str, category: str | None) -> str | None:
         if text is None:
             return None
-        names = self._names
         if phase in ("s", "t", "f"):
-            return text if text in _CATEGORIES or text == "launch" else names.other(text)
-        if phase == "C":
-            return names.metric(text)
+            return text if text in _CATEGORIES or text == "launch" else self._names.show("other", text)
         family = "Trace" if category == "Trace" else FAMILY_OF_CATEGORY.get((category or "").lower(), "other")
-        ways = {
-            "kernel": names.kernel,
-            "runtime": names.call,
-            "overhead": names.call,
-            "op": names.operator,
-            "python": names.frame,
-            "Trace": names.thread,
-        }
-        return ways.get(family, names.annotation)(text)
+        return self._names.show("counter" if phase == "C" else _KIND_OF_FAMILY.get(family, "annotation"), text)
 
     def _metadata(self, members: dict[str, msgspec.Raw]) -> bytes | None:
         name = _text(members.get("name"))
@@ -208,13 +160,9 @@ class Anonymiser:
         if name in ("process_sort_index", "thread_sort_index"):
             shown: Any = {"sort_index": args["sort_index"]} if isinstance(args.get("sort_index"), int) else {}
         elif name in ("process_name", "thread_name") and isinstance(args.get("name"), str):
-            shown = {
-                "name": self._names.program(args["name"])
-                if name == "process_name"
-                else self._names.thread(args["name"])
-            }
+            shown = {"name": self._names.show("program" if name == "process_name" else "thread", args["name"])}
         elif name == "process_labels" and isinstance(args.get("labels"), str):
-            shown = {"labels": self._names.thread(args["labels"])}
+            shown = {"labels": self._names.show("thread", args["labels"])}
         else:
             self.removed["unknown metadata"] += 1
             return None
@@ -230,7 +178,7 @@ class Anonymiser:
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
             return raw
         text = _text(raw)
-        return None if text is None else self._names.thread(text) if text else ""
+        return None if text is None else self._names.show("thread", text) if text else ""
 
     def _number(self, raw: msgspec.Raw, key: str) -> msgspec.Raw | None:
         """A number as it is written, so that no time loses a digit."""
@@ -247,7 +195,7 @@ class Anonymiser:
             return {}
         if is_counter:
             return {
-                self._names.metric(key) if key else key: value
+                self._names.show("counter", key) if key else key: value
                 for key, value in values.items()
                 if _NUMBER.fullmatch(bytes(value))
             }
@@ -263,16 +211,23 @@ class Anonymiser:
     def _argument(self, key: str, raw: msgspec.Raw) -> Any:
         if key in _NUMERIC and _is_numeric(raw):
             return raw
-        if key in self._strings and (text := _text(raw)) is not None:
-            return self._strings[key](text)
-        if key in _OBJECTS and isinstance(members := _decoded(raw, of=dict[str, msgspec.Raw]), dict):
-            inner = {each: self._argument(each, value) for each, value in members.items()}
-            return {each: value for each, value in inner.items() if value is not None}
+        if key in _TEXTS and (text := _text(raw)) is not None:
+            return self._text_argument(key, text)
+        if key == "occupancy" and isinstance(members := _decoded(raw, of=dict[str, msgspec.Raw]), dict):
+            inner = {name: self._argument(name, value) for name, value in members.items()}
+            return {name: value for name, value in inner.items() if value is not None}
         if key == "Input type" and isinstance(types := _decoded(raw), list):
-            return [self._names.type(each) if isinstance(each, str) and each else "" for each in types]
+            return [self._names.show("type", each) if isinstance(each, str) and each else "" for each in types]
         if key == "Concrete Inputs" and isinstance(inputs := _decoded(raw), list):
             return [_numeric_text(each) or "" if isinstance(each, str) else "" for each in inputs]
         return None
+
+    def _text_argument(self, key: str, text: str) -> str | None:
+        if key in _NAMES:
+            return self._names.show(_NAMES[key], text)
+        if key in _WORDS:
+            return text if _WORDS[key].fullmatch(text) else None
+        return _numeric_text(text)
 
     def header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
         """The members of the file beside its events, those that may be shown."""
@@ -294,7 +249,7 @@ class Anonymiser:
     def _device(self, properties: _Values) -> dict[str, Any]:
         shown: dict[str, Any] = {key: properties[key] for key in _OF_DEVICE if isinstance(properties.get(key), int)}
         if isinstance(name := properties.get("name"), str):
-            shown["name"] = self._names.gpu(name) if name else ""
+            shown["name"] = self._names.show("device", name) if name else ""
         return shown
 
     def _distributed(self, values: _Values) -> dict[str, Any]:
@@ -311,7 +266,7 @@ class Anonymiser:
         shown: dict[str, Any] = {}
         for key in ("pg_name", "pg_desc"):
             if isinstance(text := values.get(key), str | int):
-                shown[key] = self._group_name(str(text))
+                shown[key] = self._names.show("group", str(text))
         if _BACKENDS.fullmatch(str(values.get("backend_config"))):
             shown["backend_config"] = values["backend_config"]
         if _is_small(values.get("pg_size")):
@@ -336,7 +291,7 @@ class Anonymiser:
         return {
             "window": [each for each in _listed(part.get("window")) if _is_whole(each)],
             "source": source if isinstance(source, str) and source in sources else "annotation",
-            "unit": self._names.annotation(str(part.get("unit"))),
+            "unit": self._names.show("annotation", str(part.get("unit"))),
             "clock": "gpu" if part.get("clock") == "gpu" else "host",
             "is_followed": part.get("is_followed") is True,
             "training": self._thread_of(part.get("training")),
@@ -345,7 +300,7 @@ class Anonymiser:
 
     def _step(self, step: _Values) -> dict[str, Any]:
         told = {key: step[key] for key in ("ts", "ts_end") if _is_whole(step.get(key))}
-        told |= {"name": self._names.annotation(str(step.get("name"))), **self._thread_of(step)}
+        told |= {"name": self._names.show("annotation", str(step.get("name"))), **self._thread_of(step)}
         if (excluded := step.get("excluded")) is not None:
             told["excluded"] = excluded if excluded in REASONS else UNKNOWN_REASON
         return told
@@ -354,7 +309,8 @@ class Anonymiser:
         values = values if isinstance(values, dict) else {}
         found = {key: values[key] for key in ("pid", "tid") if isinstance(values.get(key), str)}
         return {
-            key: text if re.fullmatch(r"-?\d{1,20}", text) else self._names.thread(text) for key, text in found.items()
+            key: text if re.fullmatch(r"-?\d{1,20}", text) else self._names.show("thread", text)
+            for key, text in found.items()
         }
 
 
@@ -376,32 +332,14 @@ REASONS = (
     "outside of --window",
     UNKNOWN_REASON,
 )
-_KNOWN_TEXTS = frozenset(
-    (
-        "Call stack",
-        "Concrete Inputs",
-        "Module Hierarchy",
-        "kernel_file",
-        "kernel_kwargs",
-        "kernel_hash",
-        "CallFrom",
-        "Backend",
-        "Trace name",
-    )
-)
-_KNOWN_MEMBERS = frozenset(
-    (
-        "host_name",
-        "traceName",
-        "trace_id",
-        "group_trace_id",
-        "INFO",
-        "WARNING",
-        "ERROR",
-        "PT_PROFILER_JOB_NAME",
-        "otherData",
-    )
-)
+_KNOWN_TEXTS = frozenset((
+    "Call stack", "Concrete Inputs", "Module Hierarchy", "kernel_file", "kernel_kwargs", "kernel_hash", "CallFrom",
+    "Backend", "Trace name",
+))  # fmt: skip
+_KNOWN_MEMBERS = frozenset((
+    "host_name", "traceName", "trace_id", "group_trace_id", "INFO", "WARNING", "ERROR", "PT_PROFILER_JOB_NAME",
+    "otherData",
+))  # fmt: skip
 
 
 def _listed(value: Any) -> list[Any]:

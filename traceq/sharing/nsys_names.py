@@ -10,11 +10,13 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from traceq.common.public_names import is_public
 from traceq.importers.nsys import payload, samples
 from traceq.importers.nsys.capture import OPTIONS, RANK_VARIABLES
 from traceq.importers.nsys.diagnostics import LOST
@@ -89,31 +91,13 @@ _WHERE = {
     "EXPORT_META_DATA": "is_export(cast(t.name as blob), cast(t.value as blob))",
     "META_DATA_CAPTURE": "is_option(cast(t.name as blob), cast(t.value as blob))",
 }
+_KINDS = ("kernel", "call", "os_call", "thread")
 _RANK_NAMES = frozenset(name for pair in RANK_VARIABLES for name in pair)
 _OF_PAYLOAD = (
     "NCCL communicator ID", "No. of ranks", "Rank", "CUDA device", "Message size [bytes]", "Bytes", "Peer rank", "Root",
 )  # fmt: skip
-_PUBLIC_LIBRARY = re.compile(
-    r"(?:lib(?:c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|gomp|omp|iomp5|z|numa|cuda|cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse"
-    r"|cudnn(?:_(?:ops|cnn|adv|graph|heuristic|engines_precompiled|engines_runtime_compiled)(?:_infer|_train)?)?|nccl|nvrtc(?:-builtins)?"
-    r"|nvidia-(?:ml|ptxjitcompiler|nvvm|opencl|allocator|gpucomp|cfg|glcore|tls)|hip(?:blas|blaslt|fft|rand|sparse|solver)?|hsa-runtime64|hsakmt"
-    r"|torch(?:_cpu|_cuda|_python|_hip|_cuda_linalg|_global_deps|_nvshmem)?|c10(?:_cuda|_hip)?|mpi(?:_cxx|_mpifh|_nvidia)?"
-    r"|fabric|selinux|nvperf_(?:host|target)|cupti-sbsa|(?:Tools|Nvtx|Cuda)?"
-    r"Injection(?:Proxy|MemoryAllocator|MPICH|OpenMPI)?(?:32|64)?"
-    r"|cupti|nvToolsExt|mkl(?:_core|_rt|_intel_thread|_gnu_thread|_intel_lp64|_avx2|_avx512|_def)?|ssl|crypto|atomic)"
-    r"|(?:lib)?python\d[\d.]{0,6}|ld)(?:-\d[\d.]{0,12})?(?:\.so(?:\.\d{1,6}){0,4}|\.dylib|\.dll)?"
-    r"|ld-linux(?:-x86-64|-aarch64|-armhf)?\.so\.\d"
-    r"|\[(?:Broken backtraces|vdso|vsyscall|heap|stack|anon|unknown|kernel|kernel\.kallsyms|vmlinux)\]|vmlinux"
-)
 # What auditwheel puts into names of libraries.
 _HASH = re.compile(r"-[0-9a-f]{8}(?=\.so)")
-_SYMBOL = re.compile(
-    r"\[[A-Za-z ]{1,40}\]|0x[0-9a-fA-F]{1,16}|_start|main|__libc_start(?:_main|_call_main|_main_impl|_main@@GLIBC_[\d.]{1,6})?"
-    r"|_?Py(?:Arg|Bool|Buffer|Bytes|CFunction|Call|Capsule|Cell|Code|Coro|Descr|Dict|Err|Eval|Exception|Float|Frame|Function|GC|GILState|Gen"
-    r"|Import|Interpreter|Iter|List|Long|Main|Mapping|Marshal|Mem|MemoryView|Method|Module|Number|OS|Object|Run|Runtime|Sequence|Set|Slice"
-    r"|State|Stack|String|Sys|Thread|ThreadState|Token|Traceback|Tuple|Type|Unicode|Weakref|Wrapper)(?:_[A-Z][A-Za-z]{1,40}|_Vectorcall\w{0,8}){0,2}"
-    r"|clone|start_thread"
-)
 # What torch.autograd.profiler.emit_nvtx writes behind the name of an operator.
 _OF_EMIT_NVTX = re.compile(
     r"(?:, (?:(?:seq|stashed seq|op_id) = \d{1,20}|(?:sizes|input_op_ids) = [\[(][\[\]() \d,-]{0,4000}[\])]))+"
@@ -202,7 +186,7 @@ def _strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names,
     for number, value, used in files.execute(query):
         text = _as_text(value)
         shown = {roles[role](text) for role in used.decode().split(",")}
-        found = shown.pop() if len(shown) == 1 else names.words(text)
+        found = shown.pop() if len(shown) == 1 else names.replace_words(text)
         files.execute("insert or ignore into main.StringIds values (?, ?)", [number, found])
         count += 1
     ((all_strings,),) = files.execute("select count(*) from src.StringIds").fetchall()
@@ -212,14 +196,11 @@ def _strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names,
 
 def _roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str], str]]:
     return {
-        "kernel": names.kernel,
-        "call": names.call,
-        "os_call": names.os_call,
-        "range": lambda text: _range(names, text),
-        "payload": lambda text: _payload(text, removed),
-        "thread": names.thread,
-        "symbol": lambda text: _symbol(names, text),
-        "library": lambda text: _library(names, text),
+        **{kind: partial(names.show, kind) for kind in _KINDS},
+        "range": partial(_show_range, names),
+        "payload": partial(_show_payload, removed),
+        "symbol": partial(_show_symbol, names),
+        "library": partial(_show_library, names),
     }
 
 
@@ -229,16 +210,15 @@ def _give_functions(files: sqlite3.Connection, names: Names, removed: Counter[st
     def give(name: str, function: Callable[[str], str]) -> None:
         files.create_function(name, 1, lambda value: None if value is None else function(_as_text(value)))
 
-    anonymiser = Anonymiser(names)
-    give("shown_range", lambda text: _range(names, text))
-    give("shown_payload", lambda text: _payload(text, removed))
-    give("shown_program", names.program)
+    give("shown_range", partial(_show_range, names))
+    give("shown_payload", partial(_show_payload, removed))
+    give("shown_program", partial(names.show, "program"))
     give("shown_message", lambda text: "events were dropped" if LOST.search(text) else "")
-    give("shown_gpu", names.gpu)
+    give("shown_gpu", partial(names.show, "device"))
     give("shown_bus", lambda text: text if re.fullmatch(r"[0-9A-Fa-f:.]{1,20}", text) else "")
-    give("shown_metric", names.metric)
+    give("shown_metric", partial(names.show, "counter"))
     give("shown_option_name", lambda text: "PROCESS_0:ENVIRONMENT_VARIABLE" if "ENVIRONMENT_VARIABLE" in text else text)
-    give("shown_part", lambda text: _part(anonymiser, text))
+    give("shown_part", partial(_show_part, Anonymiser(names)))
     files.create_function("is_export", 2, lambda name, value: _is_export(_as_text(name), _as_text(value)))
     files.create_function("is_option", 2, lambda name, value: _is_option(_as_text(name), _as_text(value)))
 
@@ -247,23 +227,19 @@ def _as_text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else "" if value is None else str(value)
 
 
-def _range(names: Names, text: str) -> str:
-    """Ranges may be operators, as emit_nvtx writes them, calls of libraries, or anything."""
+def _show_range(names: Names, text: str) -> str:
+    """Show a range, which may be an operator, as emit_nvtx writes them, a call of a library, or anything."""
     name, comma, rest = text.partition(",")
     if name and comma and _OF_EMIT_NVTX.fullmatch(comma + rest):
-        return names.operator(name) + comma + rest
-    if re.fullmatch(r"NCCL|MPI|cuBLAS|cuDNN|PyTorch|CCCL|NVSHMEM", text) or names.is_call(text):
+        return names.show("operator", name) + comma + rest
+    if re.fullmatch(r"NCCL|MPI|cuBLAS|cuDNN|PyTorch|CCCL|NVSHMEM", text) or is_public(text, "call"):
         return text
-    return names.annotation(text) if comma else names.operator(text)
+    return names.show("annotation" if comma else "operator", text)
 
 
-def _payload(text: str, removed: Counter[str]) -> str:
-    """What NCCL says of a message; of anything else nothing."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        values = None
-    values = values if isinstance(values, Mapping) else {}
+def _show_payload(removed: Counter[str], text: str) -> str:
+    """Show what NCCL says of a message, and nothing else."""
+    values = _read_object(text)
     shown: dict[str, Any] = {key: values[key] for key in _OF_PAYLOAD if isinstance(values.get(key), int)}
     if str(values.get("Reduction operation")) in payload.REDUCTIONS:
         shown["Reduction operation"] = values["Reduction operation"]
@@ -271,20 +247,16 @@ def _payload(text: str, removed: Counter[str]) -> str:
     return json.dumps(shown) if shown else ""
 
 
-def _symbol(names: Names, text: str) -> str:
-    is_public = _SYMBOL.fullmatch(text) or (_is_foundation(names, text))
-    return text if is_public else names.other(text, "names of functions")
-
-
-def _is_foundation(names: Names, text: str) -> bool:
-    """Whether it is a function of C++'s library or of CUDA; templates of these may be of anybody's types."""
+def _show_symbol(names: Names, text: str) -> str:
+    """Show a function of C++'s library or of CUDA; templates of these may be of anybody's types."""
     is_template = "<" in text or "(" in text
-    return samples.NOT_OWN.match(text) is not None and not is_template and (names.is_call(text) or "::" in text)
+    is_foundation = samples.NOT_OWN.match(text) is not None and not is_template
+    is_shown = is_foundation and (is_public(text, "call") or "::" in text)
+    return text if is_shown else names.show("function", text)
 
 
-def _library(names: Names, text: str) -> str:
-    last = _HASH.sub("", re.split(r"[/\\]", text)[-1])
-    return last if _PUBLIC_LIBRARY.fullmatch(last) else names.other(last, "names of libraries and programs")
+def _show_library(names: Names, text: str) -> str:
+    return names.show("library", _HASH.sub("", re.split(r"[/\\]", text)[-1]))
 
 
 def _is_export(name: str, value: str) -> bool:
@@ -305,9 +277,13 @@ def _is_option(name: str, value: str) -> bool:
     )
 
 
-def _part(anonymiser: Anonymiser, text: str) -> str:
+def _show_part(anonymiser: Anonymiser, text: str) -> str:
+    return json.dumps(anonymiser.ours(_read_object(text)))
+
+
+def _read_object(text: str) -> dict[str, Any]:
     try:
-        said = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        return "{}"
-    return json.dumps(anonymiser.ours(said if isinstance(said, dict) else {}))
+        return {}
+    return value if isinstance(value, dict) else {}
