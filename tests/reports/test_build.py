@@ -19,14 +19,14 @@ def test_the_ledger_holds_the_counted_steps_only_and_adds_up():
     trace = MadeUp().step(0, 100, excluded="warm-up").step(100, 10).step(110, 20)
     trace.gpu("compute", 50, 55).gpu("h2d", 105, 2).gpu("communication", 106, 10)
     (device,) = only(trace, rules=[]).ledger
-    assert {part.category: (part.dur, part.per_step) for part in device.parts} == {
+    assert {part.category: (part.dur_ns, part.per_step_ns) for part in device.parts} == {
         "communication": (10, 5.0),
         "idle_unattributed": (14, 7.0),
         "compute": (5, 2.5),
         "copy_h2d": (1, 0.5),
     }
     assert device.total == 30
-    assert sum(part.share for part in device.parts) == pytest.approx(1)
+    assert sum(part.step_share for part in device.parts) == pytest.approx(1)
 
 
 def test_findings_are_ranked_by_saving_per_counted_step():
@@ -53,7 +53,7 @@ def test_findings_are_about_the_busiest_gpu():
 def test_savings_never_exceed_the_step():
     for trace in (training(), hostile(), unmarked(), waiting()):
         report = only(trace)
-        assert sum(each.saving_ns for each in report.findings) <= report.steps.mean
+        assert sum(each.saving_ns for each in report.findings) <= report.steps.mean_ns
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ def test_the_queries_of_the_sections_run(trace):
 def test_the_query_of_the_ledger_gives_the_ledger():
     connection = database(training())
     (report,) = build(connection, 10, rules=[]).traces
-    expected = [(device.device, part.category, part.dur) for device in report.ledger for part in device.parts]
+    expected = [(device.device, part.category, part.dur_ns) for device in report.ledger for part in device.parts]
     assert connection.execute(report.queries["ledger"]).fetchall() == expected
 
 
@@ -109,15 +109,15 @@ def test_without_gpu_activity_findings_are_about_the_training_thread():
         ("host-python", None, 500),
     ]
     assert all(each.saving_low_ns <= each.saving_ns <= each.saving_high_ns for each in report.findings)
-    assert sum(each.owned_ns for each in report.findings) <= report.steps.mean
+    assert sum(each.owned_ns for each in report.findings) <= report.steps.mean_ns
 
 
 def test_the_host_is_reported_by_outermost_annotations_and_self_time_of_operators():
     host = only(on_host_only(), rules=[]).host
-    assert [(row.name, row.count, row.dur, row.longest) for row in host.annotations] == [
+    assert [(row.name, row.count, row.dur_ns, row.longest_ns) for row in host.annotations] == [
         ("## forward ##", 2, 1200, 600)
     ]
-    assert [(row.name, row.count, row.dur, row.longest) for row in host.operators] == [
+    assert [(row.name, row.count, row.self_dur_ns, row.longest_ns) for row in host.operators] == [
         ("aten::addmm", 2, 601, 301),
         ("aten::linear", 2, 399, 500),
     ]
@@ -126,11 +126,11 @@ def test_the_host_is_reported_by_outermost_annotations_and_self_time_of_operator
 def test_phases_and_throughput_are_over_the_counted_steps_and_give_themselves_again():
     connection = database(marked())
     (report,) = build(connection, 2, rules=[]).traces
-    assert [(each.phase, each.count, each.dur, each.median) for each in report.phases] == [
+    assert [(each.phase, each.count, each.dur_ns, each.median_ns) for each in report.phases] == [
         ("data", 6, 12_000_006, 4_000_002.0),
         ("forward", 3, 9_000_000, 3_000_000.0),
     ]
-    expected = [(each.phase, each.count, each.dur, each.median, each.step_share) for each in report.phases]
+    expected = [(each.phase, each.count, each.dur_ns, each.median_ns, each.step_share) for each in report.phases]
     assert connection.execute(report.queries["phases"]).fetchall() == expected
     expected = [(each.key, each.steps, each.total, each.per_second) for each in report.throughput]
     assert connection.execute(report.queries["throughput"]).fetchall() == expected
@@ -158,7 +158,7 @@ def test_an_overhead_that_is_no_number_is_none(args):
 def test_a_trace_without_slices_has_no_steps():
     report = only(MadeUp(ts=None, dur=None), rules=[])
     assert report.steps.source is None
-    assert report.steps.p50 is None
+    assert report.steps.p50_ns is None
     assert report.steps.counted == 0
 
 

@@ -237,7 +237,7 @@ def test_step_times_count_every_step_and_mark_the_quantiles():
     (axes,) = figure.axes
     assert sum(bar.get_height() for bar in axes.containers[0]) == len(report.step_ledgers) == 6
     dashed = [line.get_xdata()[0] * MS for line in axes.lines if line.get_linestyle() == "--"]
-    assert dashed == [pytest.approx(report.steps.p95), pytest.approx(report.steps.p50)]
+    assert dashed == [pytest.approx(report.steps.p95_ns), pytest.approx(report.steps.p50_ns)]
     assert {"p50 1.000 ms", "p95 1.750 ms"} <= set(texts_of(figure))
     assert step_times.alt(report) == (
         "Distribution of the durations of 6 steps: from 1.000 ms to 2.000 ms, the median 1.000 ms, the 95th percentile 1.750 ms."
@@ -252,7 +252,7 @@ def test_gaps_are_drawn_with_their_number_and_time():
     report = trace_of(waiting)
     left, right = gaps.gaps(report).axes
     assert [bar.get_width() for bar in left.patches] == [each.gaps for each in report.gap_sizes] == [11, 1]
-    assert [bar.get_width() for bar in right.patches] == [each.dur for each in report.gap_sizes]
+    assert [bar.get_width() for bar in right.patches] == [each.dur_ns for each in report.gap_sizes]
     assert [text.get_text() for text in left.get_yticklabels()] == ["below 1 ms", "below 10 ms"]
     assert gaps.alt(report) == "Gaps by size: 12 in all, 4.700 ms. Most of that time, 3.285 ms, is in 11 of below 1 ms."
 

@@ -28,13 +28,13 @@ def test_a_gpu_that_is_never_idle_has_no_section_about_gaps():
 
 def test_gaps_of_excluded_steps_are_not_listed():
     report = only(MadeUp().step(0, 50, excluded="warm-up").step(50, 10).gpu("compute", 50, 8))
-    assert [(gap.step, gap.ts, gap.dur) for gap in report.gaps] == [(1, 58, 2)]
-    assert [(size.bucket, size.gaps, size.dur) for size in report.gap_sizes] == [("below 10 µs", 1, 2)]
+    assert [(gap.step, gap.ts_ns, gap.dur_ns) for gap in report.gaps] == [(1, 58, 2)]
+    assert [(size.bucket, size.gaps, size.dur_ns) for size in report.gap_sizes] == [("below 10 µs", 1, 2)]
 
 
 def test_the_longest_gap_is_first_and_says_what_the_host_did():
     report = only(waiting())
-    durations = [gap.dur for gap in report.gaps]
+    durations = [gap.dur_ns for gap in report.gaps]
     assert durations == sorted(durations, reverse=True)
     sizes, longest = tables(idle.gaps(report))
     assert sizes.rows == (("below 1 ms", "11", "3.285 ms"), ("below 10 ms", "1", "1.415 ms"))
@@ -45,8 +45,8 @@ def test_the_longest_gap_is_first_and_says_what_the_host_did():
 @pytest.mark.parametrize("trace", [training, hostile, waiting])
 def test_gaps_of_every_size_add_up_to_the_idle_time_of_the_ledger(trace):
     report = only(trace())
-    idle = [part.dur for device in report.ledger for part in device.parts if part.category.startswith("idle_")]
-    assert sum(size.dur for size in report.gap_sizes) == sum(idle)
+    idle = [part.dur_ns for device in report.ledger for part in device.parts if part.category.startswith("idle_")]
+    assert sum(size.dur_ns for size in report.gap_sizes) == sum(idle)
 
 
 def test_top_limits_the_gaps_that_are_listed_and_not_their_sizes():
@@ -57,13 +57,13 @@ def test_top_limits_the_gaps_that_are_listed_and_not_their_sizes():
 
 def test_unusually_long_steps_are_listed_with_differences_that_add_up_to_their_excess():
     report = only(waiting())
-    assert {(each.step, each.typical_step, each.dur) for each in report.outliers} == {(3, 0, 2_000_000)}
-    assert [(each.category, each.change) for each in report.outliers] == [
+    assert {(each.step, each.typical_step, each.dur_ns) for each in report.outliers} == {(3, 0, 2_000_000)}
+    assert [(each.category, each.change_ns) for each in report.outliers] == [
         ("idle_data", 1_000_000),
         ("compute", -100_000),
         ("idle_sync", 100_000),
     ]
-    assert sum(each.change for each in report.outliers) == 2_000_000 - 1_000_000
+    assert sum(each.change_ns for each in report.outliers) == 2_000_000 - 1_000_000
     (table,) = tables(idle.outliers(report))
     assert table.rows == (
         ("3", "2.000 ms", "0", "idle: data loading", "1.000 ms"),
@@ -87,7 +87,7 @@ def test_without_a_gpu_an_unusually_long_step_is_listed_and_no_reason_given():
 @pytest.mark.parametrize("trace", [hostile, waiting, marked, on_host_only])
 def test_the_parts_of_the_training_thread_are_the_counted_steps(trace):
     report = only(trace())
-    assert sum(part.dur for part in report.host_ledger) == report.steps.total
+    assert sum(part.dur_ns for part in report.host_ledger) == report.steps.total_ns
     (table,) = tables(idle.training_thread(report))
     *parts, total = table.rows
     assert total[0] == "sum"
@@ -107,7 +107,7 @@ def test_many_parts_of_the_training_thread_are_gathered_so_that_they_still_add_u
     (table,) = tables(idle.training_thread(report))
     *parts, others, total = table.rows
     assert len(parts) < len(report.host_ledger)
-    rest = sum(part.dur for part in report.host_ledger[len(parts) :])
+    rest = sum(part.dur_ns for part in report.host_ledger[len(parts) :])
     assert others[:3] == ("others", "-", f"{rest} ns")
     assert total == ("sum", "", "2.000 µs", "100.0 %")
 

@@ -84,7 +84,7 @@ def missing(report):
 @pytest.mark.parametrize("trace", [complete, training, hostile, unmarked])
 def test_exposed_time_is_the_ledgers(trace):
     report = known(trace)
-    ledger = {(device.device, part.category): part.dur for device in report.ledger for part in device.parts}
+    ledger = {(device.device, part.category): part.dur_ns for device in report.ledger for part in device.parts}
     topics = report.topics
     for each in topics.copies.totals:
         assert each.exposed_ns == ledger.get((each.device, each.category), 0)
@@ -264,8 +264,8 @@ def test_everything_that_is_missing_can_be_brought_by_something(metric, trace_fo
 
 def test_steps_beyond_top_leave_a_row_for_the_rest_of_what_differs():
     whole, cut = known(waiting).outliers, known(waiting, top=1).outliers
-    assert [(each.category, each.change) for each in cut] == [("idle_data", 1_000_000), ("the rest", 0)]
-    assert sum(each.change for each in cut) == sum(each.change for each in whole)
+    assert [(each.category, each.change_ns) for each in cut] == [("idle_data", 1_000_000), ("the rest", 0)]
+    assert sum(each.change_ns for each in cut) == sum(each.change_ns for each in whole)
 
 
 def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():

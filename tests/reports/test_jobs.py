@@ -40,18 +40,18 @@ def member(rank, own, wait, late_count, *, win=0, stage=0, recorded=1000, comput
         rank_source="trace",
         host=None,
         stage=stage,
-        clock_offset=0,
-        own=own * MS,
-        transfer=20 * MS,
-        wait=wait * MS,
-        late=max(own - 100, 0) * MS,
+        clock_offset_ns=0,
+        own_ns=own * MS,
+        transfer_ns=20 * MS,
+        wait_ns=wait * MS,
+        late_ns=max(own - 100, 0) * MS,
         holds_up=holds_up * MS,
         late_count=late_count,
-        win=win * MS,
-        compute=compute * MS,
-        communication=(wait + 20) * MS,
-        counted=1000 * MS,
-        recorded=recorded * MS,
+        win_ns=win * MS,
+        compute_ns=compute * MS,
+        communication_ns=(wait + 20) * MS,
+        counted_ns=1000 * MS,
+        recorded_ns=recorded * MS,
     )
 
 
@@ -71,15 +71,16 @@ JOB = Job(
     steps=10,
     matched_share=1.0,
     mismatched=0,
-    clock_residual=20_000,
-    claim_limit=60_000,
+    clock_residual_ns=20_000,
+    claim_limit_ns=60_000,
     replay_error=0.0,
-    dur=1000 * MS,
-    ideal=600 * MS,
+    dur_ns=1000 * MS,
+    ideal_ns=600 * MS,
     slowdown=1000 / 600,
-    transfer=40 * MS,
-    late_start=10 * MS,
-    late=400 * MS,
+    transfer_ns=40 * MS,
+    late_start_ns=10 * MS,
+    late_ns=400 * MS,
+    wait_absent_ns=None,
     wait_share=0.8,
     pattern="fixed",
     cannot_tell=None,
@@ -93,9 +94,13 @@ JOB = Job(
     ),
     lateness=(Lateness(1, 0, 10, is_step=True, late_by=80 * MS), Lateness(1, 9, 10, is_step=True, late_by=40 * MS)),
 )
-BALANCED = replace(JOB, ideal=990 * MS, slowdown=1000 / 990, stragglers=(), pattern="none", late=5 * MS)
+BALANCED = replace(JOB, ideal_ns=990 * MS, slowdown=1000 / 990, stragglers=(), pattern="none", late_ns=5 * MS)
 UNKNOWN = replace(
-    JOB, cannot_tell="none of its communication could be matched between ranks", dur=None, stragglers=(), slowdown=None
+    JOB,
+    cannot_tell="none of its communication could be matched between ranks",
+    dur_ns=None,
+    stragglers=(),
+    slowdown=None,
 )
 
 
@@ -128,23 +133,23 @@ def test_who_is_late_and_what_it_costs_per_step():
 
 def test_transfers_that_take_most_of_a_job_come_first():
     slow = replace(JOB.collectives[0], longest=40 * MS)
-    whole = replace(JOB, absent=0, world_size=2, transfer=550 * MS, late=100 * MS, collectives=(slow,))
+    whole = replace(JOB, absent=0, world_size=2, transfer_ns=550 * MS, late_ns=100 * MS, collectives=(slow,))
     lines = said(whole).splitlines()
     assert lines[lines.index("") + 1 :][:3] == [
         "Communication holds up the job: transfers take 55.00 ms of 100.0 ms per step, besides waiting",
         "  Longest: all-reduce, 40.00 ms; the median of 90 such collectives is 600.0 µs",
         "  Late as well: rank 1; 100.0 ms -> 60.00 ms per step if every rank were like the usual one",
     ]
-    even = replace(BALANCED, absent=0, world_size=2, transfer=550 * MS)
+    even = replace(BALANCED, absent=0, world_size=2, transfer_ns=550 * MS)
     assert "Communication holds up the job: transfers take 55.00 ms" in said(even)
-    assert "Late ranks" in said(replace(whole, transfer=400 * MS))
+    assert "Late ranks" in said(replace(whole, transfer_ns=400 * MS))
 
 
 def test_what_is_no_transfer_does_not_hold_up_a_job():
-    mostly = replace(BALANCED, absent=0, world_size=2, transfer=550 * MS)
+    mostly = replace(BALANCED, absent=0, world_size=2, transfer_ns=550 * MS)
     # waiting for ranks that are not here, a file that is cut, barriers
     assert "Communication holds" not in said(replace(mostly, absent=1))
-    assert "Communication holds" not in said(replace(mostly, wait_absent=5))
+    assert "Communication holds" not in said(replace(mostly, wait_absent_ns=5))
     assert "Cannot tell which rank is late: rank 1 is cut." in said(mostly, faults=("rank 1 is cut",))
     barriers = tuple(replace(each, op="barrier") for each in mostly.collectives)
     assert "Communication holds" not in said(replace(mostly, collectives=barriers))
@@ -191,18 +196,18 @@ def test_a_late_start_is_not_called_balanced():
     started = replace(
         LATE, rule="late-start", unit="rank 1", because="came 30.00 ms later", fix="Begin after a barrier."
     )
-    late = replace(BALANCED, late_start=300 * MS, findings=(started,))
+    late = replace(BALANCED, late_start_ns=300 * MS, findings=(started,))
     assert said(late).splitlines()[3:6] == [
         "Late start: rank 1 came 30.00 ms later",
         "  The first collective waits 300.0 ms of 1.000 s",
         "  Begin after a barrier.",
     ]
-    assert "No rank holds up the others" in said(replace(late, late_start=10 * MS))
+    assert "No rank holds up the others" in said(replace(late, late_start_ns=10 * MS))
     assert "No rank holds up the others" in said(replace(late, findings=()))
 
 
 def test_a_call_that_took_a_little_longer_proves_nothing():
-    job = replace(JOB, stragglers=(replace(RANK_1, operator_dur=20_000),))
+    job = replace(JOB, stragglers=(replace(RANK_1, operator_dur_ns=20_000),))
     assert list(example(job)) == []
 
 

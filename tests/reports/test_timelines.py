@@ -97,7 +97,7 @@ def test_the_ledger_of_the_drawing_is_the_ledger():
     sums = {}
     for _, dur, name, *_ in drawn(trace.over_time, "ledger"):
         sums[name] = sums.get(name, 0) + dur
-    assert sums == {part.category: part.dur for part in trace.ledger[0].parts}
+    assert sums == {part.category: part.dur_ns for part in trace.ledger[0].parts}
 
 
 def test_slices_too_short_to_see_are_drawn_together_and_counted(monkeypatch):

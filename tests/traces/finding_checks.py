@@ -45,7 +45,7 @@ def wrong_of_findings(trace: TraceReport, connection: duckdb.DuckDBPyConnection)
 
 
 def _beyond_the_step(trace: TraceReport, finding: Finding) -> Iterator[str]:
-    step, longest = trace.steps.mean or 0, trace.steps.max or 0
+    step, longest = trace.steps.mean_ns or 0, trace.steps.max_ns or 0
     for what in ("claimed_ns", "owned_ns", "saving_ns", "saving_high_ns"):
         if getattr(finding, what) > step * (1 + 1e-9):
             yield f"{what} {getattr(finding, what):,.0f} of a step of {step:,.0f} ns"
@@ -55,9 +55,9 @@ def _beyond_the_step(trace: TraceReport, finding: Finding) -> Iterator[str]:
         yield "it owns more than it claims"
     row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
     # a piece of work that was launched in a step may last beyond it
-    if float(str(row["longest_ns"])) > (trace.steps.total or longest):
-        yield f"the longest is {row['longest_ns']} of {trace.steps.total} ns"
-    total = (trace.steps.total or 0) * _ROUNDED
+    if float(str(row["longest_ns"])) > (trace.steps.total_ns or longest):
+        yield f"the longest is {row['longest_ns']} of {trace.steps.total_ns} ns"
+    total = (trace.steps.total_ns or 0) * _ROUNDED
     for text in (finding.fix, finding.confidence_reason):
         for number, unit in _DURATION.findall(text):
             if float(number.replace(",", "")) * _UNITS[unit] > total:

@@ -223,12 +223,12 @@ def of_gaps(world: World, report: TraceReport) -> Iterator[str]:
     """Gaps by number and time, and the longest."""
     rows = world.counted("select step, dur from idle_gap where trace_id = $t")
     yield from _differs(
-        (sum(each.gaps for each in report.gap_sizes), sum(each.dur for each in report.gap_sizes)),
+        (sum(each.gaps for each in report.gap_sizes), sum(each.dur_ns for each in report.gap_sizes)),
         (len(rows), sum(dur for _, dur in rows)),
     )
     if report.gaps:
         yield from _differs(
-            [each.dur for each in report.gaps], sorted((dur for _, dur in rows), reverse=True)[: len(report.gaps)]
+            [each.dur_ns for each in report.gaps], sorted((dur for _, dur in rows), reverse=True)[: len(report.gaps)]
         )
     idle_ns = sum(
         dur
@@ -236,8 +236,8 @@ def of_gaps(world: World, report: TraceReport) -> Iterator[str]:
         for category, dur in _ledger(world, device.device).items()
         if category.startswith("idle")
     )
-    if report.gap_sizes and sum(each.dur for each in report.gap_sizes) != idle_ns:
-        yield f"gaps of {sum(each.dur for each in report.gap_sizes)}, and the ledger idles {idle_ns}"
+    if report.gap_sizes and sum(each.dur_ns for each in report.gap_sizes) != idle_ns:
+        yield f"gaps of {sum(each.dur_ns for each in report.gap_sizes)}, and the ledger idles {idle_ns}"
 
 
 def of_training_thread(world: World, report: TraceReport) -> Iterator[str]:
@@ -247,7 +247,7 @@ def of_training_thread(world: World, report: TraceReport) -> Iterator[str]:
         "select step, category, phase, dur from host_ledger where trace_id = $t"
     ):
         held[category, phase] += dur
-    told = {(each.category, each.phase): each.dur for each in report.host_ledger}
+    told = {(each.category, each.phase): each.dur_ns for each in report.host_ledger}
     if told != held:
         yield f"host ledger {told}, and there is {dict(held)}"
     if told and sum(told.values()) != sum(world.steps.values()):
@@ -289,10 +289,10 @@ def of_steps(world: World, report: TraceReport) -> Iterator[str]:
     if not durs:
         return
     yield from _differs(
-        (facts.counted, facts.total, facts.min, facts.max), (len(durs), sum(durs), min(durs), max(durs))
+        (facts.counted, facts.total_ns, facts.min_ns, facts.max_ns), (len(durs), sum(durs), min(durs), max(durs))
     )
-    if abs((facts.mean or 0) - mean(durs)) > 1 or abs((facts.p50 or 0) - median(durs)) > 1:
-        yield f"mean {facts.mean} and median {facts.p50}: {mean(durs)}, {median(durs)}"
+    if abs((facts.mean_ns or 0) - mean(durs)) > 1 or abs((facts.p50_ns or 0) - median(durs)) > 1:
+        yield f"mean {facts.mean_ns} and median {facts.p50_ns}: {mean(durs)}, {median(durs)}"
     blocks = list(steps.steps(report))
     text = " ".join(_paragraphs(blocks))
     if len(facts.excluded) and f"{len(facts.excluded)} left out" not in text and not facts.is_window:

@@ -55,7 +55,7 @@ def test_savings_stay_within_the_ledger(path, reports):
     for trace in reports(path).traces:
         if not trace.findings:
             continue
-        step = trace.steps.mean
+        step = trace.steps.mean_ns
         assert sum(each.owned_ns for each in trace.findings) <= step * (1 + 1e-9)
         assert sum(each.saving_ns for each in trace.findings) <= step * (1 + 1e-9)
         for each in trace.findings:

@@ -26,7 +26,7 @@ from traceq.reports.comparison.memory import (
 )
 from traceq.reports.document import Block
 from traceq.reports.queries import rows
-from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.renderers.json_text import json_text, pick
 
 
 class MemoryComparisonView(View[MemoryComparison]):
@@ -50,7 +50,7 @@ class MemoryComparisonView(View[MemoryComparison]):
 
     def to_json(self) -> str:
         """For programs: bytes."""
-        return json_text({"schema_version": 1, **picked(self.content, *_KEYS)})
+        return json_text({"schema_version": 1, **pick(self.content, *_KEYS)})
 
     def _repr_html_(self) -> str:
         words = f"<p><strong>traceq compare</strong></p>\n<p>{escape(printable(self.verdict))}</p>"

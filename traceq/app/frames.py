@@ -53,7 +53,7 @@ def traces(report: Report) -> pd.DataFrame:
             "devices": len(each.devices),
             "steps": each.steps.counted,
             "step_source": each.steps.source,
-            **{f"{name}_ns": getattr(each.steps, name) for name in ("total", "mean", "p50", "p95")},
+            **{name: getattr(each.steps, name) for name in ("total_ns", "mean_ns", "p50_ns", "p95_ns")},
             "findings": len(each.findings) + each.findings_left_out,
         }
         for each in report.traces
@@ -155,9 +155,9 @@ def ledger(report: Report) -> pd.DataFrame:
             "device": device.device,
             "device_name": device.name,
             "category": part.category,
-            "dur_ns": part.dur,
-            "per_step_ns": part.per_step,
-            "step_share": part.share,
+            "dur_ns": part.dur_ns,
+            "per_step_ns": part.per_step_ns,
+            "step_share": part.step_share,
         }
         for trace in report.traces
         for device in trace.ledger

@@ -57,16 +57,16 @@ def _answer(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: 
     job = judged(tuple(jobs_of(connection)))
     if job is None:
         raise WrongUse("These traces are not one job of several ranks: `like median` needs the traces of its ranks.")
-    if job.dur is None or job.claim_limit is None:
+    if job.dur_ns is None or job.claim_limit_ns is None:
         raise WrongUse(f"This job cannot be replayed: {job.cannot_tell or 'its collectives tell no time'}.")
     chosen = _chosen(job, ranks, hosts)
-    times = recorded(connection, job.job, job.time_window, len(job.members), job.claim_limit)
+    times = recorded(connection, job.job, job.time_window, len(job.members), job.claim_limit_ns)
     if times is None:
         raise WrongUse("This job cannot be replayed: none of its collectives was matched.")
     units = [unit for unit, each in enumerate(job.members) if each.rank in chosen]
     before, after = lasts_without(times, units)
-    if abs(before - job.dur) > _MOST_ERROR * job.dur:
-        raise WrongUse(f"This job cannot be replayed: the replay is {abs(before / job.dur - 1):.1%} off.")
+    if abs(before - job.dur_ns) > _MOST_ERROR * job.dur_ns:
+        raise WrongUse(f"This job cannot be replayed: the replay is {abs(before / job.dur_ns - 1):.1%} off.")
     left = [each.name for each in job.stragglers if not set(each.ranks) <= set(chosen)]
     return JobWhatIfView(
         JobAnswer(
@@ -74,10 +74,10 @@ def _answer(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: 
             ranks=tuple(chosen),
             of_ranks=len(job.members),
             steps=job.steps,
-            recorded_ns=job.dur / job.steps,
-            after_ns=(job.dur - (before - after)) / job.steps,
-            ideal_ns=(job.ideal or job.dur) / job.steps,
-            error_share=abs(before - job.dur) / job.dur,
+            recorded_ns=job.dur_ns / job.steps,
+            after_ns=(job.dur_ns - (before - after)) / job.steps,
+            ideal_ns=(job.ideal_ns or job.dur_ns) / job.steps,
+            error_share=abs(before - job.dur_ns) / job.dur_ns,
             waited_for=tuple(left),
         )
     )

@@ -64,7 +64,7 @@ def tell(connection: duckdb.DuckDBPyConnection) -> Told:
 
 
 def _is_judged(job: Job) -> bool:
-    return job.ranks > 1 and job.dur is not None and job.cannot_tell is None
+    return job.ranks > 1 and job.dur_ns is not None and job.cannot_tell is None
 
 
 def _stamp() -> str:

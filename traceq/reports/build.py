@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,8 @@ from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics, model
-from traceq.reports.model import DeviceLedger, HostTime, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
-from traceq.reports.queries import rows, standalone
+from traceq.reports.model import DeviceLedger, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
+from traceq.reports.queries import records, rows, standalone
 
 if TYPE_CHECKING:
     import duckdb
@@ -99,17 +100,17 @@ def build_judged(
 
 def jobs_of(connection: duckdb.DuckDBPyConnection, wanted: set[int] | None = None) -> Iterator[model.Job]:
     """The jobs that have one of these traces, all without."""
+    names = [field.name for field in fields(model.Job)]  # its columns are the first of them
     for job in rows(connection, "job"):
         place = {"job": job["job"], "time_window": job["time_window"]}
-        members = tuple(model.JobRank(**row) for row in rows(connection, "job_rank", **place))
+        members = records(model.JobRank, connection, "job_rank", **place)
         if wanted is None or any(each.trace_id in wanted for each in members):
             lists: dict[str, Any] = {
-                name: tuple(made(**row) for row in rows(connection, query, **place))
-                for name, (query, made) in _LISTS_OF_JOB.items()
+                name: records(made, connection, query, **place) for name, (query, made) in _LISTS_OF_JOB.items()
             }
             told = judge_job(connection, **place)
             yield model.Job(
-                **job,
+                **dict(zip(names, job.values(), strict=False)),
                 members=members,
                 findings=told.findings,
                 not_applicable=told.not_applicable,
@@ -145,8 +146,7 @@ def _trace_report(
     trace_id = trace["trace_id"]
     captured = (trace["ts"] or 0, (trace["ts"] or 0) + (trace["dur"] or 0))
     lists: dict[str, Any] = {
-        name: tuple(made(**row) for row in rows(connection, query, trace_id=trace_id, top=top))
-        for name, (query, made) in _LISTS.items()
+        name: records(made, connection, query, trace_id=trace_id, top=top) for name, (query, made) in _LISTS.items()
     }
     steps = _steps(connection, trace_id)
     ledger = _ledger(subject.ledgers, lists["devices"], steps.counted)
@@ -205,7 +205,8 @@ def _facts(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: s
     for row in rows(connection, "content", trace_id=trace["trace_id"]):
         slices[row["table_name"]][row["kind"]] = row["slices"]
     return TraceFacts(
-        **{name: value for name, value in trace.items() if name not in ("path", "ts")},
+        **{name: value for name, value in trace.items() if name not in ("path", "ts", "dur")},
+        dur_ns=trace["dur"],
         file=file,
         cpu_slices=slices["cpu_slice"],
         gpu_slices=slices["gpu_slice"],
@@ -220,11 +221,8 @@ def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Steps:
         source=source.get("source"),
         example=source.get("name"),
         counted=stats["steps"],
-        excluded=tuple(
-            model.ExcludedStep(row["step"], row["name"], row["dur"], row["excluded"])
-            for row in rows(connection, "step_excluded", trace_id=trace_id)
-        ),
-        **{name: stats.get(name) for name in named},
+        excluded=records(model.ExcludedStep, connection, "step_excluded", trace_id=trace_id),
+        **{f"{name}_ns": stats.get(name) for name in named},
     )
 
 
@@ -256,12 +254,12 @@ def _step_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int, device: 
 
 def _not_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) -> Judged | None:
     """Failures only, when the ledger does not add up: no saving can be trusted then."""
-    wrong = [device for device in ledger if device.total != steps.total]
+    wrong = [device for device in ledger if device.total != steps.total_ns]
     failed = tuple(
         Failed(
             "time-ledger",
             "The ledger adds up to the steps",
-            f"device {device.device}: {device.total} ns in the ledger, {steps.total} ns in the steps;"
+            f"device {device.device}: {device.total} ns in the ledger, {steps.total_ns} ns in the steps;"
             " ingest the trace again",
         )
         for device in wrong
@@ -271,9 +269,6 @@ def _not_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) 
 
 def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> model.Host:
     return model.Host(
-        annotations=tuple(HostTime(**row) for row in rows(connection, "host_annotation", trace_id=trace_id, top=top)),
-        operators=tuple(
-            HostTime(row["name"], row["count"], row["self_dur"], row["longest"])
-            for row in rows(connection, "host_operator", trace_id=trace_id, top=top)
-        ),
+        annotations=records(model.AnnotationTime, connection, "host_annotation", trace_id=trace_id, top=top),
+        operators=records(model.OperatorTime, connection, "host_operator", trace_id=trace_id, top=top),
     )

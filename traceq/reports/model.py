@@ -40,7 +40,7 @@ class TraceFacts:
     producer_version: str | None
     rank: int | None
     world_size: int | None
-    dur: int | None
+    dur_ns: int | None
     overhead_share: float | None
     unprofiled_step_ns: float | None
     profiled_step_ns: float | None
@@ -71,7 +71,7 @@ class ProgramFact:
 
 @dataclass(frozen=True)
 class MadeWith:
-    """A fact or knob of the run: a row of the table made_with. `text` is the value."""
+    """A fact or knob of the run: a row of the table made_with. `text` is its value."""
 
     topic: str
     instance: int
@@ -87,7 +87,7 @@ class ExcludedStep:
 
     step: int
     name: str
-    dur: int
+    dur_ns: int
     reason: str
 
 
@@ -99,15 +99,15 @@ class Steps:
     example: str | None
     counted: int
     excluded: tuple[ExcludedStep, ...]
-    total: int | None
-    mean: float | None
-    stddev: float | None
-    min: int | None
-    p50: float | None
-    p90: float | None
-    p95: float | None
-    p99: float | None
-    max: int | None
+    total_ns: int | None
+    mean_ns: float | None
+    stddev_ns: float | None
+    min_ns: int | None
+    p50_ns: float | None
+    p90_ns: float | None
+    p95_ns: float | None
+    p99_ns: float | None
+    max_ns: int | None
 
     @property
     def is_window(self) -> bool:
@@ -123,10 +123,10 @@ class Unit:
     source: str
     name: str
     count: int
-    period: int | None
+    period_ns: int | None
     launches: int | None
-    coverage: float | None
-    share: float | None
+    coverage_share: float | None
+    recurring_share: float | None
     is_step: bool
     is_possible: bool
     evidence: str
@@ -137,10 +137,10 @@ class PhaseOfRun:
     """A part of the capture, as in the table phase_of_run: start_up, left_out, window (what is judged) or tail."""
 
     phase: str
-    ts: int
-    dur: int
-    share: float | None
-    gpu_busy: int
+    ts_ns: int
+    dur_ns: int
+    run_share: float | None
+    gpu_busy_ns: int
     text: str
 
 
@@ -153,8 +153,8 @@ class Phase:
 
     phase: str
     count: int
-    dur: int
-    median: float
+    dur_ns: int
+    median_ns: float
     step_share: float | None
 
 
@@ -186,9 +186,9 @@ class LedgerPart:
     """Time of one category on one device: over all counted steps, per step, and as a share of the steps."""
 
     category: str
-    dur: int
-    per_step: float
-    share: float
+    dur_ns: int
+    per_step_ns: float
+    step_share: float
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,8 @@ class Gap:
 
     device: int
     step: int
-    ts: int
-    dur: int
+    ts_ns: int
+    dur_ns: int
     cause: str
     host: str | None
     operator: str | None
@@ -233,7 +233,7 @@ class GapSize:
 
     bucket: str
     gaps: int
-    dur: int
+    dur_ns: int
 
 
 @dataclass(frozen=True)
@@ -241,11 +241,11 @@ class Outlier:
     """What an unusually long step has more of than the typical one: a ledger category of a device."""
 
     step: int
-    dur: int
+    dur_ns: int
     typical_step: int
     device: int | None
     category: str | None
-    change: int | None
+    change_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -254,25 +254,35 @@ class HostPart:
 
     category: str
     phase: str
-    dur: int
+    dur_ns: int
 
 
 @dataclass(frozen=True)
-class HostTime:
-    """Time of all host slices of one name: `dur` is inclusive for annotations, self time for operators."""
+class AnnotationTime:
+    """Time of all outermost annotations of one name on the host."""
 
     name: str
     count: int
-    dur: int
-    longest: int
+    dur_ns: int
+    longest_ns: int
+
+
+@dataclass(frozen=True)
+class OperatorTime:
+    """Own time of all operators of one name on the host."""
+
+    name: str
+    count: int
+    self_dur_ns: int
+    longest_ns: int
 
 
 @dataclass(frozen=True)
 class Host:
     """The contents of a trace without GPU activity. Times are sums over threads, no parts of a step."""
 
-    annotations: tuple[HostTime, ...]
-    operators: tuple[HostTime, ...]
+    annotations: tuple[AnnotationTime, ...]
+    operators: tuple[OperatorTime, ...]
 
 
 @dataclass(frozen=True)
@@ -350,12 +360,12 @@ class TraceReport:
     @property
     def run_ns(self) -> int | None:
         """The whole capture, ns; None when unknown."""
-        return sum(phase.dur for phase in self.phases_of_run) or None
+        return sum(phase.dur_ns for phase in self.phases_of_run) or None
 
     @property
     def judged_share(self) -> float | None:
         """Which share of the capture is judged; None when unknown."""
-        judged = sum(phase.dur for phase in self.phases_of_run if phase.phase == "window")
+        judged = sum(phase.dur_ns for phase in self.phases_of_run if phase.phase == "window")
         return judged / self.run_ns if self.run_ns else None
 
     @property
@@ -368,10 +378,10 @@ class TraceReport:
 class JobRank:
     """A rank of a job: its own time, transfers and waiting in matched collectives, and what it alone would save; ns.
 
-    `late` is its own time beyond the usual; `holds_up` the part of it on the critical path, which all wait for. Times are None
-    where the job cannot be judged; `win` also in jobs of more than 64 ranks. `compute` and `communication` are parts of
-    `counted`, its steps on its GPU from the first counted one to the last; None without a ledger. `recorded` is how long its
-    trace is. `is_usual`: it has the median own time of those that nobody waits for; `dp` is its copy of the model.
+    `late_ns` is its own time beyond the usual; `holds_up` the part of it on the critical path, which all wait for. Times are None
+    where the job cannot be judged; `win_ns` also in jobs of more than 64 ranks. `compute_ns` and `communication_ns` are parts of
+    `counted_ns`, its steps on its GPU from the first counted one to the last; None without a ledger. `recorded_ns` is how
+    long its trace is. `is_usual`: it has the median own time of those that nobody waits for; `dp` is its copy of the model.
     """
 
     trace_id: int
@@ -380,18 +390,18 @@ class JobRank:
     rank_source: str
     host: str | None
     stage: int | None
-    clock_offset: int | None
-    own: int | None
-    transfer: int | None
-    wait: int | None
-    late: int | None
+    clock_offset_ns: int | None
+    own_ns: int | None
+    transfer_ns: int | None
+    wait_ns: int | None
+    late_ns: int | None
     holds_up: int | None
     late_count: int | None
-    win: int | None
-    compute: int | None
-    communication: int | None
-    counted: int | None
-    recorded: int | None
+    win_ns: int | None
+    compute_ns: int | None
+    communication_ns: int | None
+    counted_ns: int | None
+    recorded_ns: int | None
     is_usual: bool = False
     dp: int | None = None
 
@@ -400,9 +410,9 @@ class JobRank:
 class JobCollective:
     """Matched collectives of one kind in `groups` groups of `ranks` ranks.
 
-    `best`, `typical` (the median) and `longest` are what a rank needs that waits for nobody, ns; `bus_bandwidth` goes with
-    `typical`, GB/s.
-    `transfer` and `wait` are those of all ranks together, ns. `level`: within a host or between hosts; None when unknown.
+    `best_ns`, `typical_ns` (the median) and `longest` are what a rank needs that waits for nobody, ns; `bus_bandwidth` goes with
+    `typical_ns`, GB/s.
+    `transfer_ns` and `wait_ns` are those of all ranks together, ns. `level`: within a host or between hosts; None when unknown.
     """
 
     op: str
@@ -411,12 +421,12 @@ class JobCollective:
     level: str | None
     groups: int
     count: int
-    best: int
-    typical: float
+    best_ns: int
+    typical_ns: float
     longest: int
     bus_bandwidth: float | None
-    transfer: int
-    wait: int
+    transfer_ns: int
+    wait_ns: int
 
 
 @dataclass(frozen=True)
@@ -448,7 +458,7 @@ class WorstArrival:
 
 @dataclass(frozen=True)
 class Straggler:
-    """A rank, host or stage that makes the others wait: what it saves once those before it are fixed (`adds`), and alone; ns.
+    """A rank, host or stage that makes the others wait: what it saves once those before it are fixed (`adds_ns`), and alone; ns.
 
     `cause` is the ledger's category with most time beyond that of the usual rank; `operator` the call that took longest
     beyond the same call on `usual_rank`. `trace_id` is that of the first of its `ranks`.
@@ -458,14 +468,14 @@ class Straggler:
     name: str
     trace_id: int
     ranks: Sequence[int]
-    adds: int
-    win: int
-    late_steps: float | None
+    adds_ns: int
+    win_ns: int
+    late_steps_share: float | None
     cause: str | None
     cause_ns: int | None
     operator: str | None
-    operator_dur: int | None
-    usual_operator_dur: int | None
+    operator_dur_ns: int | None
+    usual_operator_dur_ns: int | None
     usual_rank: int | None
 
 
@@ -473,7 +483,7 @@ class Straggler:
 class Job:
     """Several ranks of one program, recorded at the same time; one row of the table job. Times in ns, of all `steps`.
 
-    `dur` is the sum of `late_start`, `transfer`, `late` (time beyond the usual on the critical path) and usual work;
+    `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and usual work;
     `wait_share` is that of waiting in the time of matched collectives beside which ranks do no work of their own. `lateness`
     and `worst` are there to be drawn. `findings` are what its rules say, `not_applicable` those that cannot tell, `failed`
     those that broke.
@@ -491,24 +501,24 @@ class Job:
     steps: int
     matched_share: float | None
     mismatched: int
-    clock_residual: int | None
-    claim_limit: int | None
+    clock_residual_ns: int | None
+    claim_limit_ns: int | None
     replay_error: float | None
-    dur: int | None
-    ideal: int | None
+    dur_ns: int | None
+    ideal_ns: int | None
     slowdown: float | None
-    transfer: int | None
-    late_start: int | None
-    late: int | None
+    transfer_ns: int | None
+    late_start_ns: int | None
+    late_ns: int | None
     wait_share: float | None
     pattern: str | None
     cannot_tell: str | None
+    wait_absent_ns: int | None
     members: tuple[JobRank, ...]
     stragglers: tuple[Straggler, ...]
     collectives: tuple[JobCollective, ...] = ()
     lateness: tuple[Lateness, ...] = ()
     worst: tuple[WorstArrival, ...] = ()
-    wait_absent: int | None = None
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import run, statement
@@ -10,6 +11,8 @@ from traceq.database.sql import run, statement
 if TYPE_CHECKING:
     import duckdb
     import numpy.typing as npt
+
+T = TypeVar("T")
 
 # Asked for by others as well, and kept where what they ask for is made.
 _ELSEWHERE = {
@@ -24,6 +27,13 @@ _ELSEWHERE = {
 def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
     """The rows of the query `name`, as dictionaries by column name."""
     return ask(connection, _text(name), **values)
+
+
+def records(
+    made: Callable[..., T], connection: duckdb.DuckDBPyConnection, name: str, **values: Setting
+) -> tuple[T, ...]:
+    """Return `made` of each row of the query `name`; its columns are the first fields, in their order."""
+    return tuple(made(*row.values()) for row in rows(connection, name, **values))
 
 
 def columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> dict[str, npt.NDArray[Any]]:

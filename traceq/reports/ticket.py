@@ -255,7 +255,7 @@ def _capture(report: TraceReport, size: _Size) -> Iterator[Block]:
         ),
         ("rank", ("not in the trace" if facts.rank is None else f"{facts.rank} of {count(facts.world_size)}",)),
         ("steps", (f"{count(steps.counted)} counted, {count(len(steps.excluded))} left out; found by {steps.source}",)),
-        ("mean, median", (f"{duration(steps.mean)}, {duration(steps.p50)}",)),
+        ("mean, median", (f"{duration(steps.mean_ns)}, {duration(steps.p50_ns)}",)),
     ]
     if facts.overhead_share is not None:
         rows.append(("profiler overhead", (f"{share(facts.overhead_share)} of a step",)))

@@ -261,7 +261,7 @@ def _facts(report: TraceReport) -> dict[str, Any]:
         "gpus": [shortened(each.name or "unknown", _NAME) for each in report.devices if each.slices][:_COLUMNS],
         "steps": report.steps.counted,
         "per": report.unit,
-        "step_ns": None if report.steps.mean is None else round(report.steps.mean),
+        "step_ns": None if report.steps.mean_ns is None else round(report.steps.mean_ns),
     }
 
 

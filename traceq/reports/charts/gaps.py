@@ -24,7 +24,7 @@ _THICKNESS = 0.72
 
 def applies(report: TraceReport) -> bool:
     """Whether any GPU was ever idle."""
-    return any(each.dur for each in report.gap_sizes)
+    return any(each.dur_ns for each in report.gap_sizes)
 
 
 @styled
@@ -37,7 +37,7 @@ def gaps(report: TraceReport) -> Figure:
     numbers.set_position((place.x0, place.y0, place.width / 2, place.height))
     times = figure.add_axes((place.x0 + place.width / 2, place.y0, place.width / 2, place.height))
     _bars(numbers, "number of gaps", [(each.gaps, count(each.gaps)) for each in sizes])
-    _bars(times, "time in them", [(each.dur, duration(each.dur)) for each in sizes])
+    _bars(times, "time in them", [(each.dur_ns, duration(each.dur_ns)) for each in sizes])
     numbers.set_yticks(range(len(sizes)), [each.bucket for each in sizes])
     times.yaxis.set_visible(False)
     return figure
@@ -60,10 +60,10 @@ def _bars(axes: Axes, title: str, amounts: list[tuple[int, str]]) -> None:
 def alt(report: TraceReport) -> str:
     """All gaps, and the size in which most time is."""
     sizes = report.gap_sizes
-    most = max(sizes, key=lambda each: each.dur)
+    most = max(sizes, key=lambda each: each.dur_ns)
     return (
-        f"Gaps by size: {count(sum(each.gaps for each in sizes))} in all, {duration(sum(each.dur for each in sizes))}. "
-        f"Most of that time, {duration(most.dur)}, is in {count(most.gaps)} of {most.bucket}."
+        f"Gaps by size: {count(sum(each.gaps for each in sizes))} in all, {duration(sum(each.dur_ns for each in sizes))}. "
+        f"Most of that time, {duration(most.dur_ns)}, is in {count(most.gaps)} of {most.bucket}."
     )
 
 

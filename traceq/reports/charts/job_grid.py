@@ -27,7 +27,7 @@ _Cells = dict[tuple[int, int], int]
 
 def applies(job: Job) -> bool:
     """Whether there are several stages and several copies of each."""
-    if job.dur is None or any(each.stage is None or each.dp is None or each.own is None for each in job.members):
+    if job.dur_ns is None or any(each.stage is None or each.dp is None or each.own_ns is None for each in job.members):
         return False
     cells = _cells(job)
     return all(_FEWEST <= len(set(numbers)) <= _MOST for numbers in zip(*cells, strict=True))
@@ -63,7 +63,7 @@ def _cells(job: Job) -> _Cells:
     cells: _Cells = {}
     for each in job.members:
         place = (each.stage or 0, each.dp or 0)
-        cells[place] = max(cells.get(place, 0), each.own or 0)
+        cells[place] = max(cells.get(place, 0), each.own_ns or 0)
     return cells
 
 
@@ -73,8 +73,8 @@ def _level(own: int, least: int, most: int) -> int:
 
 def alt(job: Job) -> str:
     """The ranks that work most and least by themselves."""
-    most = max(job.members, key=lambda each: each.own or 0)
-    least = min(job.members, key=lambda each: each.own or 0)
+    most = max(job.members, key=lambda each: each.own_ns or 0)
+    least = min(job.members, key=lambda each: each.own_ns or 0)
     return (
         f"Own time of {count(len(job.members))} ranks per step, by stage and copy of the model: most on {_place(most, job)},"
         f" least on {_place(least, job)}."
@@ -82,7 +82,7 @@ def alt(job: Job) -> str:
 
 
 def _place(rank: JobRank, job: Job) -> str:
-    return f"stage {rank.stage}, copy {rank.dp} ({duration((rank.own or 0) / job.steps)})"
+    return f"stage {rank.stage}, copy {rank.dp} ({duration((rank.own_ns or 0) / job.steps)})"
 
 
 CHART = ChartOfJob("grid", job_grid, applies, alt, "there is one stage, or one copy of each, or it is not known which")

@@ -26,7 +26,7 @@ _LEGEND = {
 
 def applies(job: Job) -> bool:
     """Whether the job was judged."""
-    return job.dur is not None and all(each.own is not None for each in job.members)
+    return job.dur_ns is not None and all(each.own_ns is not None for each in job.members)
 
 
 @styled
@@ -41,25 +41,25 @@ def job_own(job: Job) -> Figure:
 
 
 def _parts(each: JobRank, job: Job) -> dict[str, float]:
-    late = min(each.late or 0, each.own or 0)
+    late = min(each.late_ns or 0, each.own_ns or 0)
     whole = {
-        "usual work": (each.own or 0) - late,
+        "usual work": (each.own_ns or 0) - late,
         "late ranks": late,
-        "transfer": each.transfer or 0,
-        "wait": each.wait or 0,
+        "transfer": each.transfer_ns or 0,
+        "wait": each.wait_ns or 0,
     }
     return {kind: ns / job.steps for kind, ns in whole.items()}
 
 
 def _said(each: JobRank, job: Job) -> str:
-    return f"waits {duration((each.wait or 0) / job.steps)}"
+    return f"waits {duration((each.wait_ns or 0) / job.steps)}"
 
 
 def alt(job: Job) -> str:
     """The ranks that wait most and least."""
-    most = max(job.members, key=lambda each: each.wait or 0)
-    least = min(job.members, key=lambda each: each.wait or 0)
-    waits = [duration((each.wait or 0) / job.steps) for each in (most, least)]
+    most = max(job.members, key=lambda each: each.wait_ns or 0)
+    least = min(job.members, key=lambda each: each.wait_ns or 0)
+    waits = [duration((each.wait_ns or 0) / job.steps) for each in (most, least)]
     return (
         f"What each of {count(len(job.members))} ranks does by itself, transfers and waits for, per step: rank {most.rank} waits"
         f" most, {waits[0]}, rank {least.rank} least, {waits[1]}."

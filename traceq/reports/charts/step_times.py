@@ -47,7 +47,7 @@ def step_times(report: TraceReport) -> Figure:
         _rug(axes, scaled)
     axes.set_xlim(low - around, high + around)
     for line, name in enumerate(reversed(_QUANTILES)):
-        _quantile(axes, name, getattr(report.steps, name), line, unit.size)
+        _quantile(axes, name, getattr(report.steps, f"{name}_ns"), line, unit.size)
     few_ticks(axes.xaxis)
     few_ticks(axes.yaxis, whole=True)
     axes.grid(axis="y")
@@ -84,8 +84,8 @@ def alt(report: TraceReport) -> str:
     """Number of steps, shortest, median, 95th percentile, longest."""
     steps = report.steps
     return (
-        f"Distribution of the durations of {count(len(report.step_ledgers))} steps: from {duration(steps.min)} to"
-        f" {duration(steps.max)}, the median {duration(steps.p50)}, the 95th percentile {duration(steps.p95)}."
+        f"Distribution of the durations of {count(len(report.step_ledgers))} steps: from {duration(steps.min_ns)} to"
+        f" {duration(steps.max_ns)}, the median {duration(steps.p50_ns)}, the 95th percentile {duration(steps.p95_ns)}."
     )
 
 

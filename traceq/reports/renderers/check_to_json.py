@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.budgets.budget import Check, Judged
 from traceq.runs.compare.comparison import Comparison
 
@@ -26,7 +26,7 @@ def check_to_json(check: Check) -> str:
             "comparison": check.comparison and _comparison(check.comparison),
             "runs": [
                 {
-                    **picked(run, "source", "file", "sha256", "rank", "device_name"),
+                    **pick(run, "source", "file", "sha256", "rank", "device_name"),
                     "steps": len(run.counted),
                     "excluded": len(run.steps) - len(run.counted),
                 }
@@ -38,14 +38,14 @@ def check_to_json(check: Check) -> str:
 
 def _judged(judged: Judged) -> dict[str, Any]:
     return {
-        **picked(judged.budget, "table", "name", "unit", "line"),
-        **picked(judged, "state", "measured", "query"),
-        "limits": [picked(limit, "bound", "amount") for limit in judged.budget.limits],
+        **pick(judged.budget, "table", "name", "unit", "line"),
+        **pick(judged, "state", "measured", "query"),
+        "limits": [pick(limit, "bound", "amount") for limit in judged.budget.limits],
         "reason": judged.reason or None,
     }
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:
-    change = picked(comparison.change, *_CHANGE) if comparison.change else dict.fromkeys(_CHANGE)
+    change = pick(comparison.change, *_CHANGE) if comparison.change else dict.fromkeys(_CHANGE)
     change["delta_share"] = change.pop("share")
-    return {**picked(comparison, "verdict", "reasons", "obstacles", "level", "job"), **change}
+    return {**pick(comparison, "verdict", "reasons", "obstacles", "level", "job"), **change}

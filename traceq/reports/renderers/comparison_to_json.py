@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.reports.renderers.json_text import json_text, picked, plain
+from traceq.reports.renderers.json_text import json_text, pick, to_dict
 from traceq.runs.compare.comparison import Change, Comparison, NamedCause, Side
 from traceq.runs.made_with import Difference, is_turned
 
@@ -25,7 +25,7 @@ def _job(comparison: Comparison) -> dict[str, Any]:
 def _compared(comparison: Comparison) -> dict[str, Any]:
     total = comparison.change
     return {
-        **picked(
+        **pick(
             comparison,
             "verdict",
             "reasons",
@@ -46,10 +46,10 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
         "named_causes": [_named(each) for each in comparison.named],
         "across_the_board": comparison.across,
         "kernels": [part for cause in comparison.causes if cause.category == "compute" for part in cause.parts],
-        **picked(comparison, "operators", "phases", "counts", "findings_gone", "findings_new", "kind"),
+        **pick(comparison, "operators", "phases", "counts", "findings_gone", "findings_new", "kind"),
         "kinds": [
             {
-                **picked(each, "kind", "base_steps", "new_steps", "verdict"),
+                **pick(each, "kind", "base_steps", "new_steps", "verdict"),
                 **(_change(each.change) if each.change else {}),
             }
             for each in comparison.kinds
@@ -61,18 +61,18 @@ _CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "delta_share", "interva
 
 
 def _change(change: Change) -> dict[str, Any]:
-    return {**plain(change, {}), "delta_share": change.share}
+    return {**to_dict(change), "delta_share": change.share}
 
 
 def _difference(difference: Difference) -> dict[str, Any]:
     base, new = difference.values
-    return {**picked(difference, "name", "unit", "is_knob", "follows"), "base": base, "new": new}
+    return {**pick(difference, "name", "unit", "is_knob", "follows"), "base": base, "new": new}
 
 
 def _named(cause: NamedCause) -> dict[str, Any]:
     part = cause.part
     return {
-        **picked(cause, "category", "delta_ns", "interval_ns", "how", "per_call", "calls"),
+        **pick(cause, "category", "delta_ns", "interval_ns", "how", "per_call", "calls"),
         "part": part and part.name,
         "part_delta_ns": part and part.delta_ns,
         "part_interval_ns": part and part.interval_ns,
@@ -81,11 +81,11 @@ def _named(cause: NamedCause) -> dict[str, Any]:
 
 def _side(side: Side) -> dict[str, Any]:
     return {
-        **picked(side, "counted", "excluded", "drifts", "outliers"),
+        **pick(side, "counted", "excluded", "drifts", "outliers"),
         "runs": [
             {
-                **picked(run, "source", "file", "sha256", "format", "producer", "producer_version", "rank"),
-                **picked(run, "world_size", "device", "device_name", "devices", "step_source"),
+                **pick(run, "source", "file", "sha256", "format", "producer", "producer_version", "rank"),
+                **pick(run, "world_size", "device", "device_name", "devices", "step_source"),
                 "vendor": run.capture.vendor,
                 "payload": dict(run.payload),
                 "made_with": dict(run.made_with),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.experiment import Choice, Experiment, Measure, Result
 
@@ -17,7 +17,7 @@ def experiment_to_json(found: Experiment) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(found, "goal", "quantity", "limits", "work", "rounds", "front", "dominated"),
+            **pick(found, "goal", "quantity", "limits", "work", "rounds", "front", "dominated"),
             "least_share": found.least,
             "level": found.level,
             "noise_share": found.noise,
@@ -46,9 +46,9 @@ def experiment_to_json(found: Experiment) -> str:
 
 def _setting(result: Result) -> dict[str, Any]:
     return {
-        **picked(result.setting, "name", "kind", "finding"),
+        **pick(result.setting, "name", "kind", "finding"),
         "values": dict(result.setting.values),
-        **picked(result, "outcome", "reason", "trials", "failed", "steps", "on_gpu"),
+        **pick(result, "outcome", "reason", "trials", "failed", "steps", "on_gpu"),
         "work_per_step": result.work,
         "measures": {name: _measure(each) for name, each in sorted(result.measures.items())},
         "changes": dict(sorted(result.differences.items())),
@@ -56,12 +56,12 @@ def _setting(result: Result) -> dict[str, Any]:
 
 
 def _measure(found: Measure) -> dict[str, Any]:
-    return picked(found, "value", "interval", "trials")
+    return pick(found, "value", "interval", "trials")
 
 
 def _choice(found: Choice) -> dict[str, Any]:
-    return {**picked(found, "setting", "alike", "wins", "combined", "unsure"), "over": dict(found.over)}
+    return {**pick(found, "setting", "alike", "wins", "combined", "unsure"), "over": dict(found.over)}
 
 
 def _finding(found: FindingKept) -> dict[str, Any]:
-    return {"id": found.finding_id, **picked(found, "rule", "title", "saving_ns")}
+    return {"id": found.finding_id, **pick(found, "rule", "title", "saving_ns")}

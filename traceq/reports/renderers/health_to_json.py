@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traceq.health.diagnosis import TraceHealth
-from traceq.reports.renderers.json_text import json_text, picked, plain
+from traceq.reports.renderers.json_text import json_text, pick, to_dict
 from traceq.sharing.secrets import Found
 
 # Raised with every change that breaks a reader.
@@ -24,20 +24,20 @@ def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence
 
 
 def _part(trace: TraceHealth, secrets: Sequence[Found]) -> dict[str, Any]:
-    held = plain(trace.inputs, {})
+    held = to_dict(trace.inputs)
     lost = held.pop("lost")
     inputs = {
         f"{name}_ns" if "_dur" in name or name == "idle_unattributed" else name: value for name, value in held.items()
     }
     return {
-        "trace": picked(trace, "trace_id", "run", "path", "format", "producer", "producer_version", "rank"),
+        "trace": pick(trace, "trace_id", "run", "path", "format", "producer", "producer_version", "rank"),
         "identities": [
-            {**plain(each.identity, {}), **picked(each, "checked", "broken", "example")} for each in trace.identities
+            {**to_dict(each.identity), **pick(each, "checked", "broken", "example")} for each in trace.identities
         ],
         "metrics": trace.metrics,
         "inputs": inputs,
         "lost": lost,
-        "logs": [plain(log, {}) for log in trace.logs],
+        "logs": [to_dict(log) for log in trace.logs],
         "made_with": trace.made_with,
         "names": {each.kind: each.number for each in secrets},
     }

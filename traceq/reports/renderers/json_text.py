@@ -11,27 +11,24 @@ from typing import Any
 
 from traceq.common.text import quiet_json
 
-Renamed = Mapping[type, Mapping[str, str]]
 
-
-def json_text(content: Mapping[str, object], renamed: Renamed | None = None) -> str:
-    """`content` as JSON that ends a line; `renamed` says for a dataclass which fields have another key than their name."""
-
-    def of(value: object) -> object:
-        if isinstance(value, Fraction):
-            return int(value) if value.denominator == 1 else float(value)
-        return plain(value, renamed or {})
-
-    text = json.dumps(content, default=of, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
+def json_text(content: Mapping[str, object]) -> str:
+    """Return `content` as JSON that ends a line, with each dataclass as an object of its fields."""
+    text = json.dumps(content, default=_encode, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
     return quiet_json(text) + "\n"
 
 
-def plain(value: Any, renamed: Renamed) -> dict[str, Any]:
-    """The fields of a dataclass by their keys; the dataclasses in them stay what they are."""
-    names = renamed.get(type(value), {})
-    return {names.get(each.name, each.name): getattr(value, each.name) for each in fields(value)}
+def _encode(value: object) -> object:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    return to_dict(value)
 
 
-def picked(value: object, *paths: str) -> dict[str, Any]:
-    """Some attributes of an object under their own names; "point.value" is the value of its point, under "value"."""
+def to_dict(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name; the dataclasses in them stay what they are."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def pick(value: object, *paths: str) -> dict[str, Any]:
+    """Return some attributes of an object by name; "point.value" is the value of its point, under "value"."""
     return {path.rpartition(".")[2]: attrgetter(path)(value) for path in paths}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.compare.noise import Noise
 
 SCHEMA_VERSION = 1
@@ -13,7 +13,7 @@ def noise_to_json(noise: Noise) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(noise, "statistic", "between", "low", "high", "within", "remarks"),
+            **pick(noise, "statistic", "between", "low", "high", "within", "remarks"),
             "runs": [
                 {"file": run.file, "sha256": run.sha256, "steps": len(run.counted), "step_ns": step}
                 for run, step in zip(noise.runs, noise.steps_ns, strict=True)

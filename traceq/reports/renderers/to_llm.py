@@ -223,7 +223,7 @@ def _other_trace(report: TraceReport, number: int) -> Iterator[Line]:
     rank = "" if facts.rank is None else f", rank {facts.rank}"
     *_, told = verdicts(report)
     words = f"{_spans(told.spans, _TITLE)} [{told.outcome}]"
-    step = duration(report.steps.mean)
+    step = duration(report.steps.mean_ns)
     yield Line(
         f"Trace {facts.trace_id}{rank}, `{_cut(facts.file, _NAME)}`, {report.unit} {step}. {words}",
         (_OTHER_TRACE, 1 + number),

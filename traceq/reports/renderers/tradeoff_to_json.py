@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.trials.resources import COMPUTE
 from traceq.runs.trials.tradeoff import Fit, Headroom, Point, Tradeoff
 
@@ -18,14 +18,14 @@ def tradeoff_to_json(found: Tradeoff) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(found.setting, "knob", "is_amount", "work", "percentile"),
+            **pick(found.setting, "knob", "is_amount", "work", "percentile"),
             "latency_budget_ns": found.setting.budget_ns,
             "values_from": found.setting.values_from,
             "window_launches": found.launches,
             "values": [_point(point, found) for point in found.points],
             "left_out": [
                 {
-                    **picked(each.taken, "value", "run.source", "run.file"),
+                    **pick(each.taken, "value", "run.source", "run.file"),
                     "reason": each.why,
                     "start_up_ns": each.taken.run.start_up_ns if each.why == "cold" else None,
                     "warm_ns": each.warm_ns,
@@ -37,7 +37,7 @@ def tradeoff_to_json(found: Tradeoff) -> str:
             "intervals_hold_runs": found.between_runs,
             "curve": found.fit and _curve(found.fit),
             "curve_missed_share": found.missed,
-            "knee": found.knee and picked(found.knee, "place", "value", "interval", "best_tried"),
+            "knee": found.knee and pick(found.knee, "place", "value", "interval", "best_tried"),
             "latency_optimal": choice and choice.latency.value,
             "latency_alike": choice.latency_alike if choice else [],
             "throughput_optimal": choice and choice.throughput.value,
@@ -50,10 +50,10 @@ def tradeoff_to_json(found: Tradeoff) -> str:
                 "next": within.next and within.next.value,
                 "estimate": within.estimate,
             },
-            "ledger": [picked(part, "category", "ns", "exponent", "growth") for part in found.parts],
+            "ledger": [pick(part, "category", "ns", "exponent", "growth") for part in found.parts],
             "limit": limit
             and {
-                **picked(limit, "point.value", "compute_share", "is_compute", "category"),
+                **pick(limit, "point.value", "compute_share", "is_compute", "category"),
                 "category_share": limit.share,
             },
             "headroom": [_headroom(each) for each in found.headroom],
@@ -63,10 +63,8 @@ def tradeoff_to_json(found: Tradeoff) -> str:
 
 def _point(point: Point, found: Tradeoff) -> dict[str, Any]:
     return {
-        **picked(
-            point, "value", "steps", "excluded", "typical_ns", "typical_interval_ns", "p50_ns", "p95_ns", "p99_ns"
-        ),
-        "runs": [picked(run, "source", "file", "rank") for run in point.runs],
+        **pick(point, "value", "steps", "excluded", "typical_ns", "typical_interval_ns", "p50_ns", "p95_ns", "p99_ns"),
+        "runs": [pick(run, "source", "file", "rank") for run in point.runs],
         "work_per_step": point.work,
         "work_per_s": point.throughput,
         "work_per_s_interval": point.throughput_interval,
@@ -77,7 +75,7 @@ def _point(point: Point, found: Tradeoff) -> dict[str, Any]:
 
 def _curve(fit: Fit) -> dict[str, Any]:
     return {
-        **picked(fit.curve, "shape", "flat_ns", "fixed_ns", "per_unit_ns"),
+        **pick(fit.curve, "shape", "flat_ns", "fixed_ns", "per_unit_ns"),
         "left_out_error_share": fit.left_out_error,
         "largest_error_share": fit.largest_error,
         "others": {shape: {"left_out_error_share": error} for shape, error in fit.others.items()},
@@ -86,7 +84,7 @@ def _curve(fit: Fit) -> dict[str, Any]:
 
 def _headroom(each: Headroom) -> dict[str, Any]:
     return {
-        **picked(each, "value", "run.source", "run.file", "saturated", "reason"),
+        **pick(each, "value", "run.source", "run.file", "saturated", "reason"),
         "is_saturated": _is_saturated(each),
         "compute_exponent": each.exponent,
         "upper_bound": each.bound,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.verify.verify import Verification
 
 SCHEMA_VERSION = 1
@@ -14,10 +14,10 @@ def verification_to_json(verification: Verification) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(verification, "finding", "state", "after", "won_ns", "won_interval_ns", "prediction", "reason"),
+            **pick(verification, "finding", "state", "after", "won_ns", "won_interval_ns", "prediction", "reason"),
             "also_gone": verification.also_gone,
             "earlier": verification.earlier,
-            **picked(comparison, "verdict", "comparable", "assumptions"),
-            "causes": [picked(cause, "category", "base_ns", "new_ns", "delta_ns") for cause in comparison.causes],
+            **pick(comparison, "verdict", "comparable", "assumptions"),
+            "causes": [pick(cause, "category", "base_ns", "new_ns", "delta_ns") for cause in comparison.causes],
         }
     )

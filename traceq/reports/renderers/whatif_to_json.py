@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.renderers.json_text import json_text, pick
 from traceq.reports.whatif.answer import Answer, Choices, JobAnswer
 
 # Raised with every change that breaks a reader.
@@ -15,8 +15,8 @@ def answer_to_json(found: Answer) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(found, "trace_id", "file", "rank", "steps", "asked", "recorded_ns", "replayed_ns", "after_ns"),
-            **picked(found, "error_share", "unexplained_share", "reason", "limits"),
+            **pick(found, "trace_id", "file", "rank", "steps", "asked", "recorded_ns", "replayed_ns", "after_ns"),
+            **pick(found, "error_share", "unexplained_share", "reason", "limits"),
             "saved_low_ns": saved and saved.low_ns,
             "saved_ns": saved and saved.likely_ns,
             "saved_high_ns": saved and saved.high_ns,
@@ -34,8 +34,8 @@ def job_answer_to_json(found: JobAnswer) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(found, "name", "ranks", "of_ranks", "steps", "recorded_ns", "after_ns", "ideal_ns"),
-            **picked(found, "error_share", "waited_for"),
+            **pick(found, "name", "ranks", "of_ranks", "steps", "recorded_ns", "after_ns", "ideal_ns"),
+            **pick(found, "error_share", "waited_for"),
             "saved_ns": found.recorded_ns - found.after_ns,
         }
     )
@@ -46,6 +46,6 @@ def choices_to_json(found: Choices) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(found, "trace_id", "file", "rank", "steps", "recorded_ns", "choices"),
+            **pick(found, "trace_id", "file", "rank", "steps", "recorded_ns", "choices"),
         }
     )

@@ -104,7 +104,7 @@ def job_screen(
     yield from findings_of_job(job, in_full=in_full)
     yield from example(job)
     yield from not_the_cause(job)
-    if job.dur is None:
+    if job.dur_ns is None:
         if len(report.traces) > 1:
             yield from traces(report, _MOST_RANKS)
         return
@@ -241,7 +241,7 @@ def critical_trace(report: Report) -> tuple[TraceReport, str]:
     if imbalance:
         trace, remark = imbalance[0]
         return trace, f"{remark.title}: {remark.text}"
-    longest = max(traces, key=lambda trace: (trace.steps.mean or 0.0, -trace.trace.trace_id))
+    longest = max(traces, key=lambda trace: (trace.steps.mean_ns or 0.0, -trace.trace.trace_id))
     return longest, f"{_called(longest)} has the longest step."
 
 
@@ -286,7 +286,7 @@ def traces(report: Report, most: int) -> Iterator[Block]:
         "trace": lambda trace: Reference(f"t{trace.trace.trace_id}"),
         **({"rank": lambda trace: str(trace.trace.rank)} if is_job else {}),
         **name,
-        "step": lambda trace: duration(trace.steps.mean),
+        "step": lambda trace: duration(trace.steps.mean_ns),
         **of_trace,
         "saves": lambda trace: saves(trace.findings[0]) if trace.findings else "-",
         "fix first": _fix_first,
@@ -307,5 +307,7 @@ def _fix_first(report: TraceReport) -> str:
 
 def _share(report: TraceReport, category: str) -> str:
     """The time of a category, or of all that begin with it, on the busiest GPU."""
-    shares = [sum(part.share for part in each.parts if part.category.startswith(category)) for each in report.ledger]
+    shares = [
+        sum(part.step_share for part in each.parts if part.category.startswith(category)) for each in report.ledger
+    ]
     return share(min(shares) if category == "idle" else max(shares)) if shares else "-"

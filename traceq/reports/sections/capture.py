@@ -81,7 +81,7 @@ def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
         ("sha256", (Literal(facts.sha256[:16]),)),
         ("run", (Name(facts.run) if facts.run else "not named",)),
         ("rank", (rank,)),
-        ("time span", (duration(facts.dur),)),
+        ("time span", (duration(facts.dur_ns),)),
         ("host", (_kinds(facts.cpu_slices),)),
         ("GPU", (_kinds(facts.gpu_slices),)),
     )

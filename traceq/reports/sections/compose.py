@@ -26,7 +26,7 @@ from traceq.reports.document import (
     Warn,
     with_code,
 )
-from traceq.reports.model import DeviceLedger, Host, HostTime, Job, LedgerPart, Report, TraceReport
+from traceq.reports.model import DeviceLedger, Host, Job, LedgerPart, Report, TraceReport
 from traceq.reports.sections.account import account
 from traceq.reports.sections.brief import brief, critical_trace, job_screen, traces
 from traceq.reports.sections.capture import capture, quality
@@ -255,7 +255,7 @@ def _topics(report: TraceReport) -> Iterator[Block]:
 
 
 def _share(device: DeviceLedger, categories: tuple[str, ...]) -> float:
-    return sum(part.share for part in device.parts if part.category in categories)
+    return sum(part.step_share for part in device.parts if part.category in categories)
 
 
 def _ledger(report: TraceReport) -> Iterator[Block]:
@@ -287,9 +287,9 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
 
 def _in_order_of_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float], ...]:
     """(category, share) in the same order for every GPU, so that bars can be compared; idle time of any cause is one."""
-    idle = sum(part.share for part in parts if part.category.startswith("idle"))
+    idle = sum(part.step_share for part in parts if part.category.startswith("idle"))
     busy = [part for part in parts if not part.category.startswith("idle")]
-    shares = tuple((part.category, part.share) for part in sorted(busy, key=lambda part: _rank(part.category)))
+    shares = tuple((part.category, part.step_share) for part in sorted(busy, key=lambda part: _rank(part.category)))
     return (*shares, ("idle", idle)) if idle else shares
 
 
@@ -299,7 +299,13 @@ def _rank(category: str) -> int:
 
 def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
     rows: list[tuple[str, ...]] = [
-        (label(part.category), duration(part.dur), duration(part.per_step), share(part.share), Literal(part.category))
+        (
+            label(part.category),
+            duration(part.dur_ns),
+            duration(part.per_step_ns),
+            share(part.step_share),
+            Literal(part.category),
+        )
         for part in device.parts
     ]
     rows.append(("sum", duration(device.total), duration(device.total / counted), share(1.0), ""))
@@ -313,17 +319,19 @@ def _host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
     yield Heading(3, ("What the host did",))
     yield Paragraph(("Times of all threads are added: they are not parts of a step.",))
     if host.annotations:
-        yield _host_table("outermost annotation", "time", host.annotations)
+        times = [(row.name, row.count, row.dur_ns, row.longest_ns) for row in host.annotations]
+        yield _host_table("outermost annotation", "time", times)
         yield Query(queries["host_annotations"])
     if host.operators:
-        yield _host_table("operator", "self time", host.operators)
+        times = [(row.name, row.count, row.self_dur_ns, row.longest_ns) for row in host.operators]
+        yield _host_table("operator", "self time", times)
         yield Query(queries["host_operators"])
     if not host.annotations and not host.operators:
         yield Paragraph(("The trace holds neither annotations nor operators.",))
 
 
-def _host_table(what: str, time: str, rows: Sequence[HostTime]) -> Table:
+def _host_table(what: str, time: str, rows: Sequence[tuple[str, int, int, int]]) -> Table:
     return Table(
         (what, "count", time, "longest"),
-        tuple((Name(row.name), count(row.count), duration(row.dur), duration(row.longest)) for row in rows),
+        tuple((Name(name), count(number), duration(dur), duration(longest)) for name, number, dur, longest in rows),
     )

@@ -52,8 +52,8 @@ def _profiler(facts: TraceFacts) -> Spans:
 
 def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
     for device in report.ledger:
-        busy = sum(part.share for part in device.parts if part.category == "compute")
-        idle = sum(part.share for part in device.parts if part.category.startswith("idle"))
+        busy = sum(part.step_share for part in device.parts if part.category == "compute")
+        idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
         words = f"compute {share(busy)}, other work {share(max(0.0, 1 - busy - idle))}, idle {share(idle)}"
         yield f"GPU {device.device} time", (words,)
     if report.program:
@@ -62,14 +62,14 @@ def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
         yield "made with", (line(report.made_with),)
     if report.trace.producer_version:
         yield "profiler version", (Name(report.trace.producer_version),)
-    yield "capture", (f"{duration(report.trace.dur)}, {size(report.trace.size_bytes)}",)
+    yield "capture", (f"{duration(report.trace.dur_ns)}, {size(report.trace.size_bytes)}",)
 
 
 def _part(report: TraceReport) -> str:
     """Say how much of the capture is judged, and how long the recording was, where the file holds a part of it."""
     facts = report.trace
     part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
-    if facts.recorded_ns is None or facts.dur is None or facts.recorded_ns < _MUCH_LONGER * facts.dur:
+    if facts.recorded_ns is None or facts.dur_ns is None or facts.recorded_ns < _MUCH_LONGER * facts.dur_ns:
         return part
     return f"{part}; the recording lasted {duration(facts.recorded_ns)}"
 
@@ -85,7 +85,7 @@ def _unit(report: TraceReport) -> Spans:
         return ("no steps",)
     part = _part(report)
     if steps.is_window:
-        return (f"{_WINDOWS.get(reason, 'no steps found')}: one window of {duration(steps.p50)}{part}",)
+        return (f"{_WINDOWS.get(reason, 'no steps found')}: one window of {duration(steps.p50_ns)}{part}",)
     like = (" like ", Name(steps.example)) if steps.example else ()
     said = f", {_WINDOWS[reason]}" if reason in _WINDOWS else ""
     return (some(steps.counted, "step"), *like, said, part)

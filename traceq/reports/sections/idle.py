@@ -24,7 +24,7 @@ def gaps(report: TraceReport) -> Iterator[Block]:
         {
             "gap": lambda each: each.bucket,
             "count": lambda each: count(each.gaps),
-            "time": lambda each: duration(each.dur),
+            "time": lambda each: duration(each.dur_ns),
         },
     )
     yield from pictures(report, "gaps")
@@ -33,7 +33,7 @@ def gaps(report: TraceReport) -> Iterator[Block]:
     yield table(
         report.gaps,
         {
-            "gap": lambda each: duration(each.dur),
+            "gap": lambda each: duration(each.dur_ns),
             "GPU": lambda each: str(each.device),
             "step": lambda each: str(each.step),
             "main cause": lambda each: label(each.cause),
@@ -66,10 +66,10 @@ def outliers(report: TraceReport) -> Iterator[Block]:
         report.outliers,
         {
             "step": lambda each: str(each.step),
-            "duration": lambda each: duration(each.dur),
+            "duration": lambda each: duration(each.dur_ns),
             "GPU": lambda each: "-" if each.device is None else str(each.device),
             "category": lambda each: label(each.category) if each.category else "-",
-            "difference": lambda each: "-" if each.change is None else duration(each.change),
+            "difference": lambda each: "-" if each.change_ns is None else duration(each.change_ns),
         },
         text=(3,),
     )
@@ -78,17 +78,17 @@ def outliers(report: TraceReport) -> Iterator[Block]:
 
 def training_thread(report: TraceReport) -> Iterator[Block]:
     """Own time of the training thread; nothing when the trace has no host side."""
-    total = sum(each.dur for each in report.host_ledger)
+    total = sum(each.dur_ns for each in report.host_ledger)
     if not total:
         return
     yield Heading(3, ("What the training thread did",))
     yield Paragraph(("Every nanosecond of the counted steps once, by the innermost thing it was in:",))
     parts = report.host_ledger[:_HOST_PARTS]
     rows = [
-        (HOST_LABELS.get(each.category, each.category), each.phase, duration(each.dur), share(each.dur / total))
+        (HOST_LABELS.get(each.category, each.category), each.phase, duration(each.dur_ns), share(each.dur_ns / total))
         for each in parts
     ]
-    rest = total - sum(each.dur for each in parts)
+    rest = total - sum(each.dur_ns for each in parts)
     if rest:
         rows.append(("others", "-", duration(rest), share(rest / total)))
     rows.append(("sum", "", duration(total), share(1.0)))

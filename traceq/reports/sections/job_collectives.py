@@ -22,15 +22,15 @@ def collectives_of_job(job: Job) -> Iterator[Block]:
         "ranks": lambda each: count(each.ranks),
         "groups": lambda each: count(each.groups),
         "count": lambda each: count(each.count),
-        "transfer": lambda each: duration(each.typical),
-        "best": lambda each: duration(each.best),
+        "transfer": lambda each: duration(each.typical_ns),
+        "best": lambda each: duration(each.best_ns),
         "bus GB/s": lambda each: maybe(rate, each.bus_bandwidth),
-        "waiting": lambda each: share(each.wait / ((each.wait + each.transfer) or 1)),
+        "waiting": lambda each: share(each.wait_ns / ((each.wait_ns + each.transfer_ns) or 1)),
     }
     if any(each.level for each in found):
         columns["level"] = lambda each: each.level or "-"
     yield table(found[:_MOST], columns, text=(0, 9))
     if len(found) > _MOST:
-        left = sum(each.wait + each.transfer for each in found[_MOST:])
-        whole = sum(each.wait + each.transfer for each in found) or 1
+        left = sum(each.wait_ns + each.transfer_ns for each in found[_MOST:])
+        whole = sum(each.wait_ns + each.transfer_ns for each in found) or 1
         yield Paragraph((f"{some(len(found) - _MOST, 'more kind')} with {share(left / whole)} of the time.",))

@@ -22,7 +22,7 @@ _FALSE_FAST = 0.75
 
 def not_the_cause(job: Job) -> Iterator[Block]:
     """Sentences on the GPUs, and ranks that mislead when they are looked at alone."""
-    if job.dur is None or not holds_up(job):
+    if job.dur_ns is None or not holds_up(job):
         return
     lines = [line for line in (_gpus(job), _bound(job), _false_fast(job)) if line]
     if lines:
@@ -30,7 +30,7 @@ def not_the_cause(job: Job) -> Iterator[Block]:
 
 
 def _gpus(job: Job) -> str:
-    compute = sorted(each.compute for each in job.members if each.compute)
+    compute = sorted(each.compute_ns for each in job.members if each.compute_ns)
     if len(compute) < len(job.members) or not compute or compute[-1] > _ALIKE * compute[0]:
         return ""
     return f"Not the GPUs: compute takes {_range(compute, job)} on every rank."
@@ -42,8 +42,8 @@ def _bound(job: Job) -> str:
         each.rank
         for each in job.members
         if each.rank not in late
-        and (each.communication or 0) > _LOOKS_BOUND * (each.counted or 0) > 0
-        and (each.wait or 0) > _MOSTLY * (each.communication or 0)
+        and (each.communication_ns or 0) > _LOOKS_BOUND * (each.counted_ns or 0) > 0
+        and (each.wait_ns or 0) > _MOSTLY * (each.communication_ns or 0)
     ]
     if not found:
         return ""
@@ -54,16 +54,16 @@ def _bound(job: Job) -> str:
 
 def _false_fast(job: Job) -> str:
     late = _late_ranks(job)
-    punctual = sorted(each.communication for each in job.members if each.rank not in late and each.communication)
+    punctual = sorted(each.communication_ns for each in job.members if each.rank not in late and each.communication_ns)
     if not punctual:
         return ""
     least = _FALSE_FAST * punctual[0]
-    fast = [each for each in job.members if each.rank in late and 0 < (each.communication or 0) < least]
+    fast = [each for each in job.members if each.rank in late and 0 < (each.communication_ns or 0) < least]
     if not fast:
         return ""
     words = numbers([each.rank for each in fast])
     ends = "communicate least" if len(fast) > 1 else "communicates least"
-    own = _range(sorted(each.communication or 0 for each in fast), job)
+    own = _range(sorted(each.communication_ns or 0 for each in fast), job)
     return (
         f"{words[0].upper()}{words[1:]} {ends} ({own}; punctual ranks {_range(punctual, job)}): who is late waits less."
     )

@@ -29,15 +29,15 @@ def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) 
 
     `opened` are the traces that have a section of their own.
     """
-    if job.dur is None:
+    if job.dur_ns is None:
         return
     late_when = _strips(job) if strip else {}
     columns: dict[str, Callable[[_Line], str]] = {
         "rank": _called,
         "trace": lambda line: _trace(line.rank, opened),
-        "own": lambda line: per_step(line.rank.own, job),
-        "transfer": lambda line: per_step(line.rank.transfer, job),
-        "waits": lambda line: per_step(line.rank.wait, job),
+        "own": lambda line: per_step(line.rank.own_ns, job),
+        "transfer": lambda line: per_step(line.rank.transfer_ns, job),
+        "waits": lambda line: per_step(line.rank.wait_ns, job),
         "holds up": lambda line: per_step(line.rank.holds_up, job),
         "saves alone": lambda line: _saved(line.rank, job),
     }
@@ -56,7 +56,7 @@ def per_step(value: int | None, job: Job) -> str:
 
 def _saved(rank: JobRank, job: Job) -> str:
     """Return what a rank saves per step, or a dash where that is too little to be called late."""
-    return per_step(None if (rank.win or 0) < (job.claim_limit or 1) else rank.win, job)
+    return per_step(None if (rank.win_ns or 0) < (job.claim_limit_ns or 1) else rank.win_ns, job)
 
 
 def usual(job: Job) -> JobRank:
@@ -78,7 +78,7 @@ def _lines(job: Job) -> list[_Line]:
 
 
 def _typical(ranks: list[JobRank]) -> JobRank:
-    return sorted(ranks, key=lambda each: (each.own or 0, each.rank))[len(ranks) // 2]
+    return sorted(ranks, key=lambda each: (each.own_ns or 0, each.rank))[len(ranks) // 2]
 
 
 def _called(line: _Line) -> str:

@@ -50,10 +50,10 @@ def holds_up(job: Job) -> bool:
 
 def in_a_line(job: Job) -> str:
     """Who holds up the job, and what that costs; empty where nobody does."""
-    if not job.stragglers or job.dur is None or job.ideal is None:
+    if not job.stragglers or job.dur_ns is None or job.ideal_ns is None:
         return ""
     return (
-        f"Late ranks: {duration(job.dur / job.steps)} -> {duration(job.ideal / job.steps)} per step with all ranks alike;"
+        f"Late ranks: {duration(job.dur_ns / job.steps)} -> {duration(job.ideal_ns / job.steps)} per step with all ranks alike;"
         f" the others wait most for {job.stragglers[0].name}."
     )
 
@@ -62,13 +62,13 @@ def of_rank(job: Job, report: TraceReport) -> str:
     """What the job waits for, and what this rank has to do with it; empty where nobody holds it up."""
     told = in_a_line(job)
     mine = [each for each in job.members if each.trace_id == report.trace.trace_id]
-    if not told or len(mine) != 1 or mine[0].win is None:
+    if not told or len(mine) != 1 or mine[0].win_ns is None:
         return told
     rank = mine[0]
-    part = f" Rank {rank.rank} waits {duration((rank.wait or 0) / job.steps)} for others"
-    if (rank.win or 0) < (job.claim_limit or 0):
+    part = f" Rank {rank.rank} waits {duration((rank.wait_ns or 0) / job.steps)} for others"
+    if (rank.win_ns or 0) < (job.claim_limit_ns or 0):
         return f"{told}{part}, and no other waits for it alone."
-    alone = duration((rank.win or 0) / job.steps)
+    alone = duration((rank.win_ns or 0) / job.steps)
     return f"{told}{part}; if it alone were like the usual one, that would save {alone}."
 
 
@@ -79,24 +79,24 @@ def verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Iter
     """
     yield Paragraph((_present(job),))
     yield _verdict(job, deed, faults)
-    if job.dur:
-        yield _reasons(job, job.dur)
+    if job.dur_ns:
+        yield _reasons(job, job.dur_ns)
 
 
 def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     """Who holds up the job, that nobody does, or that the traces cannot tell."""
-    if job.dur is None or job.ideal is None or job.slowdown is None:
+    if job.dur_ns is None or job.ideal_ns is None or job.slowdown is None:
         why = job.cannot_tell or "its collectives tell no time"
         return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
-    step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
+    step, ideal = duration(job.dur_ns / job.steps), duration(job.ideal_ns / job.steps)
     if not holds_up(job) and faults:
         return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
     # what waits for ranks that are not here looks like a transfer
-    is_whole = not job.absent and not job.wait_absent
-    if is_whole and _moving_ns(job) > max(_MOSTLY_TRANSFER * job.dur, job.late or 0, job.late_start or 0):
-        return _transfer_verdict(job, job.dur, job.ideal)
-    if not holds_up(job) and (late := _late_start(job, job.dur)):
-        waited = f"The first collective waits {duration(job.late_start)} of {duration(job.dur)}"
+    is_whole = not job.absent and not job.wait_absent_ns
+    if is_whole and _moving_ns(job) > max(_MOSTLY_TRANSFER * job.dur_ns, job.late_ns or 0, job.late_start_ns or 0):
+        return _transfer_verdict(job, job.dur_ns, job.ideal_ns)
+    if not holds_up(job) and (late := _late_start(job, job.dur_ns)):
+        waited = f"The first collective waits {duration(job.late_start_ns)} of {duration(job.dur_ns)}"
         return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), with_code(late.fix)))
     if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")
@@ -115,8 +115,8 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
 
 def _moving_ns(job: Job) -> float:
     """Return the time of transfers on the critical path, ns, without the share of barriers, which move no data."""
-    whole = sum(each.transfer for each in job.collectives) or 1
-    return (job.transfer or 0) * sum(each.transfer for each in job.collectives if each.op != "barrier") / whole
+    whole = sum(each.transfer_ns for each in job.collectives) or 1
+    return (job.transfer_ns or 0) * sum(each.transfer_ns for each in job.collectives if each.op != "barrier") / whole
 
 
 def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
@@ -125,8 +125,8 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
     lines: list[Spans] = []
     moving = [each for each in job.collectives if each.op != "barrier"]
     longest = max(moving, key=lambda each: each.longest)
-    if longest.longest > _OUTLIER * longest.typical:
-        usual = f"the median of {some(longest.count, 'such collective')} is {duration(longest.typical)}"
+    if longest.longest > _OUTLIER * longest.typical_ns:
+        usual = f"the median of {some(longest.count, 'such collective')} is {duration(longest.typical_ns)}"
         lines.append((f"Longest: {longest.op.replace('_', '-')}, {duration(longest.longest)}; {usual}",))
     if job.stragglers:
         alike = f"{step} -> {duration(ideal / job.steps)} per step if every rank were like the usual one"
@@ -137,7 +137,7 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
 
 def _late_start(job: Job, dur: int) -> JobFinding | None:
     """The finding on the rank that the first collective waits for, where that is much of the job."""
-    if (job.late_start or 0) < _MUCH * dur:
+    if (job.late_start_ns or 0) < _MUCH * dur:
         return None
     return next((each for each in job.findings if each.rule == "late-start"), None)
 
@@ -151,7 +151,7 @@ def _names(every: Sequence[Straggler]) -> str:
 
 def _reasons(job: Job, dur: int) -> Ledger:
     """The critical path of the job: what all ranks wait for, and what each would do anyway."""
-    late, transfer, start = (job.late or 0, job.transfer or 0, job.late_start or 0)
+    late, transfer, start = (job.late_ns or 0, job.transfer_ns or 0, job.late_start_ns or 0)
     parts = {
         "usual work": max(dur - late - transfer - start, 0),
         "late ranks": late,
@@ -188,27 +188,34 @@ def _present(job: Job) -> str:
     short = _short(job)
     if short:
         text += f" Recorded less than 95 % of the longest: {numbers(short)}."
-    if job.clock_residual is not None and job.claim_limit is not None:
-        text += f" Clocks agree within {duration(job.clock_residual)}; less than {duration(job.claim_limit)} is not called late."
+    if job.clock_residual_ns is not None and job.claim_limit_ns is not None:
+        text += f" Clocks agree within {duration(job.clock_residual_ns)};"
+        text += f" less than {duration(job.claim_limit_ns)} is not called late."
     if job.replay_error is not None:
         text += f" Replay error {share(job.replay_error)}."
     return text
 
 
 def _short(job: Job) -> list[int]:
-    longest = max((each.recorded or 0 for each in job.members), default=0)
-    return [each.rank for each in job.members if (each.recorded or longest) < _SHORT * longest]
+    longest = max((each.recorded_ns or 0 for each in job.members), default=0)
+    return [each.rank for each in job.members if (each.recorded_ns or longest) < _SHORT * longest]
 
 
 def example(job: Job) -> Iterator[Block]:
     """The call that shows best what a late rank does instead."""
     shown = [
-        each for each in job.stragglers if (each.operator_dur or 0) > _FAR_LONGER * (each.usual_operator_dur or 0) > 0
+        each
+        for each in job.stragglers
+        if (each.operator_dur_ns or 0) > _FAR_LONGER * (each.usual_operator_dur_ns or 0) > 0
     ]
     if shown:
         each = shown[0]
         where = "on the average of all ranks" if each.usual_rank is None else f"on rank {each.usual_rank}"
-        usual = f"the same call {duration(each.usual_operator_dur)} {where}."
+        usual = f"the same call {duration(each.usual_operator_dur_ns)} {where}."
         yield Paragraph(
-            (f"For example {each.name}: ", Name(each.operator or ""), f" took {duration(each.operator_dur)}, {usual}")
+            (
+                f"For example {each.name}: ",
+                Name(each.operator or ""),
+                f" took {duration(each.operator_dur_ns)}, {usual}",
+            )
         )

@@ -43,7 +43,7 @@ def _phases(report: TraceReport) -> Iterator[Block]:
         {
             "phase": lambda each: Name(each.phase),
             "count": lambda each: count(each.count),
-            f"per {report.unit}, median": lambda each: duration(each.median),
+            f"per {report.unit}, median": lambda each: duration(each.median_ns),
             f"share of {report.unit}s": lambda each: share(each.step_share),
         },
     )

@@ -75,7 +75,7 @@ def _found(report: TraceReport) -> Spans:
     if step and facts.source == "recurrence" and step.launches:
         what = (f"a sequence of {some(step.launches, 'launch', 'launches')} that recurs; nothing marks steps",)
     others = [words for unit in report.units if step and (words := _beside(unit, step))]
-    spans: Spans = (f"{some(facts.counted, 'step')} of {duration(facts.p50)} (p50), found by ", *what)
+    spans: Spans = (f"{some(facts.counted, 'step')} of {duration(facts.p50_ns)} (p50), found by ", *what)
     for words in others:
         spans += words
     return (*spans, ".")
@@ -97,15 +97,15 @@ def _beside(unit: Unit, step: Unit) -> Spans:
 
 def judged_words(phases: Sequence[PhaseOfRun]) -> str:
     """The window and its share of the capture, then the phases around it; nothing for a database without them."""
-    window = sum(phase.dur for phase in phases if phase.phase == "window")
-    whole = sum(phase.dur for phase in phases)
+    window = sum(phase.dur_ns for phase in phases if phase.phase == "window")
+    whole = sum(phase.dur_ns for phase in phases)
     if not window:
         return ""
     words = f"{duration(window)} of {duration(whole)} ({share(window / whole)})"
     around = [
-        f"{_PHASES.get(phase.phase, phase.phase)} {duration(phase.dur)}"
+        f"{_PHASES.get(phase.phase, phase.phase)} {duration(phase.dur_ns)}"
         for phase in phases
-        if phase.phase != "window" and phase.dur >= _WORTH_TELLING * whole
+        if phase.phase != "window" and phase.dur_ns >= _WORTH_TELLING * whole
     ]
     return f"{words}; {', '.join(around)}" if around else words
 
@@ -117,7 +117,7 @@ def _choice(units: Sequence[Unit]) -> Iterator[Block]:
     if step is None or not others:
         return
     other = others[0]
-    each = f", {duration(other.period)} each" if other.period else ""
+    each = f", {duration(other.period_ns)} each" if other.period_ns else ""
     yield Warn(
         (
             "Something else may be the step: ",
@@ -143,7 +143,7 @@ def _option(step: Unit, other: Unit) -> str:
 def _statistics(report: TraceReport) -> Iterator[Block]:
     facts = report.steps
     columns = ("p50", "p95", "p99", "mean", "stddev", "min", "max")
-    cells = (count(facts.counted), *(duration(getattr(facts, name)) for name in columns))
+    cells = (count(facts.counted), *(duration(getattr(facts, f"{name}_ns")) for name in columns))
     yield Table(("steps", *columns), (cells,), text_columns=())
     if 1 < facts.counted < _FEW_STEPS:
         yield Paragraph((f"With {facts.counted} steps p95 and p99 say little more than the longest step.",))
@@ -157,7 +157,7 @@ def _excluded(facts: Steps) -> Iterator[Block]:
     yield Paragraph((f"{len(facts.excluded)} left out of every number of this report:",))
     yield Items(
         tuple(
-            (f"step {each.step}, ", Name(each.name), f", {duration(each.dur)}: ", each.reason)
+            (f"step {each.step}, ", Name(each.name), f", {duration(each.dur_ns)}: ", each.reason)
             for each in facts.excluded[:_LISTED]
         )
     )

@@ -39,7 +39,7 @@ def verdicts(report: TraceReport) -> Iterator[Verdict]:
     # of a capture of nothing else start-up is no part
     for each in report.observations if nothing_to_judge(report) is None else ():
         if each.rule == "start-up" and report.run_ns:
-            took = sum(phase.dur for phase in report.phases_of_run if phase.phase == "start_up")
+            took = sum(phase.dur_ns for phase in report.phases_of_run if phase.phase == "start_up")
             words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
             yield Verdict((f"{each.title}: {words}",), "problem", lines=(with_code(each.deed),))
     yield verdict(report)
@@ -186,7 +186,7 @@ def _nothing(report: TraceReport) -> tuple[Outcome, str]:
     # What the device computes, launched before the capture, is no idle time to win.
     idle = min(
         (
-            [(part.share, part.category) for part in device.parts if part.category in _TO_WIN]
+            [(part.step_share, part.category) for part in device.parts if part.category in _TO_WIN]
             for device in report.ledger
         ),
         key=lambda parts: sum(part_share for part_share, _ in parts),

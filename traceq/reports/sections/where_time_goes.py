@@ -41,7 +41,7 @@ def _judged_device(report: TraceReport) -> int | None:
 
 def _device(device: DeviceLedger, report: TraceReport) -> Ledger:
     name = (", ", Name(device.name)) if device.name and len(report.ledger) > 1 else ()
-    parts = [(part.category, label(part.category), part.share, part.per_step) for part in device.parts]
+    parts = [(part.category, label(part.category), part.step_share, part.per_step_ns) for part in device.parts]
     return Ledger(
         (f"Where a {report.unit} goes, GPU {device.device}", *name),
         _total(report),
@@ -50,14 +50,14 @@ def _device(device: DeviceLedger, report: TraceReport) -> Ledger:
 
 
 def _host(report: TraceReport) -> Ledger:
-    total = sum(part.dur for part in report.host_ledger) or 1
+    total = sum(part.dur_ns for part in report.host_ledger) or 1
     counted = report.steps.counted or 1
     parts = [
         (
             part.category,
             _host_label(part.category, part.phase),
-            part.dur / total,
-            part.dur / counted,
+            part.dur_ns / total,
+            part.dur_ns / counted,
         )
         for part in report.host_ledger
     ]
@@ -73,11 +73,13 @@ def _host_label(category: str, phase: str) -> str:
 def _total(report: TraceReport) -> str:
     steps = report.steps
     if steps.is_window:
-        return duration(steps.p50)
+        return duration(steps.p50_ns)
     # The mean: savings are shares of it, and the sum of all steps is what a run takes.
-    told = f"{duration(steps.mean)} per step"
+    told = f"{duration(steps.mean_ns)} per step"
     return (
-        told if steps.counted == 1 else f"{told} (mean of {some(steps.counted, 'step')}, median {duration(steps.p50)})"
+        told
+        if steps.counted == 1
+        else f"{told} (mean of {some(steps.counted, 'step')}, median {duration(steps.p50_ns)})"
     )
 
 
@@ -120,7 +122,7 @@ def _verdict(category: str, account: Sequence[Line]) -> str:
 
 def _row(device: DeviceLedger) -> BarRow:
     """A GPU beside the others: computing, other work, idle."""
-    busy = sum(part.share for part in device.parts if part.category == "compute")
-    idle = sum(part.share for part in device.parts if part.category.startswith("idle"))
+    busy = sum(part.step_share for part in device.parts if part.category == "compute")
+    idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
     parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
     return BarRow(f"GPU {device.device}", parts, f"compute {share(busy)}, idle {share(idle)}")
