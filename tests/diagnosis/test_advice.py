@@ -19,8 +19,8 @@ from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules import registry
 from traceq.diagnosis.rules.registry import RULES
-from traceq.diagnosis.rules.shared.collectives import described
-from traceq.diagnosis.rules.shared.remedies import remedies, remedy
+from traceq.diagnosis.rules.shared.collectives import describe_collectives
+from traceq.diagnosis.rules.shared.remedies import all_remedies, remedy_for
 
 QUERIES = {name: rule_query(name) for name in shelved("diagnosis/rules")}
 # Of rules that are for training, or that found the backward pass.
@@ -36,7 +36,7 @@ OF_TRAINING = {
 
 def misfits(whom, name):
     """Words of a remedy that are not for this program."""
-    text = remedy(PROGRAMS[whom], name, **GIVEN)
+    text = remedy_for(PROGRAMS[whom], name, **GIVEN)
     wrong = [FORBIDDEN[whom]]
     if (not PROGRAMS[whom].trains or not PROGRAMS[whom].kind) and name not in OF_TRAINING:
         wrong.append(TRAINING)
@@ -46,7 +46,7 @@ def misfits(whom, name):
 
 
 def test_every_remedy_fits_every_program():
-    assert_none(wrong for whom in PROGRAMS for name in remedies() for wrong in misfits(whom, name))
+    assert_none(wrong for whom in PROGRAMS for name in all_remedies() for wrong in misfits(whom, name))
 
 
 @pytest.mark.parametrize(("feature", "word"), SWITCHED_ON)
@@ -58,9 +58,9 @@ def test_what_is_switched_on_is_not_asked_for(feature, word):
         features=training.features | {feature},
         frameworks=training.frameworks | {feature},
     )
-    for name in remedies():
+    for name in all_remedies():
         if name not in ("fused_attention", "half_products", "half_products_old", "expandable"):
-            assert not re.search(word, remedy(program, name, **GIVEN)), name
+            assert not re.search(word, remedy_for(program, name, **GIVEN)), name
 
 
 def is_known(variant):
@@ -72,14 +72,16 @@ def is_known(variant):
 
 
 def test_every_remedy_has_a_text_for_everybody_and_no_unknown_variant():
-    unknown = [f"{name}: {each}" for name in remedies() for each in remedies()[name] if not is_known(each)]
-    assert_none(unknown + [f"{name}: none for everybody" for name in remedies() if "any" not in remedies()[name]])
+    unknown = [f"{name}: {each}" for name in all_remedies() for each in all_remedies()[name] if not is_known(each)]
+    assert_none(
+        unknown + [f"{name}: none for everybody" for name in all_remedies() if "any" not in all_remedies()[name]]
+    )
 
 
 def test_every_remedy_is_used():
     package = Path(registry.__file__).parent
     texts = "".join(path.read_text("utf-8") for path in package.rglob("*") if path.suffix in (".sql", ".py"))
-    assert [name for name in remedies() if not re.search(rf"['\"]{name}['\"]", texts)] == []
+    assert [name for name in all_remedies() if not re.search(rf"['\"]{name}['\"]", texts)] == []
 
 
 def test_findings_name_the_deed():
@@ -90,7 +92,7 @@ def test_findings_name_the_deed():
 
 def test_names_that_remedies_need_are_known():
     words = Program().words | GIVEN
-    for name, texts in remedies().items():
+    for name, texts in all_remedies().items():
         for text in texts.values():
             assert set(Template(text).get_identifiers()) <= set(words), name
 
@@ -99,7 +101,7 @@ def test_all_remedies_are_printed():
     printed = CliRunner().invoke(main, ["rules", "advice"]).stdout
     assert_none(
         f"{name}, {variant}"
-        for name, texts in remedies().items()
+        for name, texts in all_remedies().items()
         for section in [printed.partition(f"\n## {name.replace('_', ' ')}\n")[2].partition("\n## ")[0]]
         for variant, text in texts.items()
         if f"| {variant.replace('_', ' ')} | {markdown(Template(text).safe_substitute(Program().words))}" not in section
@@ -133,4 +135,4 @@ def test_references_are_about_the_program(program, kept):
     ("ops", "words"), [("unknown", "26 collectives of unknown kind per step"), ("all_reduce", "26 all_reduce per step")]
 )
 def test_collectives_of_unknown_kind_are_called_that(ops, words):
-    assert described({"per_step": 26, "ops": ops, "bytes": None, "group_size": None}) == words
+    assert describe_collectives({"per_step": 26, "ops": ops, "bytes": None, "group_size": None}) == words

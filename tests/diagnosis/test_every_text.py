@@ -16,7 +16,7 @@ from traceq.database.sql import shelved
 from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.registry import built_in
 from traceq.diagnosis.rules.shared.late_host import REMEDIES
-from traceq.diagnosis.rules.shared.remedies import remedy
+from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.formats.capabilities import FORMATS, METRICS
 from traceq.reports.sections.missing import brought_by
 from traceq.reports.sections.triage import _record_gpu
@@ -38,7 +38,7 @@ OF_SERVERS = {"serving_host_gap", "decode_bandwidth", "decode_weights", "prefill
 def told_by_remedy(program, given):
     """Return the text of a remedy; all texts it can have where its name depends on the trace."""
     names = [value for values in given for value in values if isinstance(value, str)]
-    return " ".join(remedy(program, name, **GIVEN) for name in names or REMEDIES)
+    return " ".join(remedy_for(program, name, **GIVEN) for name in names or REMEDIES)
 
 
 def told_by_culprit(program, given):

@@ -14,10 +14,10 @@ from jinja2 import meta, nodes
 from traceq.database.sql import shelved
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.declared import _of_trace
-from traceq.diagnosis.rules.templates import environment, is_template, rendered
+from traceq.diagnosis.rules.declared import trace_words
+from traceq.diagnosis.rules.templates import environment, is_template, render
 
-OF_TRACE = set(_of_trace(MagicMock()))
+OF_TRACE = set(trace_words(MagicMock()))
 OF_CLAIM = {
     *("instances", "occurrences", "steps_with_it", "claimed_ns", "claimed_share", "longest_ns", "saving_ns"),
     *("worst", "pieces", "given", "copies", "collectives", "culprits", "held_by", "remedied", "facts", "rows"),
@@ -49,7 +49,7 @@ def test_templates_name_what_they_are_given():
     assert_none(wrong for name in QUERIES for wrong in unknown_names(name))
 
 
-SUBJECT = _of_trace(MagicMock())
+SUBJECT = trace_words(MagicMock())
 REACHING = [
     "subject.connection",
     "subject['connection']",
@@ -83,7 +83,7 @@ REACHING = [
 def test_nothing_beyond_what_is_told_can_be_reached(expression):
     known = SUBJECT | {"rows": [], "facts": {}, "array": memoryview(b"")}
     with pytest.raises((jinja2.TemplateError, AttributeError)):
-        rendered(f"{{{{ {expression} }}}}", known)
+        render(f"{{{{ {expression} }}}}", known)
 
 
 ENDLESS = [
@@ -108,7 +108,7 @@ ENDLESS = [
 @pytest.mark.parametrize("text", ENDLESS)
 def test_no_text_goes_on_for_ever(text):
     with pytest.raises(ValueError, match=r"more than|too large"):
-        rendered(text, {"text": "x" * 20_000})
+        render(text, {"text": "x" * 20_000})
 
 
 def test_what_texts_may_do():
@@ -123,10 +123,32 @@ def test_what_texts_may_do():
         "subject": {"present": {"gpus": 8}, "ledger": {}},
         "program": Program(workloads=frozenset("x")),
     }
-    assert rendered(text, known) == "1/2 b, 2/2 d 8 0 3 of 1000 * 2 a b_c 1, 2. 3.0 1,048,576 False True"
+    assert render(text, known) == "1/2 b, 2/2 d 8 0 3 of 1000 * 2 a b_c 1, 2. 3.0 1,048,576 False True"
+
+
+def test_old_names_of_functions_still_work():
+    known = SUBJECT | {"rows": [{"operator": "aten::mm", "name": "gemm"}]}
+    old = "{{ short(12.345) }} {{ figure(12) }} {{ rate(25.2) }} {{ part(1, 4) }} {{ kernel('f<int>()') }} {{ operators(rows) }}"
+    assert render(old, known) == "12.3 12.0 25.2 GB/s 0.25 f aten::mm"
+    new = "{{ number(12.345) }} {{ gb_per_s(25.2) }} {{ share_of(1, 4) }} {{ kernel_name('f<T>') }} {{ operator_names(rows) }}"
+    assert render(new, known) == "12.3 25.2 GB/s 0.25 f aten::mm"
+
+
+OLD = {"short", "figure", "rate", "part", "kernel", "operators"}
+
+
+def test_headers_use_no_old_names_of_functions():
+    assert_none(
+        f"{name}: {key} calls {call.node.name}"
+        for name, query in QUERIES.items()
+        for key, text in query.header.items()
+        if is_template(text)
+        for call in environment().parse(text).find_all(nodes.Call)
+        if isinstance(call.node, nodes.Name) and call.node.name in OLD
+    )
 
 
 def test_a_pattern_that_python_would_search_for_ever():
-    known = _of_trace(MagicMock(connection=duckdb.connect()))
-    assert rendered("{{ text | matched('(a+)+$') }}.", known | {"text": "a" * 50 + "!"}) == "."
-    assert rendered("{{ match('say hello', 'h.l+') }}", known) == "hell"
+    known = trace_words(MagicMock(connection=duckdb.connect()))
+    assert render("{{ text | matched('(a+)+$') }}.", known | {"text": "a" * 50 + "!"}) == "."
+    assert render("{{ match('say hello', 'h.l+') }}", known) == "hell"

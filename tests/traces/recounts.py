@@ -19,10 +19,7 @@ from typing import Any
 import duckdb
 
 from traceq.common.units import bytes_in, duration, share, short, short_size
-from traceq.diagnosis.rules.shared.collectives import size
-from traceq.diagnosis.rules.shared.copies import rate
-from traceq.diagnosis.rules.shared.kernels import short as short_kernel
-from traceq.diagnosis.rules.shared.wording import cut, plural
+from traceq.diagnosis.rules.shared.wording import cut, gb_per_s, kernel_name, plural, size
 
 # A number with what stands before it: "sm90" and "F1" are names.
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,.]*\d|(?<![\w.,])\d")
@@ -400,13 +397,13 @@ def hotspot_kernel(world: World, text: str) -> list[str]:
         "select step, name, kind, ts, ts_end from gpu_slice where trace_id = $t and device = $d and kind <> 'graph'"
     )
     names = {name for _, name, kind, *_ in slices if kind == "kernel"}
-    name = next(each for each in sorted(names, key=len, reverse=True) if text.startswith(f"{short_kernel(each)} has "))
+    name = next(each for each in sorted(names, key=len, reverse=True) if text.startswith(f"{kernel_name(each)} has "))
     own = [(ts, ts_end) for _, other, _, ts, ts_end in slices if other == name]
     every = length_of((ts, ts_end) for *_, ts, ts_end in slices)
     others = length_of((ts, ts_end) for _, other, _, ts, ts_end in slices if other != name)
     found = re.search(r"has (\d+\.\d) % of the time", text)
     said = float(found[1]) / 100 if found else 0.0
-    told = [short_kernel(name), f"{share(said)} of the time in which the GPU is busy"]
+    told = [kernel_name(name), f"{share(said)} of the time in which the GPU is busy"]
     if not (every - others) / every - 0.006 <= said <= length_of(own) / every + 0.006:
         told.append(f"between {share((every - others) / every)} and {share(length_of(own) / every)}")
     times = len(own) if world.is_window else len(own) / len(world.steps)
@@ -623,7 +620,7 @@ def _of_layers(world: World, text: str) -> list[str]:
     )
     best = max(each[4] for each in own)
     told = [f"over {ranks} ranks, which all-reduce {short(times)} times a step", f"each sends {size(round(sent))}"]
-    told += [f"{duration(round(sent / best))} at {rate(best)}"]
+    told += [f"{duration(round(sent / best))} at {gb_per_s(best)}"]
     for number in map(int, re.findall(r"; over (\d+) ranks", text)):
         other = sent / (2 * (ranks - 1) / ranks) * 2 * (number - 1) / number
         told += [f"over {number} ranks it would be {size(round(other))}"]
@@ -669,7 +666,7 @@ def _of_model(world: World, text: str) -> list[str]:
     if "the best of these" in text:
         best = max(each[4] for each in own)
         told += [f"{duration(round(sends['DDP'] / best))} (DDP)", f"{duration(round(sends['ZeRO-3'] / best))} (ZeRO-3)"]
-        told.append(f"at {rate(best)}")
+        told.append(f"at {gb_per_s(best)}")
     capacity = world.value("select memory_bytes from device where trace_id = $t and device = $d")
     of = f" of {size(capacity)}" if capacity else ""
     told += [f"take {size(round(held + gradients))}{of} a rank", f"with ZeRO-2 {size(round(held + gradients / ranks))}"]

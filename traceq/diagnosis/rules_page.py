@@ -18,7 +18,7 @@ from traceq.diagnosis.manual import SECTIONS
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import rule_query, thresholds
 from traceq.diagnosis.rules.registry import examples
-from traceq.diagnosis.rules.shared.remedies import remedies
+from traceq.diagnosis.rules.shared.remedies import all_remedies
 
 if TYPE_CHECKING:
     from traceq.diagnosis.rules.registry import Rule
@@ -130,7 +130,7 @@ def advice_page() -> str:
 
 
 def _remedies_by_rule() -> Iterator[str]:
-    remedy = re.compile(rf"['\"]({'|'.join(remedies())})['\"]")
+    remedy = re.compile(rf"['\"]({'|'.join(all_remedies())})['\"]")
     for name in sorted(shelved("diagnosis/rules")):
         header = rule_query(name).header
         if "title" in header:
@@ -142,7 +142,7 @@ def _remedies_by_rule() -> Iterator[str]:
 
 
 def _texts_of_remedies() -> Iterator[str]:
-    for name, texts in sorted(remedies().items()):
+    for name, texts in sorted(all_remedies().items()):
         yield f"\n## {name.replace('_', ' ')}\n\n| for | |\n|---|---|\n"
         for variant, text in texts.items():
             words = Template(text).safe_substitute(Program().words)

@@ -33,7 +33,7 @@ from traceq.diagnosis.manual import declared_manual, manual
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.query import Query, read
 from traceq.diagnosis.record import EXTRA
-from traceq.diagnosis.rules.declared import declared
+from traceq.diagnosis.rules.declared import make_judgement
 from traceq.diagnosis.rules.registry import Rule, built_in, by_default
 from traceq.diagnosis.rules.shared.wording import cut
 from traceq.diagnosis.rules.templates import is_template, template_error
@@ -105,7 +105,7 @@ def _from_file(path: Path) -> Rule:
             raise ValueError("it is not one query")
         return subject.claim_of(query, **settings)
 
-    judge = declared(find, query)
+    judge = make_judgement(find, query)
 
     def limited(subject: Subject) -> Iterator[Advice | Remark]:
         with time_limit(subject.connection, limits().timeout, "the rule"):

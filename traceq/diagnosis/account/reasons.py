@@ -9,7 +9,7 @@ from traceq.common.text import first_clause, shortened
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import Line
-from traceq.diagnosis.rules.shared.remedies import remedy
+from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.diagnosis.subject import Subject
 
 # What to try for families of kernels, by the remedy's name.
@@ -66,7 +66,7 @@ def remedy_above_limit(subject: Subject, line: Line) -> str:
     name = next((name for name, families in _REMEDIES.items() if line.part in families), None)
     if name is None or not subject.program.is_pytorch:
         return _counter_command(subject, line.kernel)
-    return first_clause(remedy(subject.program, name))
+    return first_clause(remedy_for(subject.program, name))
 
 
 def _of_host(subject: Subject, words: str) -> tuple[str, str]:

@@ -11,8 +11,8 @@ Its texts are templates of Jinja, in which stand
     program, remedy         what program it is (traceq.diagnosis.program), and what to do in it (rules/shared/remedies.toml)
     the settings of the header, by name
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
-    time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, unit,
-    step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
+    time, percent, bytes_in, size, short_size, gb_per_s, number, share_of, plural, cut, names, kernel_name, operator_names,
+    shares, unit, step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
     allocations, places, culprits, held_by, remedied, busiest, per_fetch, workers_needed
                             which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression (of DuckDB) matches; also match(...)
@@ -32,25 +32,14 @@ from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.needs import CannotTell, NothingThere
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.shared import (
-    allocations,
-    collectives,
-    copies,
-    exposed_copies,
-    host_waits,
-    inputs,
-    kernels,
-    late_host,
-    wording,
-)
-from traceq.diagnosis.rules.shared.remedies import remedy
-from traceq.diagnosis.rules.templates import rendered
+from traceq.diagnosis.rules.shared import collectives, late_host, sentences, wording
+from traceq.diagnosis.rules.shared.remedies import remedy_for
+from traceq.diagnosis.rules.templates import render
+from traceq.diagnosis.subject import Subject
 
 if TYPE_CHECKING:
-    from traceq.database.query import Setting
     from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.query import Query
-    from traceq.diagnosis.subject import Subject
 
     Judgement = Callable[[Subject], Iterator[Advice | Remark]]
     Find = Callable[..., Claim | None]
@@ -64,31 +53,99 @@ _ABOUT = {
     ),
     "memsets": (("memsets", "no memset ran on the GPU"),),
 }
+# What templates may read of the trace. Not its connection: who has one can do all that it can.
+_OF_SUBJECT = (
+    *("trace_id", "rank", "world_size", "place", "format", "device", "device_name", "devices", "compute_capability"),
+    *("steps", "step_ns", "is_window", "judges_idle", "goal", "present", "ledger", "ledgers"),
+)
+# Texts of the header that a rule says of what it found.
+_TEXTS = ("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "remark")
+_DEFAULTS = {
+    "confidence": "low",
+    "reason": "Found by a rule of your own.",
+    "wrong-if": "Not said by the rule.",
+}
+
+
+def _match(subject: Subject, text: str, pattern: str) -> str:
+    """Return the first part of `text` that matches, as the database finds it."""
+    query = "select coalesce(regexp_extract($text, $pattern), '') as found"
+    return str(ask(subject.connection, query, text=text, pattern=pattern)[0]["found"])
+
+
+# Functions for templates by name: some need nothing of the trace, others get the subject, and those of a claim that as well.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "time": units.duration,
+    "percent": units.share,
+    "bytes_in": units.bytes_in,
+    "short_size": units.short_size,
+    "number": units.short,
+    "size": wording.size,
+    "gb_per_s": wording.gb_per_s,
+    "share_of": wording.share_of,
+    "plural": wording.plural,
+    "words_for": wording.words_for,
+    "cut": wording.cut,
+    "names": wording.names,
+    "shares": wording.shares,
+    "unit": wording.unit,
+    "step_range": wording.step_range,
+    "kernel_name": wording.kernel_name,
+    "operator_names": wording.operator_names,
+    "padding": wording.padding,
+    "per_fetch": sentences.mean_fetch,
+    "described": collectives.describe_collectives,
+    "overlapped": collectives.describe_overlap,
+    # names up to version 0.1, which rules of users may have: to go one release later
+    "figure": units.rate,
+    "kernel": wording.kernel_name,
+    "operators": wording.operator_names,
+    "part": wording.share_of,
+    "rate": wording.gb_per_s,
+    "short": units.short,
+}
+_OF_TRACE: dict[str, Callable[..., Any]] = {
+    "per_step": wording.per_step,
+    "of_step": wording.of_step,
+    "exposed": sentences.describe_exposed_copies,
+    "allocations": sentences.describe_allocations,
+    "places": sentences.describe_waits,
+    "busiest": sentences.describe_fetch_work,
+    "workers_needed": sentences.workers_needed,
+    "late_device": collectives.describe_late_device,
+    "ask": Subject.ask,
+    "has": Subject.has,
+    "way": Subject.way,
+    "lacks": lambda subject, *words: str(subject.lacks(*words)),
+    "match": _match,
+}
+_OF_CLAIM: dict[str, Callable[..., Any]] = {
+    "copies": sentences.describe_copies,
+    "collectives": collectives.describe_claim,
+    "culprits": late_host.describe_places,
+    "held_by": late_host.find_main_remedy,
+    "remedied": late_host.advise_by_place,
+}
 
 
 def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
     """Raise CannotTell or NothingThere where the trace lacks what the header needs, or what it is about."""
-    whom = query.listed("for")
-    subject.only_for(*(each for each in whom if each not in ("training", "model")))
+    kinds = query.listed("for")
+    subject.only_for(*(kind for kind in kinds if kind not in ("training", "model")))
     for about in query.listed("about"):
         subject.needs("gpu", "steps")
         for column, reason in _ABOUT[about]:
-            if not subject.present[column]:
-                _refuse_kernels(subject, about)
-                raise NothingThere(reason)
+            if subject.present[column]:
+                continue
+            if number := subject.present.get(f"{about}_as_kernels"):
+                what = ("copy", "copies") if about == "copies" else ("fill", "fills")
+                raise CannotTell(
+                    f"{units.some(number, *what)} ran as kernels of the driver (__amd_rocclr_*), which count as compute"
+                )
+            raise NothingThere(reason)
     _check_needs(subject, query.listed("needs", default))
     # what shows a model, or its training, may be what the trace lacks
-    subject.only_for(*(each for each in whom if each in ("training", "model")))
-
-
-def _refuse_kernels(subject: Subject, about: str) -> None:
-    """Raise CannotTell where the driver ran what the rule is about as kernels, of which no more is known."""
-    if number := subject.present.get(f"{about}_as_kernels"):
-        what = {"copies": "copy", "memsets": "fill"}[about]
-        raise CannotTell(
-            f"{units.some(number, what, 'copies' if what == 'copy' else 'fills')} ran as kernels of the driver"
-            " (__amd_rocclr_*), which count as compute"
-        )
+    subject.only_for(*(kind for kind in kinds if kind in ("training", "model")))
 
 
 def _check_needs(subject: Subject, needs: Iterable[str]) -> None:
@@ -99,49 +156,45 @@ def _check_needs(subject: Subject, needs: Iterable[str]) -> None:
             subject.needs(choice[-1])
 
 
-def claimed_by(name: str) -> Find:
-    """Finds what the query `name` of traceq's rules claims."""
-
-    def find(subject: Subject, **settings: Setting) -> Claim | None:
-        return subject.claim(name, **settings)
-
-    return find
+def make_finder(name: str) -> Find:
+    """Return the function that makes the claim of the query `name` of traceq's rules."""
+    return lambda subject, **settings: subject.claim(name, **settings)
 
 
-def declared(find: Find, query: Query) -> Judgement:
-    """The judgement that a header declares on what `find` finds, and on what those find that it names beside (`also`)."""
+def make_judgement(find: Find, query: Query) -> Judgement:
+    """Return the judgement that a header declares on what `find` finds, and on the claims of the queries in its `also`."""
 
     def judge(subject: Subject) -> Iterator[Advice]:
         check_inputs(subject, query, "gpu, steps")
-        known = subject.settings(query) | _of_trace(subject)
-        _refuse(query, known, unknown="unknown", absent="absent")
-        if "when" in query.header and not rendered(query.header["when"], known):
+        known = subject.settings(query) | trace_words(subject)
+        _raise_refusals(query, known, unknown="unknown", absent="absent")
+        if "when" in query.header and not render(query.header["when"], known):
             return
-        also = (_advised(subject, claimed_by(name), rule_query(name)) for name in query.listed("also"))
-        found = [*chain.from_iterable(also), *_advised(subject, find, query)]
+        also = (_advise(subject, make_finder(name), rule_query(name)) for name in query.listed("also"))
+        found = [*chain.from_iterable(also), *_advise(subject, find, query)]
         if not found:
             _check_needs(subject, query.listed("rules-out"))
-            _refuse(query, known, unknown="unseen", absent="clean")
+            _raise_refusals(query, known, unknown="unseen", absent="clean")
         yield from found
 
     return judge
 
 
-def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
-    """Advice on each claim that `find` makes, in the words of the header."""
+def _advise(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
+    """Yield advice on each claim that `find` makes, in the words of the header."""
     if not subject.workspace.may_find(query):
         return
     for settings in subject.ask(query.header["each"], **subject.settings(query)) if "each" in query.header else [{}]:
         claim = find(subject, **settings)
         if claim is None:
             continue
-        known = _of_claim(subject, query, claim) | _of_trace(subject)
-        _refuse(query, known, unknown="doubted", absent="refuted")
-        texts = {**_DEFAULTS, **_rendered(query, known)}
+        known = _claim_words(subject, query, claim) | trace_words(subject)
+        _raise_refusals(query, known, unknown="doubted", absent="refuted")
+        texts = {**_DEFAULTS, **_render_texts(query, known)}
         yield Advice(
             claim,
             fix=texts["fix"],
-            confidence=confidence(texts["confidence"]),
+            confidence=parse_confidence(texts["confidence"]),
             reason=texts["reason"],
             wrong_if=texts["wrong-if"],
             title=texts.get("heading") or None,
@@ -152,16 +205,16 @@ def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
         )
 
 
-def remarked(name: str, query: Query) -> Judgement:
-    """The judgement that a header declares on the rows of the query `name`: a remark, or one a row; none without a text."""
+def make_remarks(name: str, query: Query) -> Judgement:
+    """Return the judgement that a header declares on the rows of the query `name`: a remark, or one a row; none without text."""
 
     def judge(subject: Subject) -> Iterator[Remark]:
         check_inputs(subject, query, "gpu, steps")
         rows = subject.ask(name) if subject.workspace.may_find(query) else []
-        known = subject.settings(query) | _of_trace(subject)
-        _refuse(query, known | _facts(rows), unknown="unknown", absent="absent")
-        for told in ([row] for row in rows) if "each" in query.header else [rows] if rows else []:
-            texts = _rendered(query, known | _facts(told))
+        known = subject.settings(query) | trace_words(subject)
+        _raise_refusals(query, known | _name_rows(rows), unknown="unknown", absent="absent")
+        for group in ([row] for row in rows) if "each" in query.header else [rows] if rows else []:
+            texts = _render_texts(query, known | _name_rows(group))
             if texts["remark"]:
                 yield Remark(
                     texts["remark"], name, texts["fix"], title=texts.get("heading") or None, key=texts.get("key", "")
@@ -170,104 +223,44 @@ def remarked(name: str, query: Query) -> Judgement:
     return judge
 
 
-# What texts are told of the trace. Not its connection: who has one can do all that it can.
-_TOLD = (
-    *("trace_id", "rank", "world_size", "place", "format", "device", "device_name", "devices", "compute_capability"),
-    *("steps", "step_ns", "is_window", "judges_idle", "goal", "present", "ledger", "ledgers"),
-)
-
-# Texts of the header that a rule says of what it found.
-_SAID = ("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "remark")
-_DEFAULTS = {
-    "confidence": "low",
-    "reason": "Found by a rule of your own.",
-    "wrong-if": "Not said by the rule.",
-}
-
-
-def confidence(value: str) -> Confidence:
-    """The confidence of that name; ValueError for none."""
+def parse_confidence(value: str) -> Confidence:
+    """Return the confidence of that name; ValueError for another word."""
     for known in get_args(Confidence):
         if value == known:
             return known  # type: ignore[no-any-return]
     raise ValueError(f"confidence {value!r}; it is one of {', '.join(get_args(Confidence))}")
 
 
-def _refuse(query: Query, known: dict[str, Any], *, unknown: str, absent: str) -> None:
+def _raise_refusals(query: Query, known: dict[str, Any], *, unknown: str, absent: str) -> None:
     """Raise CannotTell, or NothingThere, where the texts of these keys say why."""
     for key, error in ((unknown, CannotTell), (absent, NothingThere)):
-        if reason := rendered(query.header.get(key, ""), known):
+        if reason := render(query.header.get(key, ""), known):
             raise error(reason)
 
 
-def _rendered(query: Query, known: dict[str, Any]) -> dict[str, str]:
-    return {key: rendered(query.header[key], known) for key in _SAID if key in query.header}
+def _render_texts(query: Query, known: dict[str, Any]) -> dict[str, str]:
+    return {key: render(query.header[key], known) for key in _TEXTS if key in query.header}
 
 
-def _of_trace(subject: Subject) -> dict[str, Any]:
+def trace_words(subject: Subject) -> dict[str, Any]:
+    """Return what texts may use that is not about a claim, by name."""
     return {
-        "subject": {name: getattr(subject, name) for name in _TOLD},
+        **_FUNCTIONS,
+        **{name: _bind(function, subject) for name, function in _OF_TRACE.items()},
+        "remedy": _bind(remedy_for, subject.program),
+        "subject": {name: getattr(subject, name) for name in _OF_SUBJECT},
         "steps": subject.steps,
-        **_answers(subject),
-        "time": units.duration,
-        "percent": units.share,
-        "bytes_in": units.bytes_in,
-        "short_size": units.short_size,
-        "short": units.short,
-        "figure": units.rate,
-        "size": collectives.size,
-        "rate": copies.rate,
-        "part": wording.part,
-        "plural": wording.plural,
-        "words_for": wording.words_for,
-        "cut": wording.cut,
-        "names": wording.names,
-        "shares": wording.shares,
-        "unit": wording.unit,
-        "step_range": wording.step_range,
-        "kernel": kernels.short,
-        "operators": kernels.names,
-        "padding": kernels.padding,
         "program": subject.program,
-        "remedy": _of(remedy, subject.program),
-        "per_step": _of(wording.per_step, subject),
-        "of_step": _of(wording.of_step, subject),
-        "exposed": _of(exposed_copies.described, subject),
-        "allocations": _of(allocations.described, subject),
-        "places": _of(host_waits.described, subject),
-        "busiest": _of(inputs.busiest, subject),
-        "per_fetch": inputs.per_fetch,
-        "workers_needed": inputs.workers_needed,
-        "described": collectives.described,
-        "overlapped": collectives.overlapped,
-        "late_device": _of(collectives.late_device, subject),
     }
 
 
-def _answers(subject: Subject) -> dict[str, Callable[..., Any]]:
-    """What asks the trace. Functions, for of a method its object can be had."""
-
-    def match(text: str, pattern: str) -> str:
-        found = ask(
-            subject.connection, "select coalesce(regexp_extract($text, $pattern), '')", text=text, pattern=pattern
-        )
-        return str(*found[0].values())
-
-    return {
-        "match": match,
-        "ask": _of(subject.ask),
-        "has": _of(subject.has),
-        "way": _of(subject.way),
-        "lacks": lambda *words: str(subject.lacks(*words)),
-    }
-
-
-def _of(function: Callable[..., Any], *given: Any) -> Callable[..., Any]:
-    """The function of what is given, which cannot be had of it, as it could of a partial."""
+def _bind(function: Callable[..., Any], *given: Any) -> Callable[..., Any]:
+    """Return the function with its first arguments, which a template cannot reach through it as it could through a partial."""
     return lambda *values, **named: function(*given, *values, **named)
 
 
-def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
+def _claim_words(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
+    """Return what texts may use about a claim, by name."""
     pieces = subject.worst(claim)
     return {
         **claim.values,
@@ -279,22 +272,18 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
         "given": claim.values,
         "worst": pieces[0],
         "pieces": pieces,
-        "copies": _of(copies.described, subject, claim),
-        "collectives": _of(collectives.of_claim, subject, claim),
-        "culprits": _of(late_host.described, subject, claim),
-        "held_by": _of(late_host.held_by, subject, claim),
-        "remedied": _of(late_host.remedied, subject, claim),
-        **(_facts(_asked(subject, query, claim)) if "facts" in query.header else {}),
+        **{name: _bind(function, subject, claim) for name, function in _OF_CLAIM.items()},
+        **(_name_rows(_ask_facts(subject, query, claim)) if "facts" in query.header else {}),
     }
 
 
-def _asked(subject: Subject, query: Query, claim: Claim) -> list[dict[str, Any]]:
-    """The rows of the query that the header names: about the trace, or about the claim if it reads rule_instances."""
+def _ask_facts(subject: Subject, query: Query, claim: Claim) -> list[dict[str, Any]]:
+    """Return the rows of the query that the header names: about the trace, or the claim if it reads rule_instances."""
     name = query.header["facts"]
     if "rule_instances" in rule_query(name).text:
         return subject.ask_of(claim, name)
     return subject.ask(name, **subject.settings(query))
 
 
-def _facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _name_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"rows": rows, **({"facts": rows[0]} if rows else {})}

@@ -12,7 +12,7 @@ from traceq.diagnosis.calibrated import on_shares
 from traceq.diagnosis.manual import Manual, declared_manual, manual
 from traceq.diagnosis.query import Query, rule_query
 from traceq.diagnosis.record import shipped_record
-from traceq.diagnosis.rules.declared import claimed_by, declared, remarked
+from traceq.diagnosis.rules.declared import make_finder, make_judgement, make_remarks
 from traceq.diagnosis.triage import JUDGED
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _load(place: str) -> Rule:
     name = place.partition("/")[2]
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
     if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
-        judge = remarked(name, query) if "remark" in query.header else declared(claimed_by(name), query)
+        judge = make_remarks(name, query) if "remark" in query.header else make_judgement(make_finder(name), query)
         said = on_shares(name.replace("_", "-")) if has_shares(name) else ""
         return _rule(name, declared_manual(name, query, said), judge, query)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")

@@ -46,7 +46,7 @@ _WIDE = re.compile(r"%[^a-zA-Z%]*(\*|\d{4})|:[^}]*(\{|\d{4})")
 _steps: ContextVar[Iterator[int]] = ContextVar("steps")
 
 
-def rendered(text: str, known: dict[str, Any]) -> str:
+def render(text: str, known: dict[str, Any]) -> str:
     """The text with what is `known` in it. Raises what Jinja does, and ValueError where it takes too many steps."""
     if not is_template(text):
         return text

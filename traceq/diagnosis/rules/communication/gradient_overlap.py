@@ -36,8 +36,14 @@ from typing import Any
 
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.rules.shared.collectives import asked_for, late_device, overlapped, size, summed_up
-from traceq.diagnosis.rules.shared.remedies import remedy
+from traceq.diagnosis.rules.shared.collectives import (
+    describe_late_device,
+    describe_overlap,
+    require_communication,
+    sum_up_collectives,
+)
+from traceq.diagnosis.rules.shared.remedies import remedy_for
+from traceq.diagnosis.rules.shared.wording import size
 from traceq.diagnosis.subject import Subject
 
 _SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
@@ -45,7 +51,7 @@ _SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
 
 def judge(subject: Subject) -> Iterator[Advice]:
     """Gradients reduced with nothing beside."""
-    asked_for(subject)
+    require_communication(subject)
     subject.only_for("training")
     given = {"role": "gradient", "kind": "any"}
     claim = subject.claim("collective_role", low=0.1, likely=1.0, high=1.0, **given)
@@ -55,7 +61,7 @@ def judge(subject: Subject) -> Iterator[Advice]:
     claim = subject.claim("collective_role", low=0.1, likely=hidden, high=1.0, **given)
     if claim is None:
         return
-    facts = summed_up(subject, claim)
+    facts = sum_up_collectives(subject, claim)
     yield Advice(
         claim,
         title="Reduce gradients beside the backward pass",
@@ -88,8 +94,8 @@ def _fix(subject: Subject, facts: dict[str, Any]) -> str:
         sizes, bucket = "Larger buckets, which use the link better", 100
     else:
         sizes, bucket = "Other buckets", 50
-    advice = [remedy(subject.program, "gradients_early", sizes=sizes, bucket=bucket)]
+    advice = [remedy_for(subject.program, "gradients_early", sizes=sizes, bucket=bucket)]
     if (facts["dtype"] or "float").lower() in _SINGLE_PRECISION:
-        advice.append(remedy(subject.program, "gradients_fewer_bytes"))
-    advice.append(remedy(subject.program, "gradients_less_often"))
-    return f"{' '.join(filter(None, advice))} {overlapped(facts)}{late_device(subject)}"
+        advice.append(remedy_for(subject.program, "gradients_fewer_bytes"))
+    advice.append(remedy_for(subject.program, "gradients_less_often"))
+    return f"{' '.join(filter(None, advice))} {describe_overlap(facts)}{describe_late_device(subject)}"

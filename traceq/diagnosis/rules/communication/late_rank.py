@@ -35,10 +35,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from traceq.common.units import duration, share
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.needs import CannotTell
-from traceq.diagnosis.rules.shared.collectives import asked_for
-from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.rules.shared.collectives import require_communication
 from traceq.diagnosis.subject import Subject
 
 _WHAT = {
@@ -58,21 +58,21 @@ _WHAT = {
 
 def judge(subject: Subject) -> Iterator[Advice | Remark]:
     """Who waits for whom."""
-    asked_for(subject)
+    require_communication(subject)
     pairs = _of_job(subject)
     claim = subject.claim("late_rank", low=0.3, likely=0.7, high=1.0)
     late = _late(pairs, subject.rank)
     if claim is not None and late is not None:
-        rank, trace, share = late
+        rank, trace, waiting = late
         yield Advice(
             claim,
             title=f"Fix late rank {rank}, for which this one waits",
             fix=(
-                f"Fix rank {rank} first: `traceq report DB --rank {rank}` says how. Of the {time(claim.claimed_ns)} per step "
-                f"that this rank waits in collectives, {percent(share)} is for rank {rank}"
+                f"Fix rank {rank} first: `traceq report DB --rank {rank}` says how. Of the {duration(claim.claimed_ns)} per step "
+                f"that this rank waits in collectives, {share(waiting)} is for rank {rank}"
                 f"{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)}"
             ),
-            confidence="high" if share >= subject.threshold("late_rank", "most") else "medium",
+            confidence="high" if waiting >= subject.threshold("late_rank", "most") else "medium",
             reason=(
                 "The same collectives are recorded on both ranks: they last long here and are short where the rank "
                 "came last."
@@ -126,7 +126,7 @@ def _because(subject: Subject, late_trace: int, waiting: float) -> str:
     most = causes[0]
     what = _WHAT.get(most["category"], "most of the difference lies there")
     return (
-        f", whose step has {time(most['late_ns'])} of {most['category']} where this one has {time(most['own_ns'])}: "
+        f", whose step has {duration(most['late_ns'])} of {most['category']} where this one has {duration(most['own_ns'])}: "
         f"{what}"
     )
 
@@ -146,7 +146,7 @@ def _own_lateness(subject: Subject, pairs: list[dict[str, Any]]) -> Iterator[Rem
         title="Other ranks wait for this one",
         text=(
             f"Rank {subject.rank} is the last to arrive at collectives: {len(own)} of the other ranks wait for it, "
-            f"up to {time(most['waiting_ns'])} "
+            f"up to {duration(most['waiting_ns'])} "
             f"per step (rank {most['waiting_rank']}). What this rank saves, all of them save."
         ),
         query="late_rank_of_job",

@@ -20,15 +20,15 @@
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 --   https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 -- fix: Look which path {{ program.words.nccl }} takes: `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH`. {{ worst.op }} of {{
---   size(worst.bytes) }} among {{ worst.group_size }} ranks reaches at best {{ short(worst.best_bandwidth) }} GB/s on
---   the bus; {% if worst.link %}over {{ worst.link }} (at least {{ short(worst.link_bandwidth) }} GB/s between these
---   GPUs) it should reach about {{ short(worst.reachable_bandwidth) }} GB/s, and it takes equally long each time. In
+--   size(worst.bytes) }} among {{ worst.group_size }} ranks reaches at best {{ gb_per_s(worst.best_bandwidth) }} on
+--   the bus; {% if worst.link %}over {{ worst.link }} (at least {{ gb_per_s(worst.link_bandwidth) }} between these
+--   GPUs) it should reach about {{ gb_per_s(worst.reachable_bandwidth) }}, and it takes equally long each time. In
 --   the log P2P is direct, SHM goes through host memory, NET/Socket over the network stack. Usual reasons:
 --   NCCL_P2P_DISABLE or NCCL_SHM_DISABLE in the environment, PCIe access control (ACS) or an IOMMU that is not in
 --   pass-through, a container with little shared memory (--ipc=host). all_reduce_perf -b {{ worst.bytes }} -e {{
 --   worst.bytes }} of {{ 'rccl-tests' if program.is_amd else 'nccl-tests' }} measures the link alone: if that is
 --   fast, another rank comes late each time, and its trace says why. {%- else %}smaller ones of the same group reach
---   {{ short(worst.reachable_bandwidth) }} GB/s. Run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING and
+--   {{ gb_per_s(worst.reachable_bandwidth) }}. Run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING and
 --   compare the algorithm and channels chosen; all_reduce_perf -b {{ worst.bytes }} -e {{ worst.bytes }} of {{
 --   'rccl-tests' if program.is_amd else 'nccl-tests' }} measures it alone. Remove settings of NCCL_ALGO, NCCL_PROTO
 --   and NCCL_MAX_NCHANNELS that someone left in the environment. {%- endif %}

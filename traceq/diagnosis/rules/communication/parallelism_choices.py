@@ -38,13 +38,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from traceq.common.units import short, size
+from traceq.common.units import duration, share, short, size
 from traceq.diagnosis.advice import Remark
 from traceq.diagnosis.needs import CannotTell, NothingThere
-from traceq.diagnosis.rules.shared.collectives import asked_for
-from traceq.diagnosis.rules.shared.copies import rate
-from traceq.diagnosis.rules.shared.remedies import remedy
-from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.rules.shared.collectives import require_communication
+from traceq.diagnosis.rules.shared.remedies import remedy_for
+from traceq.diagnosis.rules.shared.wording import gb_per_s
 from traceq.diagnosis.subject import Subject
 
 Facts = Mapping[str, Any]
@@ -53,14 +52,14 @@ Choices = Mapping[str, Facts]
 
 def judge(subject: Subject) -> Iterator[Remark]:
     """What each rank sends and holds by kind of parallelism, where that is a matter."""
-    asked_for(subject)
+    require_communication(subject)
     subject.only_for("model")
     if subject.is_window:
         raise CannotTell("there are no steps; traceq.annotate marks them")
-    share = subject.ledger.get("communication", 0.0) / subject.step_ns
+    exposed = subject.ledger.get("communication", 0.0) / subject.step_ns
     (facts,) = subject.ask("parallelism_facts")
-    if share < subject.threshold("parallelism_choices", "worth") and not _is_taken(subject, facts):
-        raise NothingThere(f"communication is {percent(share)} of the step, and no lack of memory is known")
+    if exposed < subject.threshold("parallelism_choices", "worth") and not _is_taken(subject, facts):
+        raise NothingThere(f"communication is {share(exposed)} of the step, and no lack of memory is known")
     if facts["ranks"] is None and facts["tensor_ranks"] is None:
         raise CannotTell(
             "the bytes of gradients a micro-batch, their group or what ranks reduce them for are not known"
@@ -81,7 +80,7 @@ def _is_taken(subject: Subject, facts: Facts) -> bool:
     return bool(used and capacity and used >= subject.threshold("parallelism_choices", "memory_taken") * capacity)
 
 
-def _sent(choice: Facts) -> str:
+def _sent_size(choice: Facts) -> str:
     return size(choice["sent_bytes"])
 
 
@@ -90,20 +89,20 @@ def _of_model(facts: Facts, choices: Choices) -> str:
     how = "replicate" if facts["op"] == "all_reduce" else "shard"
     alike = ddp["sent_bytes"] == first["sent_bytes"] == second["sent_bytes"]
     sent = (
-        f"{_sent(ddp)} with DDP, ZeRO-1 and ZeRO-2 alike"
+        f"{_sent_size(ddp)} with DDP, ZeRO-1 and ZeRO-2 alike"
         if alike
-        else f"{_sent(ddp)} with DDP, {_sent(first)} with ZeRO-1, {_sent(second)} with ZeRO-2"
+        else f"{_sent_size(ddp)} with DDP, {_sent_size(first)} with ZeRO-1, {_sent_size(second)} with ZeRO-2"
     )
     lasting = (
-        f": {time(ddp['sending_ns'])} (DDP) and {time(third['sending_ns'])} (ZeRO-3) at {rate(facts['best_rate'])}, the "
-        "best of these collectives"
+        f": {duration(ddp['sending_ns'])} (DDP) and {duration(third['sending_ns'])} (ZeRO-3) at "
+        f"{gb_per_s(facts['best_rate'])}, the best of these collectives"
         if facts["best_rate"]
         else ""
     )
     memory = f" of {size(facts['capacity_bytes'])}" if facts["capacity_bytes"] else ""
     return (
         f"{facts['ranks']} ranks {how} {facts['parameters']:,} trained parameters. In a step each sends {sent}, "
-        f"{_sent(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a "
+        f"{_sent_size(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a "
         f"rank, with ZeRO-2 {size(second['held_bytes'])}, with ZeRO-3 {size(third['held_bytes'])}; "
         f"{_states(facts, first)} {_split(choices)}"
     )
@@ -123,8 +122,8 @@ def _split(choices: Choices) -> str:
     if layers is None or stages is None:
         return "What split layers or stages would send is not known: activations between layers are not in the trace."
     return (
-        f"With each layer split over two ranks a rank would send {_sent(layers)}, with two stages {_sent(stages)} and "
-        f"{percent(stages['bubble_share'])} of the step idle at this number of micro-batches; either holds half of the model."
+        f"With each layer split over two ranks a rank would send {_sent_size(layers)}, with two stages {_sent_size(stages)} and "
+        f"{share(stages['bubble_share'])} of the step idle at this number of micro-batches; either holds half of the model."
     )
 
 
@@ -138,24 +137,24 @@ def _of_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
     now, *others = _splits(choices)
     exposed = subject.ledger.get("communication", 0.0)
     said = "".join(
-        f"; over {number} ranks it would be {_sent(each)}, all together {size(number * each['sent_bytes'])} in place of "
+        f"; over {number} ranks it would be {_sent_size(each)}, all together {size(number * each['sent_bytes'])} in place of "
         f"{size(ranks * now['sent_bytes'])}"
         for each in others
         for number in [int(each["choice"].removeprefix("TP "))]
     )
     lasting = (
-        f", {time(now['sending_ns'])} at {rate(facts['best_rate'])}, the best that these reach"
+        f", {duration(now['sending_ns'])} at {gb_per_s(facts['best_rate'])}, the best that these reach"
         if now["sending_ns"]
         else ""
     )
     late = (
-        f" Communication that nothing overlaps takes {time(exposed)}: most of it is waiting or slower transfers."
+        f" Communication that nothing overlaps takes {duration(exposed)}: most of it is waiting or slower transfers."
         if now["sending_ns"] and exposed > 2 * now["sending_ns"]
         else ""
     )
     return (
         f"Layers are split over {ranks} ranks, which all-reduce {short(facts['tensor_reductions'])} times a step: each sends "
-        f"{_sent(now)}{lasting}{said}, at the same batch.{late}"
+        f"{_sent_size(now)}{lasting}{said}, at the same batch.{late}"
     )
 
 
@@ -182,7 +181,7 @@ def _for_model(subject: Subject, facts: Facts, choices: Choices) -> str:
             " Reduce them in 16 bits, half of the bytes: `model.register_comm_hook(None, default_hooks.bf16_compress_hook)`."
         )
     )
-    learning = f" {remedy(subject.program, 'rescale_learning')}" if "training" in subject.program.workloads else ""
+    learning = f" {remedy_for(subject.program, 'rescale_learning')}" if "training" in subject.program.workloads else ""
     return (
         "Keep replicas while they fit, and send less often: with micro-batches, reduce gradients of the last only "
         f"(`with model.no_sync():`), or give each rank more samples a step.{half}{learning} Sharding sends no less."

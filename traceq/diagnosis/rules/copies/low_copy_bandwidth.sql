@@ -15,10 +15,10 @@
 -- fix: {% if worst.link_bandwidth and not worst.is_pageable and worst.best_bandwidth < slow_share *
 --   worst.link_bandwidth %}Bind the process to the NUMA node of its GPU: `numactl --cpunodebind=N --membind=N`. Even
 --   the best copy {{ {'h2d': 'to the device', 'd2h': 'to the host'}.get(worst.direction, 'of that direction') }} of such size and
---   memory reaches {{ rate(worst.best_bandwidth) }}, where the link of this GPU carries {{
---   rate(worst.link_bandwidth) }}: {{ remedy('link_of_host') }}. {%- else %} {%- if worst.is_pageable %}{{
+--   memory reaches {{ gb_per_s(worst.best_bandwidth) }}, where the link of this GPU carries {{
+--   gb_per_s(worst.link_bandwidth) }}: {{ remedy('link_of_host') }}. {%- else %} {%- if worst.is_pageable %}{{
 --   remedy('pin') }} {% endif %}Look for other copies at the same time (GPUs behind one switch) and buffers on
---   another NUMA node. The best of their kind reaches {{ rate(worst.best_bandwidth) }}, so the link is not the limit;
+--   another NUMA node. The best of their kind reaches {{ gb_per_s(worst.best_bandwidth) }}, so the link is not the limit;
 --   `numactl --cpunodebind=N --membind=N` binds a process to a node. {%- endif %} {{ copies() }}
 -- confidence: medium
 -- reason: Sizes and times are facts; what the link of this machine can carry is not recorded.

@@ -11,10 +11,10 @@
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 -- fix: {% set best = pieces | map(attribute='best_bandwidth') | select | max | default(0) -%} {{ remedy('peer_early')
 --   }} {{ copies() }} {% if best and worst.host_link_rate and best > worst.host_link_rate %}The best reaches {{
---   rate(best) }}, more than the link to the host: they go over {{ 'xGMI' if program.is_amd else 'NVLink' }}. {% elif
+--   gb_per_s(best) }}, more than the link to the host: they go over {{ 'xGMI' if program.is_amd else 'NVLink' }}. {% elif
 --   best and worst.host_link_rate and worst.peer_link_rate and pieces | map(attribute='bytes') | select | max |
---   default(0) >= telling_bytes %}The best reaches {{ rate(best) }}, no more than PCIe carries, though such GPUs can
---   have {{ 'xGMI' if program.is_amd else 'NVLink' }} ({{ rate(worst.peer_link_rate) }}): {{ remedy('links_between')
+--   default(0) >= telling_bytes %}The best reaches {{ gb_per_s(best) }}, no more than PCIe carries, though such GPUs can
+--   have {{ 'xGMI' if program.is_amd else 'NVLink' }} ({{ gb_per_s(worst.peer_link_rate) }}): {{ remedy('links_between')
 --   }}. {% endif %}
 -- confidence: medium
 -- reason: Kind and time of the copies are facts; whether something could run beside them is not known.

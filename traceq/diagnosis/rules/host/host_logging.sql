@@ -8,10 +8,10 @@
 -- try: Log every tenth step; keep values as tensors until then; save less often, or asynchronously.
 -- references: https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
 --   https://docs.python.org/3/library/logging.handlers.html#queuehandler
--- heading: {% if part(steps_with_it, steps) >= often %}{{ 'Save' if worst.work == 'checkpoint' else 'Log' }} less often{% else %}{{ 'Save' if
+-- heading: {% if share_of(steps_with_it, steps) >= often %}{{ 'Save' if worst.work == 'checkpoint' else 'Log' }} less often{% else %}{{ 'Save' if
 --   worst.work == 'checkpoint' else 'Log' }} on another thread{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the
 --   window{% else %}a step{% endif %} is in {{ worst.name | cut }}
--- fix: {% if part(steps_with_it, steps) >= often %}Do it in every tenth step: `if step % 10 == 0: ...`. {% else %}Hand a copy to another thread
+-- fix: {% if share_of(steps_with_it, steps) >= often %}Do it in every tenth step: `if step % 10 == 0: ...`. {% else %}Hand a copy to another thread
 --   and go on. {% endif %}{% if worst.work == 'checkpoint' %}{% if program.is_pytorch %}Saving need not hold up the steps:
 --   `torch.distributed.checkpoint.async_save(state, checkpoint_id=path)` copies and writes beside it. {% endif %}{% else %}Keep values as
 --   tensors until they are written, and write them together. {% endif %}{{ cut(worst.name) }} runs in {{ steps_with_it }} of {{ steps }}

@@ -12,7 +12,7 @@
 -- fix: Take load off the disk {{ worst.disk | cut }}: copy the data to a faster (NVMe) disk or into memory, store it in fewer and
 --   larger files, and keep other programs off that disk. It is used {{ percent(worst.utilization / 100) }} of the time{% if
 --   worst.queue is not none %} with {{ '{:,.0f}'.format(worst.queue) }} accesses queued{% endif %} while the GPU waits for input{% if
---   worst.read_bytes is not none %}, at {{ rate(worst.read_bytes / 1e9) }} read{% endif %}; more workers would only queue up there.
+--   worst.read_bytes is not none %}, at {{ gb_per_s(worst.read_bytes / 1e9) }} read{% endif %}; more workers would only queue up there.
 -- confidence: {% if worst.queue is not none %}high{% else %}medium{% endif %}
 -- reason: The monitor logged a saturated disk for the time of the waits{% if worst.queue is none %}; how many accesses wait is not in the log, and of
 --   an SSD being used all of the time is not yet its limit{% endif %}.

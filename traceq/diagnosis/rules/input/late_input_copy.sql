@@ -16,7 +16,7 @@
 -- fix: {% if worst.is_pageable is not false %}{{ remedy('input_early') }}{% else %}{{ remedy('input_early_pinned')
 --   }}{% endif %} {{ 'Batches are' if program.runs_model else 'Input is' }} copied {% if worst.is_pageable %}from pageable memory{% else %}by a blocking call{%
 --   endif %} {%- if worst.bytes is not none %} ({{ size(worst.bytes) }}{% if worst.bandwidth %} at {{
---   figure(worst.bandwidth) }} GB/s{% endif %}) {%- endif %}, and the GPU does nothing else for {{
+--   gb_per_s(worst.bandwidth) }}{% endif %}) {%- endif %}, and the GPU does nothing else for {{
 --   per_step(claimed_ns) }}.
 -- confidence: {% if worst.is_pageable is not none %}high{% else %}medium{% endif %}
 -- reason: {% if worst.is_pageable is not none %}The profiler records the kind of memory, and nothing runs beside these

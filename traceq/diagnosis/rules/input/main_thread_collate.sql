@@ -21,7 +21,7 @@
 --   'calls of ' ~ program.words.runtime ~ ' and of the operating system' -%} {% set most_ns = facts.calls_ns -%} {% set how = "Let the loader's own
 --   thread pin memory: `DataLoader(..., pin_memory=True)`. Call neither `pin_memory()` nor `to(device)` within the
 --   fetch." -%} {% endif %}{{ how }} Workers prepare batches, but a fetch keeps the main thread busy for {{
---   per_fetch(facts) }}, most with {{ what }} ({{ percent(part(most_ns, facts.fetch_ns)) }}), and the GPU idles {{
+--   per_fetch(facts) }}, most with {{ what }} ({{ percent(share_of(most_ns, facts.fetch_ns)) }}), and the GPU idles {{
 --   per_step(claimed_ns) }} for it. {{ busiest(facts) }}
 -- confidence: {% if has('python_frames') or (facts.transform_ns >= facts.python_ns and facts.transform_ns >=
 --   facts.calls_ns) %}high
@@ -34,7 +34,7 @@
 -- needs: gpu, steps, fetches
 -- captures: host_only, steps, window
 -- unseen: {% set fetched = ask('input_facts')[0] -%} {% if not has('python_frames') and not has('os_calls') and
---   part(fetched.unexplained_ns, fetched.fetch_ns) > 1 - least_busy %}{{ lacks('what the main thread does in its
+--   share_of(fetched.unexplained_ns, fetched.fetch_ns) > 1 - least_busy %}{{ lacks('what the main thread does in its
 --   fetches is not traced', 'fetch_work') }} {%- endif %}
 -- facts: input_facts
 -- low: 0.4

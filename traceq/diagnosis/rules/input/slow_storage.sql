@@ -11,7 +11,7 @@
 -- try: Local NVMe instead of network storage, fewer and larger files, memory mapping, more reads at once.
 -- references: https://docs.pytorch.org/docs/stable/data.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: {% set own = part(facts.reading_ns, facts.fetch_ns) -%} Copy the data to a local NVMe disk, or store it as a
+-- fix: {% set own = share_of(facts.reading_ns, facts.fetch_ns) -%} Copy the data to a local NVMe disk, or store it as a
 --   few large files that are read in sequence. For instance {% if program.is_pytorch
 --   %}`webdataset.WebDataset('shards-{000000..000099}.tar')` or {% endif %}one array opened by `numpy.load(path,
 --   mmap_mode='r')`. Where latency and not bandwidth is the limit, read more at once.{% if not facts.workers %} {{

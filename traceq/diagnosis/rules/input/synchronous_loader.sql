@@ -19,8 +19,8 @@
 --   as well. {%- endif %} {% for row in ask('input_work') if row.name.startswith('transformers/') %} {%- if
 --   loop.first and program.is_pytorch %}In a pipeline of Transformers that is `pipe(inputs, num_workers={{ workers
 --   }})`; processors made with `AutoImageProcessor.from_pretrained(..., use_fast=True)` take less time. {% endif %}
---   {%- endfor %}{{ busiest(facts) }} {%- if part(facts.transform_ns, facts.fetch_ns) %}Operators on the main
---   thread take {{ percent(part(facts.transform_ns, facts.fetch_ns)) }} of it. {%- endif %}
+--   {%- endfor %}{{ busiest(facts) }} {%- if share_of(facts.transform_ns, facts.fetch_ns) %}Operators on the main
+--   thread take {{ percent(share_of(facts.transform_ns, facts.fetch_ns)) }} of it. {%- endif %}
 -- confidence: high
 -- reason: The name of the fetch says that the loader has no workers, and the GPU has nothing to do during it.
 -- wrong-if: The process has no core to spare for workers, or the data set cannot be read by several processes.

@@ -21,8 +21,8 @@
 --   per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) for it. If the machine has no more cores, make
 --   a batch cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %}
 --   (`torchvision.io.decode_jpeg(..., device='cuda')` {%- if not program.is_amd %}, NVIDIA DALI {%- endif %}) {%- endif %}.
--- confidence: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
--- reason: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The main thread is
+-- confidence: {% if facts.worker_busy is not none or share_of(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
+-- reason: {% if facts.worker_busy is not none or share_of(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The main thread is
 --   seen to wait for workers. {%- else %}The loader has workers, and nothing else is seen in its fetches: that they
 --   wait is inferred. {%- endif %}
 -- doubted: {% if facts.fetches < least_fetches %}fewer than {{ least_fetches }} fetches were captured: one may be late for any

@@ -15,7 +15,7 @@
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.compile.html
 -- fix: {{ remedy('fuse') }} {{ plural(occurrences / steps, 'kernel') }} per step stand in runs of elementwise work, up
---   to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{ operators(pieces) }}; fused they would
+--   to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{ operator_names(pieces) }}; fused they would
 --   take {{ time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step less at best.
 -- confidence: medium
 -- reason: Kernels that follow one another are identified by name and order; whether they work on the same tensor is not

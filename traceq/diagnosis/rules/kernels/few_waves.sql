@@ -15,7 +15,7 @@
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 -- fix: {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas') else 'more_blocks') }} {%- if worst.threads_per_block and
 --   worst.threads_per_block < small_block %} Its blocks are small ({{ plural(worst.threads_per_block, 'thread') }}): smaller ones do not help. {%- endif %}
---   {{ kernel(worst.name) }} ({{ time(worst.dur) }}) has {{ plural(worst.blocks, 'block') }} {%- if
+--   {{ kernel_name(worst.name) }} ({{ time(worst.dur) }}) has {{ plural(worst.blocks, 'block') }} {%- if
 --   worst.multiprocessors_share < 1 %} for {{ plural(worst.blocks / worst.multiprocessors_share, 'multiprocessor') }}
 --   {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part of the GPU {%- endif
 --   %}. What all such kernels leave empty is as much as an idle GPU for {{ per_step(claimed_ns) }}.

@@ -8,12 +8,12 @@
 -- try: Nsight Compute (AMD: rocprof-compute) on this kernel, a better library or algorithm for it, lower precision,
 --   fewer or smaller calls.
 -- references: https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
--- remark: {{ kernel(facts.name) }} has {{ percent(facts.busy_share) }} of the time in which the GPU is busy:
+-- remark: {{ kernel_name(facts.name) }} has {{ percent(facts.busy_share) }} of the time in which the GPU is busy:
 --   {% if subject.is_window %}{{ plural(facts.launches, 'time') }} in the trace
 --   {%- else %}{{ plural(facts.launches / steps, 'time') }} per step
 --   {%- endif %}, {{ time(facts.mean_ns) }} each.
 -- fix: {% if facts.family == 'flash_attention' and program.runs_model %}{{ remedy('faster_attention') }} {%- else %}{{
---   remedy('look_at_kernel_with', kernel=kernel(facts.name).split()[0]) }} {%- endif %}
+--   remedy('look_at_kernel_with', kernel=kernel_name(facts.name).split()[0]) }} {%- endif %}
 -- threshold: least = 0.5: more than all other kernels together
 -- threshold: of_step = 0.2: below a fifth of the step even a kernel twice as fast saves less than a tenth
 -- remarks: yes

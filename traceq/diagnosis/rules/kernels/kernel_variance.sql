@@ -12,7 +12,7 @@
 --   what runs at the same time in the slow steps.
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
 -- fix: Find out what slows single launches down. {{ plural(occurrences, 'launch', 'launches') }} took over {{
---   percent(above - 1) }} longer than the same launch in other steps, at worst {{ kernel(worst.name) }} with {{
+--   percent(above - 1) }} longer than the same launch in other steps, at worst {{ kernel_name(worst.name) }} with {{
 --   time(worst.dur) }} in place of {{ time(worst.usual_ns) }} in step {{ worst.step }}. {{ remedy('other_users') }},
 --   and at inputs that differ between steps.
 -- confidence: low

@@ -14,12 +14,12 @@
 --   https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
 -- fix: {% if worst.limiter == 'registers' %}Use fewer registers: `__launch_bounds__(threads, blocks)` or smaller
 --   tiles. {%- elif worst.limiter == 'shared_memory' %}Use less shared memory per block: smaller tiles or fewer
---   stages. {%- else %}Use blocks of 128 or 256 threads. {%- endif %} {{ kernel(worst.name) }} fills {{
+--   stages. {%- else %}Use blocks of 128 or 256 threads. {%- endif %} {{ kernel_name(worst.name) }} fills {{
 --   percent(worst.occupancy_share) }} of the warps of a multiprocessor; {% if worst.limiter == 'registers' %}it takes
 --   {{ worst.registers_per_thread }} registers per thread {%- elif worst.limiter == 'shared_memory' %}it takes {{
 --   worst.shared_memory_bytes }} bytes of shared memory per block {%- else %}its blocks have {{
 --   worst.threads_per_block }} threads, and a multiprocessor takes only so many blocks {%- endif %}. {{
---   remedy('what_kernel_waits_for', kernel=kernel(worst.name).split()[0]) }} At best that saves {{
+--   remedy('what_kernel_waits_for', kernel=kernel_name(worst.name).split()[0]) }} At best that saves {{
 --   of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: Occupancy is computed from the launch geometry, not measured, and many good kernels have little of it.

@@ -16,7 +16,7 @@
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- fix: Make sizes a multiple of {{ worst.multiple }}. {% if worst.operator %}{{ cut(worst.operator) }}{% if
---   worst.sizes %} of {{ cut(worst.sizes) }}{% endif %} {%- else %}a product {%- endif %} runs {{ kernel(worst.name)
+--   worst.sizes %} of {{ cut(worst.sizes) }}{% endif %} {%- else %}a product {%- endif %} runs {{ kernel_name(worst.name)
 --   }}, which loads {{ worst.alignment }} element {{- 's' if worst.alignment > 1 }} at a time. {{ padding(worst) }}
 --   (weights and tables when they are created, sequences when they are put together). At best that saves {{
 --   of_step(claimed_ns) }}.

@@ -12,7 +12,7 @@
 --   low (kernels that the bandwidth of memory limits do not get faster), 0.75 likely, 1 high.
 -- try: A block of 128 or 256 threads, with a test of the index in the kernel.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: Launch {{ kernel(worst.name) }} with a whole number of warps per block: it has {{
+-- fix: Launch {{ kernel_name(worst.name) }} with a whole number of warps per block: it has {{
 --   plural(worst.threads_per_block, 'thread') }}. Take 128 or 256, and let the kernel leave out what is beyond the
 --   end. At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: low

@@ -14,7 +14,7 @@
 -- references: https://arxiv.org/abs/2407.08608
 --   https://docs.pytorch.org/docs/stable/generated/torch.nn.attention.sdpa_kernel.html
 -- fix: {{ remedy('newest_attention_of_blackwell' if worst.is_blackwell and not worst.is_pytorch else
---   'newest_attention_own' if worst.is_pytorch else 'newest_attention') }} {{ kernel(worst.name) }} is made for
+--   'newest_attention_own' if worst.is_pytorch else 'newest_attention') }} {{ kernel_name(worst.name) }} is made for
 --   Ampere, and takes {{ per_step(worst.all_ns / steps) }} on this {{ 'Blackwell' if worst.is_blackwell else 'Hopper'
 --   }} GPU; one made for it is 1.5 to 2 times as fast.
 -- confidence: medium

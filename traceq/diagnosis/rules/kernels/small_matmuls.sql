@@ -14,7 +14,7 @@
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.bmm.html
 --   https://docs.nvidia.com/cuda/cublas/index.html
 -- fix: {{ remedy('batch_products') }} {{ plural(occurrences / steps, 'small product') }} per step run one after
---   another, up to {{ worst.run_length }} in a row, such as {{ kernel(worst.name) }} of {{ time(worst.dur) }}.{% if
+--   another, up to {{ worst.run_length }} in a row, such as {{ kernel_name(worst.name) }} of {{ time(worst.dur) }}.{% if
 --   worst.sm_coverage is none %}{% else %} Each reaches {{ percent(worst.sm_coverage) }} of the multiprocessors.{%
 --   endif %}
 -- confidence: {% if worst.sm_coverage is not none %}medium{% else %}low{% endif %}

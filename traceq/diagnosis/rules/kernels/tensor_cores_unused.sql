@@ -19,7 +19,7 @@
 --   https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html
 -- fix: {{ remedy('half_products' if worst.has_bfloat else 'half_products_old') }} {% if worst.half_share > 0 %}{{
 --   percent(worst.half_share) }} of their time is in 16 bits now {%- else %}None is now {%- endif %}; the kernels in
---   32 bits, such as {{ kernel(worst.name) }} in {% if worst.arithmetic == 'tf32' %}TF32{% else %}fp32 without tensor
+--   32 bits, such as {{ kernel_name(worst.name) }} in {% if worst.arithmetic == 'tf32' %}TF32{% else %}fp32 without tensor
 --   cores{% endif %}, would take {{ of_step(claimed_ns) }} less at best.
 -- confidence: {% if worst.half_share > 0 %}low{% else %}medium{% endif %}
 -- reason: {% if worst.half_share > 0 %}A part is in 16 bits already; the rest may be meant to be in 32.

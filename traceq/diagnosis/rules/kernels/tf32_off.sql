@@ -13,7 +13,7 @@
 --   networks train as well with it.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html
--- fix: {{ remedy('tf32') }} {{ kernel(worst.name) }} and others compute in fp32 without tensor cores; TF32 would
+-- fix: {{ remedy('tf32') }} {{ kernel_name(worst.name) }} and others compute in fp32 without tensor cores; TF32 would
 --   leave {{ time(claimed_ns) }} less of each step at best.
 -- confidence: high
 -- reason: The names of the kernels say fp32 without tensor cores, and none of their sort uses TF32.

@@ -17,7 +17,7 @@
 --   https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html
 --   https://arxiv.org/abs/2205.14135
 -- fix: {{ remedy('fused_attention') }} Products and softmax of attention take {{ of_step(claimed_ns) }} more than a
---   fused kernel would ({{ percent(claimed_share) }}; mostly {{ kernel((pieces | rejectattr('is_product') | first |
+--   fused kernel would ({{ percent(claimed_share) }}; mostly {{ kernel_name((pieces | rejectattr('is_product') | first |
 --   default(worst)).name) }}).{% if program.has('flash_attention') %} Other layers have a fused kernel already.{%
 --   endif %}
 -- confidence: {% if pieces | selectattr('operator') | list %}high{% else %}medium{% endif %}

@@ -11,7 +11,7 @@
 --   https://docs.pytorch.org/docs/stable/optim.html
 -- remark: {% if facts.held_share >= least %}{{ size(facts.held_bytes) }} of the {{ size(facts.peak_bytes) }} in use at the
 --   peak ({{ percent(facts.held_share) }}) are states of the optimizer
---   {%- if facts.parameter_bytes %}, {{ short(facts.held_bytes / facts.parameter_bytes) }} times the parameters
+--   {%- if facts.parameter_bytes %}, {{ number(facts.held_bytes / facts.parameter_bytes) }} times the parameters
 --   {%- endif %}, asked for by {{ cut(facts.owner) }}.
 --   {%- endif %}
 -- fix: {% if subject.world_size and subject.world_size > 1 %}Shard them over the {{ subject.world_size }} ranks:

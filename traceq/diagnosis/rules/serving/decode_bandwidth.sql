@@ -25,7 +25,7 @@
 --   plural(facts.requests, 'request') }} has to read {{ size(facts.weight_bytes) }} of weights {%- if facts.kv_bytes
 --   %} and {{ size(facts.kv_bytes) }} of keys and values{% endif %}, {{ time(facts.least_ns) }} at the peak of
 --   memory; its kernels take {{ time(facts.busy_ns) }} (medians {%- if facts.expert_ns > 1000 %}, {{
---   time(facts.expert_ns) }} of experts left aside{% endif %}), mostly {{ kernel(worst.name) }}.
+--   time(facts.expert_ns) }} of experts left aside{% endif %}), mostly {{ kernel_name(worst.name) }}.
 -- confidence: medium
 -- reason: The bytes follow from shapes and from the step's own annotation; how near kernels can come to the bandwidth with
 --   these sizes is estimated.

@@ -12,7 +12,7 @@
 -- references: https://kipp.ly/transformer-inference-arithmetic/
 --   https://docs.vllm.ai/en/stable/features/quantization/
 -- fix: {{ remedy('quantize_weights') }} Compare results on data of your own before and after. A step of {{ '%.0f' % worst.tokens }}
---   tokens spends {{ of_step(2 * claimed_ns) }} in matrix products, longest in {{ kernel(worst.name) }}.
+--   tokens spends {{ of_step(2 * claimed_ns) }} in matrix products, longest in {{ kernel_name(worst.name) }}.
 -- confidence: low
 -- reason: That reading limits the products follows from the number of tokens; the bytes of the weights are not in the trace.
 -- wrong-if: The weights have 8 bits or fewer already, or the kernels are far from the bandwidth for another reason.

@@ -1,31 +1,30 @@
-"""What the rules about communication share: the collectives of a claim summed up, and put in words."""
+"""Collectives of a claim, summed up and in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from traceq.common import units
-from traceq.common.units import short
+from traceq.common.units import duration, share, short
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.needs import NothingThere
-from traceq.diagnosis.rules.shared.wording import percent
+from traceq.diagnosis.rules.shared.wording import size
 from traceq.diagnosis.subject import Subject
 
 
-def asked_for(subject: Subject) -> None:
+def require_communication(subject: Subject) -> None:
     """Raise unless a rule about communication on the GPU can be judged, and there is any."""
     subject.needs("gpu", "steps")
     if not subject.present["communication"]:
         raise NothingThere("no communication ran on the GPU")
 
 
-def summed_up(subject: Subject, claim: Claim) -> dict[str, Any]:
-    """What the collectives of a claim have in common; see rules/collective_summary.sql."""
+def sum_up_collectives(subject: Subject, claim: Claim) -> dict[str, Any]:
+    """Return what the collectives of a claim have in common: the row of collective_summary.sql."""
     return subject.ask_of(claim, "collective_summary")[0]
 
 
-def described(facts: dict[str, Any]) -> str:
-    """The collectives of `summed_up` in a few words, e.g. "84 all_reduce per step, 64 MiB each, among 8 ranks"."""
+def describe_collectives(facts: dict[str, Any]) -> str:
+    """Return the collectives of `sum_up_collectives` in a few words: "84 all_reduce per step, 64 MiB each, among 8 ranks"."""
     what = "collectives of unknown kind" if facts["ops"] == "unknown" else facts["ops"]
     words = [f"{short(facts['per_step'])} {what} per step"]
     if facts["bytes"]:
@@ -35,18 +34,18 @@ def described(facts: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def of_claim(subject: Subject, claim: Claim) -> str:
-    """The collectives of a claim in a few words."""
-    return described(summed_up(subject, claim))
+def describe_claim(subject: Subject, claim: Claim) -> str:
+    """Return the collectives of a claim in a few words."""
+    return describe_collectives(sum_up_collectives(subject, claim))
 
 
-def overlapped(facts: dict[str, Any]) -> str:
-    """A sentence on the collectives of `summed_up`, and how much of their time is hidden."""
-    return f"{described(facts)}; {percent(facts['overlap_share'])} of their time is overlapped with compute."
+def describe_overlap(facts: dict[str, Any]) -> str:
+    """Say in a sentence what the collectives of `sum_up_collectives` are, and how much of their time is hidden."""
+    return f"{describe_collectives(facts)}; {share(facts['overlap_share'])} of their time is overlapped with compute."
 
 
-def late_device(subject: Subject) -> str:
-    """A sentence on the GPU of the same trace that the others wait for: in as many collectives it is for far shorter."""
+def describe_late_device(subject: Subject) -> str:
+    """Name the GPU of the same trace that the others wait for: it is in as many collectives for far shorter; empty for none."""
     if subject.devices <= 1:
         return ""
     found = {row["device"]: row for row in subject.ask("collective_devices")}
@@ -56,12 +55,7 @@ def late_device(subject: Subject) -> str:
     if last["step_ns"] > subject.threshold("collective_devices", "far_shorter") * own["step_ns"]:
         return ""
     return (
-        f" GPU {last['device']} of this trace is in as many for {units.duration(last['step_ns'])} per step, and GPU "
-        f"{own['device']} for {units.duration(own['step_ns'])}: most of the difference is waiting for GPU {last['device']}, so "
+        f" GPU {last['device']} of this trace is in as many for {duration(last['step_ns'])} per step, and GPU "
+        f"{own['device']} for {duration(own['step_ns'])}: most of the difference is waiting for GPU {last['device']}, so "
         "look first at what makes that late."
     )
-
-
-def size(count: float) -> str:
-    """A number of bytes in words."""
-    return units.size(round(count))

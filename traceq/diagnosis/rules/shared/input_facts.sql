@@ -1,5 +1,6 @@
 -- The training thread's fetches in the counted steps together, the loader's workers (0 where they are not known), and the cores for them.
 -- uses: counted, loader_workers, host_cores
+-- threshold: most_workers = 16: more for one GPU rarely help: make the work of each smaller first
 with
 worker as (
     select case when bool_and(busy is not null) then sum(busy) / nullif(sum(dur), 0) end as busy_share

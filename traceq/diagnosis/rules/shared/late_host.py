@@ -7,12 +7,12 @@ from collections import Counter
 
 from traceq.common.units import duration, share
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.culprits import Node, Place, places
-from traceq.diagnosis.rules.shared.remedies import remedy
+from traceq.diagnosis.culprits import Node, places
+from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.diagnosis.rules.shared.wording import cut
 from traceq.diagnosis.subject import Subject
 
-# Of parts so many are named: more are no sentence.
+# More parts are no sentence.
 _MOST = 4
 _MOST_INSIDE = 3
 # What holds more of a claim than all else together decides what to do about it.
@@ -59,14 +59,19 @@ _WITH_WHAT_IS_INSIDE = frozenset(("script_before", "compile_before", "files_off_
 REMEDIES = tuple(_SHOWN_BY)
 
 
-def described(subject: Subject, claim: Claim) -> str:
-    """Where the time of a claim went, per step and as a share: "preprocess 178 ms (81 %; rescale 15 %), decode 36 ms (16 %)"."""
-    found = places(subject.culprits(claim))[:_MOST]
-    return ", ".join(_part(subject, place) for place in found) or "nothing with a name"
+def describe_places(subject: Subject, claim: Claim) -> str:
+    """Say where the time of a claim went, per step and as a share: "preprocess 178 ms (81 %; rescale 15 %), decode 36 ms"."""
+    described = []
+    for place in places(subject.culprits(claim))[:_MOST]:
+        shares = share(place.share)
+        if place.parts:
+            shares += "; " + ", ".join(f"{cut(part.name)} {share(part.share)}" for part in place.parts[:_MOST_INSIDE])
+        described.append(f"{cut(place.name)} {duration(place.dur / subject.steps)} ({shares})")
+    return ", ".join(described) or "nothing with a name"
 
 
-def held_by(subject: Subject, claim: Claim) -> str:
-    """Name the remedy for what holds more of a claim than all else together, by the names around its time; empty for nothing."""
+def find_main_remedy(subject: Subject, claim: Claim) -> str:
+    """Return the remedy for what holds over half of a claim, by the names around its time; empty where nothing does."""
     root = subject.culprits(claim)
     times: Counter[str] = Counter()
     stack: list[tuple[Node, str]] = [(root, "")]
@@ -80,11 +85,6 @@ def held_by(subject: Subject, claim: Claim) -> str:
     return found if most > _HELD * root.total else ""
 
 
-def remedied(subject: Subject, claim: Claim, otherwise: str) -> str:
+def advise_by_place(subject: Subject, claim: Claim, otherwise: str) -> str:
     """Say what to do about what holds most of a claim; the remedy `otherwise` where nothing does."""
-    return remedy(subject.program, held_by(subject, claim) or otherwise)
-
-
-def _part(subject: Subject, place: Place) -> str:
-    inside = ", ".join(f"{cut(each.name)} {share(each.share)}" for each in place.parts[:_MOST_INSIDE])
-    return f"{cut(place.name)} {duration(place.dur / subject.steps)} ({share(place.share)}{f'; {inside}' if inside else ''})"
+    return remedy_for(subject.program, find_main_remedy(subject, claim) or otherwise)

@@ -17,14 +17,14 @@ _HEADING = re.compile(r"^\[(\w+)\]$", re.MULTILINE)
 
 
 @cache
-def remedies() -> dict[str, dict[str, str]]:
-    """The texts by remedy and variant of programs."""
+def all_remedies() -> dict[str, dict[str, str]]:
+    """Return the texts by remedy and variant of programs."""
     return {name: _texts(name) for name in _sections()}
 
 
 @cache
 def _sections() -> dict[str, str]:
-    """The TOML of each remedy: a report says a few of them, and reading all takes ten times as long."""
+    """Return the TOML of each remedy: a report says a few of them, and reading all takes ten times as long."""
     _, *parts = _HEADING.split(files(__package__).joinpath("remedies.toml").read_text("utf-8"))
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
@@ -34,8 +34,8 @@ def _texts(name: str) -> dict[str, str]:
     return tomllib.loads(_sections()[name])
 
 
-def remedy(program: Program, name: str, **given: Any) -> str:
-    """What fits the program best; `given` are the names in the text that are the rule's."""
+def remedy_for(program: Program, name: str, **given: Any) -> str:
+    """Return the text of the remedy that fits the program best; `given` are the names in it that the rule fills in."""
     texts = _texts(name)
     text = next(texts[variant] for variant in program.variants if variant in texts)
     return Template(text).substitute(program.words, **given)

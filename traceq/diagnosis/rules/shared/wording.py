@@ -8,88 +8,125 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.categories import BY_NAME
-from traceq.common.units import duration, share
+from traceq.common import units
 
 if TYPE_CHECKING:
     from traceq.diagnosis.subject import Subject
 
 _LONGEST = 80
-# Of a list of shares: fewer say nothing, more are no sentence.
-_LEAST = 0.01
-_MOST = 3
+# Fewer shares in a list say nothing, more are no sentence.
+_LEAST_SHARE = 0.01
+_MOST_SHARES = 3
 # How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.
 _BUILT_IN = re.compile(r"^<built-in (?:function|method) (\S+?)(?: of .*)?>$")
-
-
-def time(nanoseconds: float | None) -> str:
-    """A duration in the unit that fits."""
-    return duration(nanoseconds)
-
-
-def percent(value: float | None) -> str:
-    """A share 0..1 in per cent."""
-    return share(value)
+# What stands before the name of a kernel, and what wraps the one that says more.
+_DECORATION = re.compile(r"^void\s+|\(anonymous namespace\)::|<unnamed>::|\((int|bool|unsigned long)\)")
+_WRAPPERS = {"Kernel", "Kernel2", "device_kernel"}
+_FUNCTOR = re.compile(r"\b(\w*Functor\w*|\w+_kernel_cuda|\w+_kernel_impl|\w+KernelImpl|\w+Ops)\b")
+_SAYS_NOTHING = re.compile(r"^(A?B?UnaryFunctor|BinaryFunctor|gpu_kernel_impl|ReduceOps)$")
+# The last two sizes of an operand.
+_LAST_SIZES = re.compile(r"(\d+), ?(\d+)\]")
 
 
 def cut(name: Any) -> str:
-    """A name from the trace, of at most 80 characters; `zoom` for `<built-in function zoom>`."""
+    """Shorten a name from the trace to 80 characters; `<built-in function zoom>` to `zoom`."""
     text = _BUILT_IN.sub(r"\1", str(name))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def names(rows: Iterable[Mapping[str, Any]], column: str = "name") -> str:
-    """The different names in the rows, in their order."""
+    """List the different names in the rows, in their order."""
     found = dict.fromkeys(cut(row[column]) for row in rows if row[column] is not None)
     return ", ".join(found) or "nothing with a name"
 
 
 def shares(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The first of `rows`, which have name and idle_share, as a list; what is below 1 % is left out."""
-    named = [row for row in rows if row["name"] is not None and row["idle_share"] >= _LEAST]
-    return (
-        ", ".join(f"{cut(row['name'])} {percent(row['idle_share'])}" for row in named[:_MOST]) or "nothing with a name"
-    )
+    """List the first of `rows`, which have name and idle_share, without those below 1 %."""
+    listed = [row for row in rows if row["name"] is not None and row["idle_share"] >= _LEAST_SHARE][:_MOST_SHARES]
+    return ", ".join(f"{cut(row['name'])} {units.share(row['idle_share'])}" for row in listed) or "nothing with a name"
+
+
+def kernel_name(name: object) -> str:
+    """Return the name of a kernel without arguments; with the operation that it is made for, where PyTorch's names have one."""
+    bare = _DECORATION.sub("", str(name or "unnamed"))
+    head, _, rest = bare.partition("<")
+    base = head.partition("(")[0].rpartition("::")[2].strip()
+    if base in _WRAPPERS and rest:
+        base = re.split(r"[<>(,]", rest)[0].rpartition("::")[2].strip()
+    functors = [name for name in _FUNCTOR.findall(rest) if not _SAYS_NOTHING.match(name) and name != base]
+    return cut(f"{base} ({functors[0]})" if functors else base or bare)
+
+
+def operator_names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:
+    """List the different operators of `rows`, or kernels where a row has none, in their order."""
+    found = dict.fromkeys(cut(row["operator"]) if row.get("operator") else kernel_name(row["name"]) for row in rows)
+    return ", ".join(list(found)[:most])
+
+
+def padding(row: Mapping[str, Any]) -> str:
+    """Advise how to pad the last sizes of an operand that are not a multiple of `multiple`."""
+    multiple = row["multiple"]
+    sizes = [int(size) for pair in _LAST_SIZES.findall(row["sizes"] or "") for size in pair]
+    odd = [size for size in dict.fromkeys(sizes) if size > multiple and size % multiple]
+    if not odd:
+        return "Its sizes are, so copy the views that do not start at a multiple: x = x.contiguous()"
+    return f"Pad {', '.join(f'{size:,} to {-(-size // multiple) * multiple:,}' for size in odd)}"
 
 
 def unit(row: Mapping[str, Any]) -> str:
-    """A rank with its GPU, or a GPU of a capture that has no ranks."""
+    """Name a rank with its GPU, or a GPU of a capture that has no ranks."""
     return f"device {row['device']}" if row["rank"] is None else f"rank {row['rank']} (device {row['device']})"
 
 
 def step_range(name: str) -> str:
-    """What --step-range has to be for ranges of this name, as a shell takes it."""
+    """Return the value of --step-range for ranges of this name, as a shell takes it."""
     return shlex.quote(f"^{re.escape(name)}$")
 
 
 def words_for(category: str) -> str:
-    """A category of the ledger in a sentence: "launching on the host" for idle_launch."""
+    """Return the words for a category of the ledger: "launching on the host" for idle_launch."""
     return BY_NAME[category].words
 
 
 def plural(number: float, noun: str, many: str | None = None) -> str:
-    """How many: 1 kernel, 2 kernels, 0.25 matrices."""
+    """Return a number with its noun: 1 kernel, 2 kernels, 0.25 matrices."""
     amount = f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
     return f"{amount} {noun if amount == '1' else many or f'{noun}s'}"
 
 
-def part(of: float, whole: float) -> float:
-    """A share that is 0 where there is no whole."""
-    return of / whole if whole else 0.0
+def count(number: float) -> str:
+    """Return a number of things per step: whole unless it is small."""
+    return f"{number:.1f}" if number < 10 and number % 1 >= 0.05 else f"{number:.0f}"  # noqa: PLR2004 - two digits tell
+
+
+def share_of(part: float, whole: float) -> float:
+    """Return the share (0..1) that `part` has of `whole`; 0 where `whole` is 0."""
+    return part / whole if whole else 0.0
+
+
+def gb_per_s(bandwidth: float | None) -> str:
+    """Return a bandwidth, bytes per ns, with its unit."""
+    return "an unknown rate" if bandwidth is None else f"{units.short(bandwidth)} GB/s"
+
+
+def size(count: float) -> str:
+    """Return a number of bytes with its unit."""
+    return units.size(round(count))
 
 
 def per_step(subject: Subject, nanoseconds: float) -> str:
-    """A mean over the counted steps: "1.2 ms per step", "1.2 ms in all" where there is but one or no step is marked."""
-    return f"{duration(nanoseconds)} {'in all' if subject.steps == 1 else 'per step'}"
+    """Return a mean over the counted steps: "1.2 ms per step"; "1.2 ms in all" of a single step or window."""
+    return f"{units.duration(nanoseconds)} {'in all' if subject.steps == 1 else 'per step'}"
 
 
 def of_step(subject: Subject, nanoseconds: float) -> str:
-    """A mean over the counted steps as a part of them: "1.2 ms of each step", "1.2 ms of the trace" where none is marked."""
-    return f"{duration(nanoseconds)} of {'the trace' if subject.is_window else 'each step'}"
+    """Return a mean as a part of the counted steps: "1.2 ms of each step", "1.2 ms of the trace" where no step is marked."""
+    return f"{units.duration(nanoseconds)} of {'the trace' if subject.is_window else 'each step'}"
 
 
 def times_per_step(subject: Subject, number: Any) -> str:
-    """How often, of a number over all counted steps: "3 per step", "2 in 10 steps", "5 times"."""
+    """Return how often, of a number over all counted steps: "3 per step", "2 in 10 steps", "5 times"."""
     if subject.steps == 1:
         return "once" if number == 1 else f"{number:,} times"
-    each = number / subject.steps
-    return f"{each:,.0f} per step" if each >= 1 else f"{number} in {subject.steps} steps"
+    mean = number / subject.steps
+    return f"{mean:,.0f} per step" if mean >= 1 else f"{number} in {subject.steps} steps"

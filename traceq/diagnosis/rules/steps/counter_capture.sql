@@ -8,7 +8,7 @@
 -- references: https://docs.nvidia.com/cupti/main/main.html#cupti-range-profiling-api
 -- remark: {% if facts.ranges -%}
 --     The file has the counters of {{ plural(facts.ranges, 'kernel') }} instead of their times. Reading them holds the host in launching
---     calls for {{ time(facts.launch_ns) }} ({{ percent(part(facts.launch_ns, facts.total_ns)) }} of what is judged): how fast the
+--     calls for {{ time(facts.launch_ns) }} ({{ percent(share_of(facts.launch_ns, facts.total_ns)) }} of what is judged): how fast the
 --     program is cannot be derived from this capture.
 --   {%- endif %}
 -- fix: Capture a timeline without counters: torch.profiler without experimental_config's profiler_metrics. Take counters of single kernels

@@ -15,7 +15,7 @@
 --     {%- elif counted | length == 1 %}One step counts ({{ time(counted[0]) }}): nothing says whether it is a usual
 --     one
 --     {%- else %}Two steps count ({{ time(counted[0]) }} and {{ time(counted[1]) }},
---     {{ percent(part((counted[1] - counted[0]) | abs, counted | min)) }} apart)
+--     {{ percent(share_of((counted[1] - counted[0]) | abs, counted | min)) }} apart)
 --     {%- endif %}. Savings are those of what was captured; percentiles, outliers, warm-up and growth of memory cannot
 --     be known.{% if excluded %} Left out: {{ excluded | join('; ') }}.{% endif %}
 --   {%- endif %}

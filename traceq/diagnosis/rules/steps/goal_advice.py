@@ -36,11 +36,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from traceq.common.units import bytes_in
+from traceq.common import units
 from traceq.diagnosis.advice import Remark
 from traceq.diagnosis.needs import CannotTell, NothingThere
-from traceq.diagnosis.rules.shared.remedies import remedy
-from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.diagnosis.subject import Subject
 
 MOST_KNOBS = 5
@@ -95,10 +94,10 @@ def judge(subject: Subject) -> Iterator[Remark]:
         raise NothingThere(f"the trace speaks for nothing that is a matter of {subject.goal}; see the findings")
     fixes = [f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code]
     if "training" in subject.program.workloads and any(knob.grows_batch for knob in knobs):
-        fixes.append(remedy(subject.program, "rescale_learning"))
+        fixes.append(remedy_for(subject.program, "rescale_learning"))
     numbered = " ".join(f"({number}) {knob.text}" for number, knob in enumerate(knobs, 1))
     yield Remark(
-        text=f"For {subject.goal}, of a step of {time(facts['step_ns'])}: {numbered}",
+        text=f"For {subject.goal}, of a step of {units.duration(facts['step_ns'])}: {numbered}",
         query="goal_advice",
         fix=" ".join(fixes),
         title=f"Tuning for {subject.goal}",
@@ -148,7 +147,7 @@ def _memory(facts: Facts) -> str:
     share = facts["memory_share"]
     if share is None:
         return "memory use is not in the trace"
-    return f"peak memory is {percent(share)} of {bytes_in('GiB', facts['capacity_bytes'], 0)} GiB"
+    return f"peak memory is {units.share(share)} of {units.bytes_in('GiB', facts['capacity_bytes'], 0)} GiB"
 
 
 def _is_free(facts: Facts) -> bool:
@@ -162,7 +161,7 @@ def _is_taken(facts: Facts) -> bool:
 def _waits(facts: Facts, is_latency: bool) -> Words | None:
     knobs = "precision and parallelism" if is_latency else "batch size, precision and parallelism"
     return Words(
-        f"Waits come first: {percent(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
+        f"Waits come first: {units.share(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
         f"{knobs} do not move them.",
         f"Fix the findings about {facts['longest_wait']} first.",
     )
@@ -176,17 +175,17 @@ def _batch(facts: Facts, is_latency: bool) -> Knob | None:
         return _smaller_batch(facts, is_filled=is_filled, is_sparse=is_sparse)
     if facts["compute_share"] >= facts["saturated"] and is_filled:
         return Knob(
-            f"Batch size: leave it; compute is {percent(facts['compute_share'])} of the step and fills "
-            f"{percent(coverage)} of the multiprocessors, so a larger batch takes proportionally longer.",
+            f"Batch size: leave it; compute is {units.share(facts['compute_share'])} of the step and fills "
+            f"{units.share(coverage)} of the multiprocessors, so a larger batch takes proportionally longer.",
             "",
             facts["compute_share"],
         )
     if facts["waits_share"] >= facts["waits_first"] or not (is_sparse or launching >= facts["worth"]):
         return None
     why = (
-        f"kernels give work to {percent(coverage)} of the multiprocessors"
+        f"kernels give work to {units.share(coverage)} of the multiprocessors"
         if is_sparse
-        else f"the GPU waits {percent(launching)} of the step for launches, which a batch about "
+        else f"the GPU waits {units.share(launching)} of the step for launches, which a batch about "
         f"{1 + launching / max(facts['compute_share'], launching / facts['most_times']):.2g} times as large would fill"
     )
     if _is_taken(facts):
@@ -213,15 +212,15 @@ def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | 
         return None
     if is_filled:
         return Knob(
-            f"Batch size down: compute is {percent(facts['compute_share'])} of the step "
-            f"({time(facts['compute_ns'])}) and its "
-            f"kernels fill {percent(facts['coverage_share'])} of the multiprocessors, so it shrinks with the batch.",
+            f"Batch size down: compute is {units.share(facts['compute_share'])} of the step "
+            f"({units.duration(facts['compute_ns'])}) and its "
+            f"kernels fill {units.share(facts['coverage_share'])} of the multiprocessors, so it shrinks with the batch.",
             "DataLoader(..., batch_size=batch_size // 2), as far as convergence allows.",
             facts["compute_share"],
         )
     if is_sparse:
         return Knob(
-            f"Batch size: leave it; kernels already leave {percent(1 - facts['coverage_share'])} of the "
+            f"Batch size: leave it; kernels already leave {units.share(1 - facts['coverage_share'])} of the "
             "multiprocessors empty, so smaller ones are not faster.",
             "",
             facts["compute_share"],
@@ -234,8 +233,8 @@ def _launches(facts: Facts, is_latency: bool) -> Knob | None:
         return None
     effect = "no smaller batch shortens that" if is_latency else "every step pays that once, whatever its batch"
     return Knob(
-        f"Fewer launches: the GPU waits {percent(facts['launch_bound_share'])} of the step for them; {effect}.",
-        remedy(facts["program"], "launch_less"),
+        f"Fewer launches: the GPU waits {units.share(facts['launch_bound_share'])} of the step for them; {effect}.",
+        remedy_for(facts["program"], "launch_less"),
         facts["launch_bound_share"],
         is_trade=is_latency,
     )
@@ -245,23 +244,23 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
     if facts["fp32_share"] >= facts["much_arithmetic"]:
         return Knob(
             "Precision down: matrix multiplications and convolutions on fp32 data take "
-            f"{percent(facts['fp32_share'])} of the step.",
-            remedy(facts["program"], "half_products") + " Or TF32: torch.set_float32_matmul_precision('high').",
+            f"{units.share(facts['fp32_share'])} of the step.",
+            remedy_for(facts["program"], "half_products") + " Or TF32: torch.set_float32_matmul_precision('high').",
             facts["fp32_share"],
             is_trade=False,
         )
     if facts["tf32_share"] >= facts["much_arithmetic"]:
         return Knob(
-            f"Precision down: TF32 arithmetic takes {percent(facts['tf32_share'])} of the step; bfloat16 has twice "
+            f"Precision down: TF32 arithmetic takes {units.share(facts['tf32_share'])} of the step; bfloat16 has twice "
             "its peak and half the bytes.",
-            remedy(facts["program"], "half_products"),
+            remedy_for(facts["program"], "half_products"),
             facts["tf32_share"],
             is_trade=False,
         )
     # of a trained model the rule quantization says what 8 bits win
     if facts["has_fp8"] and facts["half_precision_share"] >= facts["much_half"] and facts["program"].trains:
         return Knob(
-            f"Precision down: 16-bit arithmetic at the compute limit takes {percent(facts['half_precision_share'])} of "
+            f"Precision down: 16-bit arithmetic at the compute limit takes {units.share(facts['half_precision_share'])} of "
             "the step, and this GPU has twice the peak in FP8; accuracy has to be checked.",
             "transformer_engine.pytorch.Linear within fp8_autocast(enabled=True) for the large layers.",
             facts["half_precision_share"],
@@ -274,9 +273,9 @@ def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
     optimizer = ", optimizer" if facts["program"].trains else ""
     return Words(
         f"Fusion: elementwise, normalization, reduction, softmax{optimizer} and copy kernels take "
-        f"{percent(facts['fusible_share'])} of the step.",
-        remedy(facts["program"], "fuse")
-        + ("" if facts["program"].has("flash_attention") else f" {remedy(facts['program'], 'fused_attention')}"),
+        f"{units.share(facts['fusible_share'])} of the step.",
+        remedy_for(facts["program"], "fuse")
+        + ("" if facts["program"].has("flash_attention") else f" {remedy_for(facts['program'], 'fused_attention')}"),
     )
 
 
@@ -296,14 +295,14 @@ def _gradients(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["gradient_share"]
     if is_latency:
         return Words(
-            f"Data parallelism: exchanging gradients is exposed for {percent(share)} of the step (waits for late "
+            f"Data parallelism: exchanging gradients is exposed for {units.share(share)} of the step (waits for late "
             "ranks included); accumulation would not cut a step.",
-            remedy(facts["program"], "gradients_fewer_bytes"),
+            remedy_for(facts["program"], "gradients_fewer_bytes"),
         )
     return Words(
-        f"Accumulation, or a larger batch per GPU: exchanging gradients is exposed for {percent(share)} of the step "
+        f"Accumulation, or a larger batch per GPU: exchanging gradients is exposed for {units.share(share)} of the step "
         f"(waits for late ranks included), once per optimizer step whatever the batch; {_memory(facts)}.",
-        remedy(facts["program"], "gradients_less_often"),
+        remedy_for(facts["program"], "gradients_less_often"),
     )
 
 
@@ -313,14 +312,14 @@ def _sharding(facts: Facts, _is_latency: bool) -> Words | None:
     share = facts["sharded_share"]
     if _is_taken(facts):
         return Words(
-            f"Sharding within a machine only: gathering parameters is exposed for {percent(share)} of the step (waits "
+            f"Sharding within a machine only: gathering parameters is exposed for {units.share(share)} of the step (waits "
             f"for late ranks included), and {_memory(facts)}, so shards have to stay.",
             "fully_shard(model, mesh=init_device_mesh('cuda', (machines, gpus), mesh_dim_names=('replicate', 'shard')))."
             if facts["program"].can_compile
             else "FSDP(model, sharding_strategy=ShardingStrategy.HYBRID_SHARD).",
         )
     return Words(
-        f"ZeRO stage down: gathering parameters is exposed for {percent(share)} of the step (waits for late ranks "
+        f"ZeRO stage down: gathering parameters is exposed for {units.share(share)} of the step (waits for late ranks "
         f"included); {_memory(facts)}.",
         ("fully_shard(block, reshard_after_forward=False)" if facts["program"].can_compile else "FSDP(...)")
         + " keeps parameters for the backward pass (ZeRO 2, SHARD_GRAD_OP).",
@@ -331,14 +330,14 @@ def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["tensor_share"]
     size = f" in groups of {facts['tensor_group']}" if facts["tensor_group"] else ""
     start = (
-        f"reductions within layers{size}, as tensor parallelism makes them, are exposed for {percent(share)} of the "
+        f"reductions within layers{size}, as tensor parallelism makes them, are exposed for {units.share(share)} of the "
         "step (waits for late ranks included)"
     )
     if is_latency:
         return Words(
             f"Tensor parallelism: keep it within {facts['program'].words['link']} and overlap it; {start}, against "
-            f"{percent(facts['compute_share'])} compute.",
-            remedy(facts["program"], "tensor_parallel"),
+            f"{units.share(facts['compute_share'])} compute.",
+            remedy_for(facts["program"], "tensor_parallel"),
         )
     return Words(
         f"Tensor parallelism down, data parallelism up: {start}; {_memory(facts)}.",
@@ -353,9 +352,9 @@ def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
         return None
     size = f" in groups of {facts['other_group']}" if facts["other_group"] else ""
     start = (
-        f"{facts['other_collectives_per_step']:,.0f} collectives a step{size} are exposed for {percent(share)} of "
+        f"{facts['other_collectives_per_step']:,.0f} collectives a step{size} are exposed for {units.share(share)} of "
         "it (waits for late ranks included), against "
-        f"{percent(facts['compute_share'])} compute; the trace does not show what for"
+        f"{units.share(facts['compute_share'])} compute; the trace does not show what for"
     )
     if is_latency:
         return Words(
@@ -373,7 +372,7 @@ def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
 
 def _pipeline(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["pipeline_share"]
-    start = f"sends and receives are exposed for {percent(share)} of the step, waiting for other stages included"
+    start = f"sends and receives are exposed for {units.share(share)} of the step, waiting for other stages included"
     if is_latency:
         return Words(
             f"Pipeline parallelism down: {start}.",
@@ -388,7 +387,7 @@ def _pipeline(facts: Facts, is_latency: bool) -> Words | None:
 def _all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
     share = facts["all_to_all_share"]
     return Words(
-        f"All-to-all is exposed for {percent(share)} of the step (waits for late ranks included); its bytes grow "
+        f"All-to-all is exposed for {units.share(share)} of the step (waits for late ranks included); its bytes grow "
         "with the batch, so no batch size hides it.",
         "Keep its groups (experts, embedding shards, sequence parts) within a machine, or run it beside compute: "
         "dist.all_to_all_single(..., async_op=True) before work that does not need it.",
@@ -399,8 +398,8 @@ def _split(facts: Facts, is_latency: bool) -> Knob | None:
     if not is_latency or facts["compute_share"] < facts["compute_bound"] or facts["tensor_share"] >= facts["worth"]:
         return None
     return Knob(
-        f"Tensor parallelism up: compute is {percent(facts['compute_share'])} of the step and communication "
-        f"{percent(facts['communication_share'])}, so splitting layers over GPUs shortens it, for fewer samples per "
+        f"Tensor parallelism up: compute is {units.share(facts['compute_share'])} of the step and communication "
+        f"{units.share(facts['communication_share'])}, so splitting layers over GPUs shortens it, for fewer samples per "
         "second and GPU.",
         "parallelize_module(model, init_device_mesh('cuda', (2,)), {...: ColwiseParallel(), ...: RowwiseParallel()}).",
         facts["compute_share"],

@@ -7,7 +7,7 @@
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 -- remark: {% if facts.earlier_ns >= least * facts.total_ns and facts.earlier_ns -%}
 --     For {{ time(facts.earlier_ns / subject.steps) }} {% if subject.steps == 1 %}in all{% else %}per step on average{% endif %} the GPU does what was launched before the capture began, and what that is stands in
---     no file. In the time that is left it computes {{ percent(part(facts.compute_ns, facts.total_ns - facts.earlier_ns)) }}.
+--     no file. In the time that is left it computes {{ percent(share_of(facts.compute_ns, facts.total_ns - facts.earlier_ns)) }}.
 --   {%- endif %}
 -- fix: Judge the time that is left, or capture several steps: those after the first hold all of their work.
 -- needs: gpu, steps

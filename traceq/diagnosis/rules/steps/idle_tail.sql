@@ -7,9 +7,9 @@
 -- try: End the capture with the last step, or look at what keeps the process.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 -- query: start_up
--- remark: {% if part(facts.phase_ns, facts.run_ns) > least_share and facts.gpu_busy_ns <= most_busy * facts.phase_ns
+-- remark: {% if share_of(facts.phase_ns, facts.run_ns) > least_share and facts.gpu_busy_ns <= most_busy * facts.phase_ns
 --   -%} After the {% if subject.is_window %}window that is judged{% else %}last step{% endif %} the capture goes on
---   for {{ time(facts.phase_ns) }} of {{ time(facts.run_ns) }} ({{ percent(part(facts.phase_ns, facts.run_ns)) }} of
+--   for {{ time(facts.phase_ns) }} of {{ time(facts.run_ns) }} ({{ percent(share_of(facts.phase_ns, facts.run_ns)) }} of
 --   the run), {%- if facts.gpu_busy_ns %} in which a GPU works {{ time(facts.gpu_busy_ns) }}{% else %} in which no
 --   GPU works{% endif %}. The main thread: {%- for row in (rows | selectattr('phase_share', 'ge', told_share) |
 --   list)[:4] %} {{ row.what }} {%- if row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{

@@ -12,7 +12,7 @@
 -- try: Double the micro-batch and halve the accumulation steps, until memory is used or the kernels fill the GPU.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
--- remark: {% if not facts.pipeline_transfers and facts.launch_bound_share >= launch_bound %}{{ short(facts.micro_batches_per_update) }}
+-- remark: {% if not facts.pipeline_transfers and facts.launch_bound_share >= launch_bound %}{{ number(facts.micro_batches_per_update) }}
 --   micro-batches per optimizer step, each of about {{ '{:,.0f}'.format(facts.kernels_per_micro_batch) }} kernels with
 --   a median of {{ time(facts.median_kernel_ns) }}; for launching them the GPU waits
 --   {{ percent(facts.launch_bound_share) }} of the step.

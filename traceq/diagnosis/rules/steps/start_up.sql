@@ -12,12 +12,12 @@
 -- try: Caches that outlive the process, modules loaded when they are used, a pool of processes that are kept.
 -- references: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_tutorial.html
 --   https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading
--- remark: {% if facts.is_starting and part(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns) >
+-- remark: {% if facts.is_starting and share_of(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns) >
 --   least_share -%} Before the {% if subject.is_window %}window that is judged{% else %}first step{% endif %} pass {{
---   time(facts.phase_ns) }} of the {{ time(facts.run_ns) }} that were captured ({{ percent(part(facts.phase_ns,
+--   time(facts.phase_ns) }} of the {{ time(facts.run_ns) }} that were captured ({{ percent(share_of(facts.phase_ns,
 --   facts.run_ns)) }} of the run; {%- if facts.gpu_busy_ns %} a GPU works {{ time(facts.gpu_busy_ns) }} of it{% else
 --   %} no GPU works in it{% endif %}). {%- if facts.profiler_ns %} Initialising the profiler takes {{
---   time(facts.profiler_ns) }} of that, and nothing without it. {%- endif %} At most {{ percent(part(facts.phase_ns -
+--   time(facts.profiler_ns) }} of that, and nothing without it. {%- endif %} At most {{ percent(share_of(facts.phase_ns -
 --   facts.profiler_ns, facts.run_ns - facts.profiler_ns)) }} of such a run can be won here. The main thread: {%- for
 --   row in (rows | selectattr('phase_share', 'ge', told_share) | list)[:4] %} {{ row.what }} {%- if row.longest %}
 --   (the longest {{ row.longest | cut }}){% endif %} {{ percent(row.phase_share) }} {%- if not loop.last %},{% endif
@@ -34,7 +34,7 @@
 --   --trace=cuda,nvtx,osrt{% endif %} what the thread waits for {%- else %}Keep the process for several runs, or keep
 --   the result of what takes longest between runs {%- endif %}. For a run that goes on for hours it does not matter.
 -- needs:
--- unknown: {% if facts is defined and not facts.is_starting and part(facts.phase_ns, facts.run_ns) > least_share %}nothing in the trace says
+-- unknown: {% if facts is defined and not facts.is_starting and share_of(facts.phase_ns, facts.run_ns) > least_share %}nothing in the trace says
 --     that the program was starting before the steps; the profiler may have been switched on early
 --   {%- endif %}
 -- settings: phase=start_up

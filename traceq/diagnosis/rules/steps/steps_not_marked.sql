@@ -11,7 +11,7 @@
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
 -- remark: {% if facts.source == 'window' %}No steps were found: the window of {{ time(facts.traced_ns) }} that is judged
---     {%- if facts.run_ns %} ({{ percent(part(facts.traced_ns, facts.run_ns)) }} of the run){% endif %} counts as one, with
+--     {%- if facts.run_ns %} ({{ percent(share_of(facts.traced_ns, facts.run_ns)) }} of the run){% endif %} counts as one, with
 --     all that happens in it.
 --   {%- else %}{{ facts.found }} steps were found because the same work recurs
 --     {%- if facts.steps %}; those that count ({{ facts.steps }}) take {{ time(facts.traced_ns / facts.steps) }} on average

@@ -32,8 +32,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from traceq.common.units import duration, share
 from traceq.diagnosis.advice import Remark
-from traceq.diagnosis.rules.shared.wording import cut, percent, time
+from traceq.diagnosis.rules.shared.wording import cut
 from traceq.diagnosis.subject import Subject
 
 MOST_NAMED = 3
@@ -52,8 +53,8 @@ def judge(subject: Subject) -> Iterator[Remark]:
     slowest = rows[0]
     yield Remark(
         text=(
-            f"{_which(sorted(steps), slowest['steps'])} {time(slowest['dur'])}, the others {time(slowest['usual_ns'])} "
-            f"on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is {percent(slowest['all_excess_share'])} "
+            f"{_which(sorted(steps), slowest['steps'])} {duration(slowest['dur'])}, the others {duration(slowest['usual_ns'])} "
+            f"on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is {share(slowest['all_excess_share'])} "
             f"of all time. {_more(rows)}{_distance(sorted(steps), limits['regular'])}{_last(subject, slowest)}"
         ),
         query="tail_latency",
@@ -78,7 +79,7 @@ def _more(rows: Sequence[Mapping[str, Any]]) -> str:
         if row["category"] is not None:
             total[row["category"]] += row["change_ns"]
     steps = len({row["step"] for row in rows})
-    parts = [f"{_words(category)} (+{time(ns / steps)} a step)" for category, ns in total.most_common(MOST_NAMED)]
+    parts = [f"{_words(category)} (+{duration(ns / steps)} a step)" for category, ns in total.most_common(MOST_NAMED)]
     those = "It has" if steps == 1 else "They have"
     return f"{those} more of {', '.join(parts)}." if parts else "No category of the ledger dominates there."
 
@@ -111,10 +112,10 @@ def _fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
         return f"Compare step {rows[0]['step']} with its neighbours in the timeline, from ts {rows[0]['ts']} on."
     if str(named["category"]).startswith("host_"):
         return (
-            f"In step {named['step']} '{cut(named['inside'])}' takes {time(named['inside_ns'])} longer than usual "
+            f"In step {named['step']} '{cut(named['inside'])}' takes {duration(named['inside_ns'])} longer than usual "
             f"(ts {named['inside_ts']}): look there, and in other ranks if it waits for them."
         )
     return (
-        f"In step {named['step']} the GPU idles {time(named['inside_ns'])} on end around '{cut(named['inside'])}' "
+        f"In step {named['step']} the GPU idles {duration(named['inside_ns'])} on end around '{cut(named['inside'])}' "
         f"({named['category']}, ts {named['inside_ts']}): take that out of the loop, do it rarely, or beside the steps."
     )

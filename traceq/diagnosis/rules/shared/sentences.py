@@ -1,0 +1,111 @@
+"""Facts of a claim or a trace in phrases and sentences: copies, allocations, waits and input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from traceq.common.units import duration, share, short_size
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import count, cut, gb_per_s, per_step, share_of, times_per_step
+from traceq.diagnosis.subject import Subject
+
+_WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "within the device", "p2p": "between devices"}
+# What to do where the work is too little to be worth the copies, by category of the ledger.
+_POINTLESS = {
+    "copy_h2d": "Do this work on the host, where the data is, or do more on the GPU with what was copied.",
+    "copy_d2h": "Do this work on the host, or do more on the GPU with what is there before the result leaves it.",
+    "copy_other": "Do this work where the data is, or do more with what was copied.",
+}
+
+
+def describe_allocations(subject: Subject, rows: list[dict[str, Any]]) -> str:
+    """Return the first rows of allocation_facts.sql as a phrase: "cudaMalloc 12 per step (0.4 ms)"."""
+    return ", ".join(
+        f"{row['name']} {times_per_step(subject, row['calls'])} ({per_step(subject, row['dur_ns'] / subject.steps)})"
+        for row in rows[:3]
+    )
+
+
+def describe_waits(subject: Subject, rows: list[dict[str, Any]]) -> str:
+    """Return rows of host_wait_place.sql as a phrase: "cudaStreamSynchronize in aten::item: 2 per step, 0.3 ms per step"."""
+    return "; ".join(_describe_wait(subject, row) for row in rows)
+
+
+def _describe_wait(subject: Subject, row: dict[str, Any]) -> str:
+    within = cut(row["operator"]) if row["operator"] else ""
+    around = [cut(row["annotation"]) if row["annotation"] else "", row["phase"] or ""]
+    where = ", ".join(dict.fromkeys(filter(None, around)))
+    return (
+        f"{row['name']}{f' in {within}' if within and within != row['name'] else ''}{f' ({where})' if where else ''}: "
+        f"{times_per_step(subject, row['calls'])}, {per_step(subject, row['claimed_ns'] / subject.steps)}"
+    )
+
+
+def describe_copies(subject: Subject, claim: Claim) -> str:
+    """Say in a sentence what the copies of a claim move."""
+    parts = []
+    for row in subject.ask_of(claim, "copy_sums"):
+        number = count(row["copies"])
+        way = f" {_WAY[row['direction']]}" if row["direction"] in _WAY else ""
+        speed = f", {gb_per_s(row['bandwidth'])}" if row["bandwidth"] else ""
+        parts.append(
+            f"{number} {'copy' if number == '1' else 'copies'}{way} ({short_size(row['bytes'])} in all{speed})"
+        )
+    return f"These are {' and '.join(parts)}{'' if subject.is_window else ' per step'}." if parts else ""
+
+
+def describe_exposed_copies(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, remedy: str) -> str:
+    """Say what to do, how copies were asked for, and what could run beside them; `facts` as in exposed_copy_facts.sql."""
+    asked = _describe_calls(facts)
+    if facts["waiting_for_other"]:
+        asked += (
+            f"{facts['waiting_for_other']} copies of one direction were asked for on another stream while one of the other "
+            "direction was running, and began when that was done: the GPU, or its driver, has one engine for both directions "
+            "(the device's asyncEngineCount). "
+        )
+    if facts["hidden_share"] >= subject.threshold("exposed_copy_facts", "hiding"):
+        return f"{remedy} {asked}The compute that follows them could hide {share(facts['hidden_share'])} of the time."
+    compute = duration(facts["compute"] / subject.steps)
+    asked += f"There is little to hide {duration(claimed_ns)} behind: compute takes {compute}."
+    if facts["is_pointless"]:
+        return (
+            f"{_POINTLESS[facts['category']]} For so little work the data is not worth moving. What has to be moved takes half "
+            f"as long in 16 bits as in 32. {asked}"
+        )
+    return f"Copy fewer bytes. {remedy} {asked}"
+
+
+def _describe_calls(facts: Mapping[str, Any]) -> str:
+    if facts["blocking"] and facts["blocking"] == facts["copies"]:
+        return "Their calls hold the host until they are done. "
+    if facts["returning"] == facts["copies"] and facts["pinned"] == facts["copies"]:
+        streams = facts["streams"]
+        return (
+            f"Their calls return at once and their memory is pinned; they run on {streams} stream{'s'[: streams > 1]}. "
+        )
+    return ""
+
+
+def workers_needed(subject: Subject, facts: dict[str, Any]) -> int:
+    """Return how many workers prepare a batch each in the time of a step without its fetch: at least 2, at most the cores."""
+    most = int(subject.threshold("input_facts", "most_workers"))
+    elsewhere = facts["total_ns"] - facts["fetch_ns"]
+    needed = math.ceil(facts["fetch_ns"] / elsewhere) if elsewhere > 0 else most
+    return int(min(max(2, min(needed, most)), facts.get("cores") or most))
+
+
+def describe_fetch_work(subject: Subject, facts: dict[str, Any]) -> str:
+    """Say what fetches are spent on; empty where the trace does not show it."""
+    if not facts["fetch_ns"]:
+        return ""
+    least = subject.threshold("input_work", "worth_naming")
+    rows = [(row["name"], row["own_ns"] / facts["fetch_ns"]) for row in subject.ask("input_work")]
+    listed = ", ".join(f"{cut(name)} {share(part)}" for name, part in rows if part >= least)
+    return f"The time of fetching goes to {listed}. " if listed else ""
+
+
+def mean_fetch(facts: dict[str, Any]) -> str:
+    """Return the mean length of a fetch."""
+    return duration(share_of(facts["fetch_ns"], facts["fetches"]))
