@@ -33,7 +33,7 @@ from traceq.runs.compare.compare import compare as compare_runs
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
 from traceq.runs.run import Run
-from traceq.runs.sources import of_rank
+from traceq.runs.sources import runs_of_rank
 from traceq.runs.statistics import Statistic
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def compare(
     new_runs, new_step = _read(new, which, read, drawn=drawn)
     are_jobs = not which.is_named and jobs_of(base_runs) and jobs_of(new_runs)
     if not are_jobs:
-        base_runs, new_runs = (of_rank(runs, which.rank, "") for runs in (base_runs, new_runs))
+        base_runs, new_runs = (runs_of_rank(runs, which.rank, "") for runs in (base_runs, new_runs))
     comparison = (compare_jobs if are_jobs else compare_runs)(
         base_runs,
         new_runs,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from traceq.app.chosen import chosen_traces
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, is_trace, opened
+from traceq.app.trace_selection import select_traces
 from traceq.health.diagnosis import TraceHealth, diagnose
 from traceq.reports.renderers.health_to_json import health_to_json
 from traceq.reports.renderers.health_to_text import health_to_text
@@ -52,7 +52,7 @@ def doctor(
     `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
     """
     with opened(source, "examined", read) as connection:
-        wanted = chosen_traces(connection, traces, rank)
+        wanted = select_traces(connection, traces, rank)
         content = tuple(each for each in diagnose(connection) if each.trace_id in wanted)
     # Of a database the files may be gone, or others by now.
     paths = [each.path for each in content] if is_trace(source) else []

@@ -12,9 +12,9 @@ from typing import BinaryIO, Literal
 import duckdb
 from duckdb import ColumnExpression, ConstantExpression
 
-from traceq.app.chosen import chosen_traces
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, opened
+from traceq.app.trace_selection import select_traces
 from traceq.common import ending
 from traceq.common.files import atomic_write, packed_write
 from traceq.common.owner import PATTERN, owner
@@ -73,7 +73,7 @@ def export(
     with opened(source, "exported", read.writing(output), judging) as connection:
         if rules:
             lock(connection)
-        chosen = chosen_traces(connection, traces, rank, ranks)
+        chosen = list(select_traces(connection, traces, rank, ranks))
         if name in _TABLE:
             interruptible(connection, lambda: _write_tables(connection, name, output, tables, chosen))
             return None

@@ -16,7 +16,7 @@ from traceq.reports.renderers.noise_to_json import noise_to_json
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.noise import Noise
 from traceq.runs.compare.noise import noise as noise_of
-from traceq.runs.sources import baseline_runs, of_rank
+from traceq.runs.sources import baseline_runs, runs_of_rank
 from traceq.runs.statistics import Statistic
 
 
@@ -55,7 +55,7 @@ def known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoi
         return None
     runs = None if isinstance(known, float | int) else baseline_runs(known)
     if runs is not None:
-        measured = noise_of(of_rank(runs, rank, str(known)))
+        measured = noise_of(runs_of_rank(runs, rank, str(known)))
         return KnownNoise(measured.between, len(measured.runs) - 1, f"of the {len(measured.runs)} runs of {known}")
     try:
         return KnownNoise(known if isinstance(known, float | int) else parsed_share(str(known)))

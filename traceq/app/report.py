@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 import duckdb
 
 from traceq.app import frames, notebook
-from traceq.app.chosen import chosen_traces
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, Sources, is_trace, looked_at, together
+from traceq.app.trace_selection import select_traces
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.database.connect import connect
@@ -217,7 +217,7 @@ def report(
     with looked_at(source, traces, rank, read, whole=is_whole) as (connection, looked):
         if rules:
             lock(connection)
-        wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
+        wanted = list(select_traces(connection, traces, rank)) if traces or rank is not None else None
         content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
         _check_recorded(connection, content, source)
     if store:

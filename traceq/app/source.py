@@ -11,14 +11,13 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.app.chosen import chosen_traces
 from traceq.app.pipeline import cached_database, make_database
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.trace_selection import select_traces
+from traceq.common.ranks import select_rank
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
 from traceq.database.failures import one_line
-from traceq.database.query import ask
-from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.look import Look, create_copy, look
@@ -30,7 +29,7 @@ from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
-from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
+from traceq.runs.sources import baseline_runs, file_of, runs_of_rank
 
 Source = str | Path
 Sources = Source | Sequence[Source]
@@ -198,14 +197,11 @@ def opened_runs(
     if stored is not None:
         if which.trace is not None:
             raise WrongUse(f"--trace is for trace databases; {source} is a baseline: choose by --rank.")
-        yield None, dict(enumerate(stored if all_ranks else of_rank(stored, which.rank, str(source))))
+        yield None, dict(enumerate(stored if all_ranks else runs_of_rank(stored, which.rank, str(source))))
         return
     with opened(source, "compared", read) as connection:
-        wanted = chosen_traces(connection, () if which.trace is None else (which.trace,))
-        if not all_ranks:
-            ranks = {row["trace_id"]: row["rank"] for row in ask(connection, statement("database/trace.sql"))}
-            chosen = chosen_ranks([ranks[each] for each in wanted], which.rank, str(source))
-            wanted = [each for each in wanted if ranks[each] in chosen]
+        ranks = select_traces(connection, () if which.trace is None else (which.trace,))
+        wanted = list(ranks) if all_ranks else select_rank(ranks, which.rank, str(source))
         yield connection, interruptible(connection, lambda: read_runs(connection, str(source), wanted, rules))
 
 

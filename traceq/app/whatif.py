@@ -15,9 +15,9 @@ from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replaye
 from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
 from traceq.app.asked import ASKABLE, COPIES, HOST, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
-from traceq.app.chosen import chosen_traces
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, opened
+from traceq.app.trace_selection import select_traces
 from traceq.app.view import View
 from traceq.app.whatif_host import host_answer, host_choices, without_finding
 from traceq.common.units import share
@@ -121,7 +121,7 @@ def _one(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | N
     """The trace_id of what is named; None where nothing is."""
     if rank is None:
         return trace
-    return chosen_traces(connection, () if trace is None else (trace,), rank)[0]
+    return next(iter(select_traces(connection, () if trace is None else (trace,), rank)))
 
 
 def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:

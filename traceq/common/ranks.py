@@ -1,10 +1,15 @@
-"""Ranks of a job in words."""
+"""Ranks of a job: chosen, and in words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import TypeVar
+
+from traceq.errors import TraceqError, WrongUse
+
+T = TypeVar("T")
 
 _MOST_LISTED = 8
 _MOST_RANKS = 1 << 20
@@ -19,6 +24,38 @@ def rank_in_path(path: Path) -> int | None:
     match = found[0] if found else _IN_FOLDER.fullmatch(path.parent.name)
     rank = int(match[1]) if match else None
     return rank if rank is None or rank < _MOST_RANKS else None
+
+
+def select_ranks(
+    known: Mapping[T, int | None],
+    wanted: Collection[int],
+    refuse: Callable[[int, list[int]], TraceqError] | None = None,
+) -> list[T]:
+    """Return those of `known` (to their ranks, None where it is not known) whose rank is wanted, all if none is.
+
+    Raises what `refuse` makes of a rank that none has, and of the ranks there are.
+    """
+    there = sorted({rank for rank in known.values() if rank is not None})
+    for rank in wanted:
+        if rank not in there and refuse is not None:
+            raise refuse(rank, there)
+    return [key for key, rank in known.items() if not wanted or rank in wanted]
+
+
+def select_rank(known: Mapping[T, int | None], rank: int | None, source: str) -> list[T]:
+    """Return those of `known` that are of `rank`, without one those of the lowest and those that may be of any.
+
+    Raises WrongUse, which names `source`, when there is no such rank.
+    """
+    if rank is None:
+        lowest = min((found for found in known.values() if found is not None), default=None)
+        return [key for key, found in known.items() if found in (None, lowest)]
+
+    def refuse(_: int, there: list[int]) -> WrongUse:
+        holds = f"holds ranks {', '.join(map(str, there))}" if there else "does not say which rank it is"
+        return WrongUse(f"rank {rank}: {source} {holds}")
+
+    return select_ranks(known, [rank], refuse)
 
 
 def numbers(ranks: Collection[int]) -> str:

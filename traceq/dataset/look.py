@@ -11,6 +11,7 @@ import duckdb
 
 from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
+from traceq.common.ranks import select_ranks
 from traceq.database.connect import writer_config
 from traceq.database.empty import create_database
 from traceq.database.remote import read_through
@@ -47,7 +48,8 @@ def look(place: Place, manifest: Manifest, traces: Collection[int] = (), rank: i
         return None
     unasked: frozenset[int] = frozenset()
     if traces or rank is not None:
-        pieces = [each for each in manifest.pieces if _is_meant(each, traces, rank)]
+        named = {piece: piece.rank for piece in manifest.pieces if not traces or piece.trace_id in traces}
+        pieces = select_ranks(named, [] if rank is None else [rank])
     else:
         spared = {trace for told in windows.values() for trace in told.spared}
         pieces = [each for each in manifest.pieces if each.trace_id not in spared]
@@ -59,10 +61,6 @@ def look(place: Place, manifest: Manifest, traces: Collection[int] = (), rank: i
         return None
     jobs = [job for told in windows.values() for job in told.jobs]
     return Look(tuple(pieces), tuple(_numbered(sorted(jobs, key=lambda each: (each.job, each.time_window)))), unasked)
-
-
-def _is_meant(piece: Piece, traces: Collection[int], rank: int | None) -> bool:
-    return (not traces or piece.trace_id in traces) and (rank is None or piece.rank == rank)
 
 
 def _numbered(jobs: Sequence[Job]) -> Iterable[Job]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from traceq.errors import UnusableBaseline, WrongUse
+from traceq.common.ranks import select_rank
+from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
 from traceq.runs.run import Run
 
@@ -32,18 +33,7 @@ def file_of(source: str) -> Path:
     return kept if kept.is_file() else path
 
 
-def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
-    """The runs of one rank: `rank`, else the lowest there is. Raises WrongUse when there is no such rank."""
-    chosen = chosen_ranks([run.rank for run in runs], rank, source)
-    return [run for run in runs if run.rank in chosen]
-
-
-def chosen_ranks(known: Collection[int | None], rank: int | None, source: str) -> set[int | None]:
-    """`rank`, else the lowest of the known ones, and None, which any rank may be. Raises WrongUse when there is no such rank."""
-    ranks = sorted({each for each in known if each is not None})
-    if rank is None:
-        return {None, *ranks[:1]}
-    if rank not in ranks:
-        there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say which rank it is"
-        raise WrongUse(f"rank {rank}: {source} {there}")
-    return {rank}
+def runs_of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
+    """Return the runs of one rank: `rank`, else the lowest there is. Raises WrongUse when there is no such rank."""
+    places = select_rank({place: run.rank for place, run in enumerate(runs)}, rank, source)
+    return [runs[place] for place in places]

@@ -15,7 +15,7 @@ from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.job.change import JobChange, Judging, changed
 from traceq.runs.job.job import Job
 from traceq.runs.run import Run, RunStep
-from traceq.runs.sources import of_rank
+from traceq.runs.sources import runs_of_rank
 from traceq.runs.statistics import Statistic
 
 
@@ -50,7 +50,7 @@ def compare_jobs(
         anyway=anyway,
     )
     sides = jobs_of(base), jobs_of(new)
-    lowest = of_rank(base, None, ""), of_rank(new, None, "")
+    lowest = runs_of_rank(base, None, ""), runs_of_rank(new, None, "")
     found = compared(_as_runs(lowest[0]), _as_runs(lowest[1]))
     found = _hindered(found, lowest, anyway=anyway)
     if found.change is None:
@@ -69,7 +69,7 @@ def compare_jobs(
         across=None,
         remarks=(*found.remarks, *_remarks(job)),
         job=replace(job, shown=shown),
-        of_rank=None if shown is None else compared(of_rank(base, shown, ""), of_rank(new, shown, "")),
+        of_rank=None if shown is None else compared(runs_of_rank(base, shown, ""), runs_of_rank(new, shown, "")),
     )
 
 

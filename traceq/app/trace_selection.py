@@ -1,0 +1,39 @@
+"""Select traces of a database: by trace_id, by rank, all without either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+
+from traceq.common.ranks import select_ranks
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.errors import StoreError
+
+
+def select_traces(
+    connection: duckdb.DuckDBPyConnection,
+    traces: Sequence[int] = (),
+    rank: int | None = None,
+    ranks: Sequence[int] = (),
+) -> dict[int, int | None]:
+    """Return the ranks of the traces by trace_id, in the order of ingest.
+
+    Raises StoreError, with what there is, for a trace or a rank that is not there.
+    """
+    known = {row["trace_id"]: row["rank"] for row in ask(connection, statement("database/trace.sql"))}
+    missing = [str(trace) for trace in traces if trace not in known]
+    if missing:
+        listed = ", ".join(map(str, known))
+        raise StoreError(f"no trace has the trace_id {', '.join(missing)}; the database has {listed or 'none'}")
+    named = {trace: rank for trace, rank in known.items() if not traces or trace in traces}
+    wanted = [*ranks, *([] if rank is None else [rank])]
+    return {trace: known[trace] for trace in select_ranks(named, wanted, _refuse)}
+
+
+def _refuse(rank: int, there: Sequence[int]) -> StoreError:
+    return StoreError(
+        f"no trace is of rank {rank}; there "
+        + (f"are {', '.join(map(str, there))}" if there else "is none that says its rank")
+    )
