@@ -82,11 +82,11 @@ def filled(
 ) -> duckdb.DuckDBPyConnection:
     """Tables in which an importer's rows are joined up and the analyses named have run, each with those before it in its
     topic."""
-    values: dict[str, Any] = {"choice": choice}
-    connection = _joined(rows, format_, values)
+    state = order.State(1, choice)
+    connection = _joined(rows, format_, state)
     for topic in (*order.TOPICS, *order.NOTES):
         until = max((number for number, name in enumerate(topic.analyses, 1) if name in analyses), default=0)
-        order.run(connection, topic.analyses[:until], 1, values)
+        order.run(connection, topic.analyses[:until], state)
     return connection
 
 
@@ -94,12 +94,12 @@ def filled_as_by_ingest(
     rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, trace_id: int = 1, without: Collection[str] = ()
 ) -> duckdb.DuckDBPyConnection:
     """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run, but for `without`."""
-    values: dict[str, Any] = {"choice": AS_FOUND}
-    connection = _joined(rows, format_, values, trace_id)
+    state = order.State(trace_id)
+    connection = _joined(rows, format_, state)
     present = order._present(connection)
     for topic in (*order.TOPICS, *order.NOTES):
         if topic.needs is None or present[topic.needs]:
-            order.run(connection, tuple(name for name in topic.analyses if name not in without), trace_id, values)
+            order.run(connection, tuple(name for name in topic.analyses if name not in without), state)
     return connection
 
 
@@ -115,19 +115,17 @@ def put_together(connections: Sequence[duckdb.DuckDBPyConnection]) -> duckdb.Duc
     return first
 
 
-def _joined(
-    rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, values: dict[str, Any], trace_id: int = 1
-) -> duckdb.DuckDBPyConnection:
-    """Tables with an importer's rows, joined up; `values` gets what later analyses need."""
+def _joined(rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, state: order.State) -> duckdb.DuckDBPyConnection:
+    """Tables with an importer's rows, joined up; `state` gets what later analyses need."""
     connection = empty_tables()
     for table, batch in rows:
         connection.register("_batch", pa.Table.from_batches([batch]))
-        place, columns = (f"staging.{table}", "*") if table in _STAGED else (table, f"{trace_id} as trace_id, *")
+        place, columns = (f"staging.{table}", "*") if table in _STAGED else (table, f"{state.trace_id} as trace_id, *")
         if table == "trace":
             columns += "".join(f", ${name} as {name}" for name in (*_FILE, "format"))
         file = _FILE | {"format": format_} if table == "trace" else None
         connection.execute(f"insert into {place} by name select {columns} from _batch", file)
         connection.unregister("_batch")
     for topic in order.JOINED:
-        order.run(connection, topic.analyses, trace_id, values)
+        order.run(connection, topic.analyses, state)
     return connection

@@ -91,6 +91,6 @@ class World:
     def beside(self, *captures: World) -> TraceBuilder:
         """The trace, with what the captures tell of its graphs."""
         connection = self.trace.fill("module_timeline")._connection
-        values = {"captures": [each.captured() for each in captures]}
-        order.run(connection, ("graph_match", "graph_kernel"), 1, values)
+        state = order.State(1, captures=[each.captured() for each in captures])
+        order.run(connection, ("graph_match", "graph_kernel"), state)
         return self.trace

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 from tables import insert_row
 
-from traceq.analysis.order import run
+from traceq.analysis.order import State, run
 
 
 def device(connection: duckdb.DuckDBPyConnection, number: int, capability: str | None = None, **columns: Any) -> None:
@@ -37,5 +37,5 @@ def kernel(
 
 def analysed(connection: duckdb.DuckDBPyConnection, columns: str) -> list[tuple[Any, ...]]:
     """These columns of kernel_occupancy, a row per kernel in the order of their ids."""
-    run(connection, ("kernel_family", "kernel_occupancy"), 1)
+    run(connection, ("kernel_family", "kernel_occupancy"), State(1))
     return connection.execute(f"select {columns} from kernel_occupancy order by slice_id").fetchall()

@@ -11,6 +11,7 @@ from builder import TraceBuilder
 
 from traceq import analysis
 from traceq.analysis import order
+from traceq.analysis.state import do_nothing, free_memory
 from traceq.database.connect import SCHEMA
 
 # Facts that several rooms above ask for.
@@ -62,7 +63,9 @@ def test_every_query_of_a_topic_runs_or_is_read_by_its_python():
 def test_every_analysis_is_named_by_a_test_of_analyses():
     named = {name for topic in (*order.JOINED, *order.TOPICS, *order.NOTES) for name in topic.analyses}
     tables = {name for name in named if name in order.sql.shelved("analysis")}
-    tests = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py") if path != Path(__file__))
+    here = Path(__file__).parent
+    files = (path for path in here.glob("*.py") if path not in {Path(__file__), here / "test_order.py"})
+    tests = "\n".join(path.read_text("utf-8") for path in files)
     assert {name for name in tables if not re.search(rf"\b{name}\b", tests)} == WITHIN_OTHERS
 
 
@@ -70,9 +73,9 @@ def test_what_needs_too_much_memory_is_tried_again_from_its_beginning(tmp_path, 
     tried = []
     real_run = order.run
 
-    def run(connection, names, trace_id, values):
+    def run(connection, names, state):
         tried.append(names[0])
-        real_run(connection, names, trace_id, values)
+        real_run(connection, names, state)
         if tried.count("device_activity") == 1:
             raise duckdb.OutOfMemoryException("too much")
 
@@ -88,23 +91,23 @@ def test_what_needs_too_much_memory_is_tried_again_from_its_beginning(tmp_path, 
 def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread_with_all_memory(monkeypatch):
     tries = []
 
-    def analysis(connection, values):
+    def analyse(connection, state):
         set_to = connection.execute("select current_setting('threads'), current_setting('memory_limit')").fetchone()
-        tries.append(("free_memory" in values, *set_to))
+        tries.append((state.free_memory is not do_nothing, *set_to))
         if len(tries) == 1:
-            values["free_memory"]()
+            state.free_memory()
             connection.execute("create table half as select 1")
             raise duckdb.OutOfMemoryException("made up")
-        values["found"] = 1
+        state.cut = 1
 
-    monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": analysis})
+    monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": order.Step(analyse, "", "")})
     with duckdb.connect(config={"memory_limit": "1GiB", "threads": 2}) as connection:
-        values = {}
-        values["free_memory"] = partial(order._free_memory, connection, values)
-        order._run_at_once(connection, ("made_up",), 1, values, memory=3 << 29)
+        state = order.State(1)
+        state.free_memory = partial(free_memory, connection, state)
+        order._run_at_once(connection, ("made_up",), state, memory=3 << 29)
         assert tries == [(True, 2, "1.0 GiB"), (False, 1, "1.5 GiB")]
-        assert values["found"] == 1
-        order._run_at_once(connection, ("made_up",), 1, values, memory=3 << 29)
+        assert state.cut == 1
+        order._run_at_once(connection, ("made_up",), state, memory=3 << 29)
         assert tries[2:] == [(True, 2, "1.0 GiB")]
         assert connection.execute("select count(*) from duckdb_tables()").fetchone() == (0,)
 

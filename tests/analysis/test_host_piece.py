@@ -39,6 +39,8 @@ def test_pieces_are_where_interval_and_segment_meet(edges, bounds):
 
 
 TABLES = """
+    create type host_activity as enum ('os');
+    create type host_phase as enum ('other');
     create temp table _host_timeline as
     from
         (values (1, -1000, null), (1, 2, 10), (1, 8, 11), (1, 11, null), (2, -1000, null), (2, 3, 20))
@@ -46,13 +48,9 @@ TABLES = """
         (select 'os' as activity, 'other' as phase, null::bigint as synchronizing_id);
     create temp table _host_extent as
     from (values (1, 0, 3), (2, 4, 5)) as t (thread_id, first, last);
-    create temp table _host_interval as
+    create temp table _interval as
     from (values (0, 0, 1, 0, 5), (1, 0, 1, 7, 18), (2, 1, 1, 4, 9), (3, 0, 2, 5, 6), (4, 0, 2, 6, 6))
     as t (interval_id, lane, thread_id, ts, ts_end);
-    create temp table _host_piece as
-    select interval_id, ts, ts_end, thread_id, 0::bigint as slice_id, '' as activity, '' as phase, 0::bigint as synchronizing_id
-    from _host_interval
-    limit 0;
 """
 PIECES = [
     (0, 0, 2, 1, None),
@@ -75,8 +73,8 @@ def test_any_size_of_blocks_and_parts_makes_the_same_pieces(rows, intervals, pie
     monkeypatch.setattr(host_piece, "_INTERVALS_AT_ONCE", intervals)
     with closing(duckdb.connect()) as connection:
         connection.execute(TABLES)
-        host_piece.cut_intervals(connection)
-        found = connection.sql("select interval_id, ts, ts_end, thread_id, slice_id from _host_piece order by all")
+        host_piece.cut_intervals(connection, "_interval", "_piece")
+        found = connection.sql("select interval_id, ts, ts_end, thread_id, slice_id from _piece order by all")
         assert found.fetchall() == PIECES
 
 
@@ -90,5 +88,5 @@ def test_threads_that_fit_into_a_block_are_asked_for_together(rows, queries, mon
     monkeypatch.setattr(host_piece, "_ROWS_PER_BLOCK", rows)
     with closing(duckdb.connect()) as connection:
         connection.execute(TABLES)
-        host_piece.cut_intervals(connection)
+        host_piece.cut_intervals(connection, "_interval", "_piece")
     assert len(asked) == queries

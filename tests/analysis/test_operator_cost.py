@@ -8,7 +8,7 @@ import pytest
 from kernel_tables import device, kernel
 from tables import insert_row
 
-from traceq.analysis.order import run
+from traceq.analysis.order import State, run
 
 ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "kernel_operand", "operator_cost")
 FP32, BF16, NUMBER = "float", "c10::BFloat16", "Scalar"
@@ -35,7 +35,7 @@ def launched(tables, slice_id, inside, name=TENSOR_CORES, dur=1000, **columns):
 
 
 def costs(tables, columns):
-    run(tables, ANALYSES, 1)
+    run(tables, ANALYSES, State(1))
     return tables.execute(f"select {columns} from operator_cost order by slice_id").fetchall()
 
 

@@ -1,4 +1,5 @@
 -- What the trace as a whole needs once its slices are in place.
+-- makes: collective, device, trace
 
 update trace set
     ts = extent.ts,

@@ -1,5 +1,7 @@
 -- What the capture lacks, and how that changes what the tables of the analyses say. Last of all, as it looks at them.
 -- _way says what records an input, as far as that is known of the profiler.
+-- reads: _way, collective, graph_launch, idle_gap_cause
+-- makes: import_note
 
 create or replace temp table _host_kind as
 select kind, count(*) as slices

@@ -1,4 +1,6 @@
 -- Oddities that show only when everything is joined up.
+-- reads: _way, idle_gap_cause
+-- makes: import_note
 
 insert into import_note
 select

@@ -1,14 +1,14 @@
-"""From the staged rows of a trace to its last table: what runs, in what order, and what each topic needs to say anything."""
+"""Runs all analyses of a trace, each after those whose tables it reads; skips topics whose input the trace lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import partial
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import NamedTuple
 
 import duckdb
 
+from traceq.analysis.flow import Flow, flow_of_text, in_order
 from traceq.analysis.graphs.captured import Captured, read_captured
 from traceq.analysis.graphs.graph_match import fill_matches, known_nodes
 from traceq.analysis.kernels.compiled_kernel import Compiled, fill_compiled
@@ -21,27 +21,41 @@ from traceq.analysis.ledger.idle_gap import fill_gaps
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
+from traceq.analysis.state import (
+    State,
+    commit_and_begin,
+    do_nothing,
+    free_memory,
+    restore_memory_limit,
+    set_memory_limit,
+)
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.analysis.steps.step import find_steps
-from traceq.common.units import parsed_size
 from traceq.database import sql
 from traceq.formats.capabilities import format_of
 
+Connection = duckdb.DuckDBPyConnection
+
 
 class Topic(NamedTuple):
-    """Analyses that run one after another.
+    """Analyses that run in one go.
 
     `needs` is a column of present.sql, None where there is always something to say. For progress bars: `words` say what they are
     about, `weight` is about which percentage of the time of all they took on two large traces.
     """
 
     needs: str | None
-    analyses: tuple[str, ...]
+    members: tuple[str, ...]
     words: str = "other facts"
     weight: int = 1
 
+    @property
+    def analyses(self) -> tuple[str, ...]:
+        """The members in an order in which each finds the tables that it reads; otherwise as they are listed."""
+        return _sorted_members(self.members)
 
-# From staging to the tables of slices, launches, collectives and steps.
+
+# From staging to the tables of slices, launches, collectives and steps. An analysis of two topics runs once.
 JOINED = (
     Topic(None, ("host_name", "nesting", "thread_state"), "nesting", 8),
     Topic(
@@ -64,17 +78,17 @@ TOPICS = (
             "host_timeline",
             "stream_wait",
             "idle_interval",
-            "host_piece",
+            "idle_piece",
             "idle_second_look",
-            "host_piece",
+            "idle_hole_piece",
             "idle_overhead",
-            "host_piece",
+            "overhead_piece",
             "idle_gap_cause",
             "host_debt",
             "idle_gap",
             "time_ledger",
             "host_ledger_interval",
-            "host_piece",
+            "step_piece",
             "host_ledger",
             "launch_state",
             "long_stretch",
@@ -88,8 +102,8 @@ TOPICS = (
     Topic("copies", ("copy_call", "copy_time", "copy_position", "copy_return", "copy_overlap"), "copies", 3),
     Topic("unified_memory", ("copy_unified_memory",)),
     Topic(None, ("data_interval",)),
-    Topic("fetches", ("host_piece", "data_part", "data_fetch"), "data loading"),
-    Topic("workers", ("data_worker_interval", "host_piece", "data_part", "data_worker")),
+    Topic("fetches", ("fetch_piece", "data_part", "data_fetch"), "data loading"),
+    Topic("workers", ("data_worker_interval", "worker_piece", "data_part", "data_worker")),
     Topic(None, ("data_copy", "data_stall")),
     Topic(
         "snapshot",
@@ -113,7 +127,6 @@ TOPICS = (
         3,
     ),
     Topic(None, ("communication_overlap",)),
-    # modules again below: what kernels of graphs are of is known before what kernels and operators are
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
     Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     Topic("compiled", ("compiled_kernel",)),
@@ -131,22 +144,18 @@ TOPICS = (
 # Oddities that show when all tables are there.
 NOTES = (Topic(None, ("way", "notes")),)
 
-# By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found; of large traces
-# commit and free_memory, which analyses may call on their way, and memory_limit, what DuckDB may hold when the analysis is done.
-Values = dict[str, Any]
+
+def _nest(connection: Connection, state: State) -> None:
+    state.cut, state.overlapping = nest(connection, state.trace_id, state.commit)
 
 
-def _nest(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    values["cut"], values["overlapping"] = nest(connection, values["trace_id"], values.get("commit", lambda: None))
-
-
-def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    found = find_steps(connection, values["trace_id"], values["choice"], values.get("free_memory", lambda: None))
-    values |= {"has_step_range": found.has_step_range, "has_window": found.has_window}
+def _find_steps(connection: Connection, state: State) -> None:
+    found = find_steps(connection, state.trace_id, state.choice, state.free_memory)
+    state.has_step_range, state.has_window = found.has_step_range, found.has_window
 
 
 # Whether PyTorch launches the work, as far as the trace shows, and whether on GPUs of AMD.
-_WHOSE = """
+_FRAMEWORK = """
 select
     count(*) filter (property = 'framework') = 0
     or count(*) filter (value in ('PyTorch', 'vLLM', 'SGLang', 'TensorRT-LLM')) > 0,
@@ -156,69 +165,126 @@ where trace_id = $1
 """
 
 
-def _fill_way(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    """The temporary table _way: what records an input, by its name in Format.ways."""
-    (name,) = connection.execute("select format from trace where trace_id = $1", [values["trace_id"]]).fetchone() or (
-        "",
-    )
+def _fill_way(connection: Connection, state: State) -> None:
+    """Make the temporary table _way: what records an input, by its name in Format.ways."""
+    (name,) = connection.execute("select format from trace where trace_id = $1", [state.trace_id]).fetchone() or ("",)
     form = format_of(name)
-    of_pytorch, of_amd = connection.execute(_WHOSE, [values["trace_id"]]).fetchone() or (True, False)
-    found = {each: form.way(each, of_pytorch=of_pytorch, of_amd=of_amd) for each in form.ways}
-    ways = {each: words for each, words in found.items() if words}
+    of_pytorch, of_amd = connection.execute(_FRAMEWORK, [state.trace_id]).fetchone() or (True, False)
+    found = {way: form.way(way, of_pytorch=of_pytorch, of_amd=of_amd) for way in form.ways}
+    ways = {way: words for way, words in found.items() if words}
     connection.execute(
         "create or replace temp table _way as select unnest($1::varchar[]) as name, unnest($2::varchar[]) as words",
         [list(ways), list(ways.values())],
     )
 
 
-def _if_any(table: str, name: str) -> Callable[[duckdb.DuckDBPyConnection, Values], None]:
-    """The analysis `name`, where the temporary table that it is made from has rows: planning it costs tens of milliseconds."""
-
-    def fill_if_any(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-        if connection.execute(f"from {table} limit 1").fetchone():
-            sql.run(connection, sql.shelved("analysis")[name], **values)
-
-    return fill_if_any
-
-
-def _fill_stall_debt(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    if connection.execute("from host_stall limit 1").fetchall():
-        fill_stall_debt(connection, values["trace_id"])
-
-
 # What a capture beside a trace needs before it tells of graphs; it has no steps.
 _OF_CAPTURES = ("host_name", "nesting", "communication", "launch", "gpu_slice", "module_slice", "module_timeline")
 
+
+class Step(NamedTuple):
+    """An analysis in Python, with the tables that it reads and makes."""
+
+    run: Callable[[Connection, State], None]
+    reads: str
+    makes: str
+
+
+def _cut(intervals: str, pieces: str, owner: str = "host") -> Step:
+    return Step(
+        lambda connection, _state: cut_intervals(connection, intervals, pieces, owner),
+        f"{intervals} _{owner}_timeline _{owner}_extent",
+        pieces,
+    )
+
+
 # What SQL alone cannot say well.
-_IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
-    "nesting": _nest,
-    "steps": _find_steps,
-    "way": _fill_way,
-    "host_timeline": lambda connection, _values: fill_host_timeline(connection),
-    "host_piece": lambda connection, _values: cut_intervals(connection),
-    "host_debt": lambda connection, _values: fill_debt(connection),
-    "idle_gap": lambda connection, values: fill_gaps(connection, values["trace_id"]),
-    "kernel_family": lambda connection, _values: fill_classes(connection),
-    "module_timeline": lambda connection, _values: fill_timeline(connection),
-    "compiled_kernel": lambda connection, values: fill_compiled(
-        connection, values["trace_id"], values.get("compiled", ())
+_IN_PYTHON = {
+    "nesting": Step(_nest, "_frame_name", "cpu_slice _slice_cut _slice_ended_under _slice_outlasting"),
+    "steps": Step(_find_steps, "_gpu_launch serving_mark", "_gpu_step phase_of_run step unit"),
+    "way": Step(_fill_way, "program", "_way"),
+    "host_timeline": Step(
+        lambda connection, _state: fill_host_timeline(connection),
+        "_host_slice _host_running _phase_interval _slice_cut _slice_ended_under _slice_outlasting"
+        " _thread_without_python",
+        "_host_timeline _host_extent",
     ),
-    "graph_match": lambda connection, values: fill_matches(connection, values.get("captures", ())),
-    "graph_kernel": _if_any("_graph_launch", "graph_kernel"),
-    "module": _if_any(
-        "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null)", "module"
+    "idle_piece": _cut("_idle_interval", "_idle_piece"),
+    "idle_hole_piece": _cut("_idle_hole", "_idle_hole_piece"),
+    "overhead_piece": _cut("_overlaid", "_overhead_piece", "overhead"),
+    "step_piece": _cut("_step_interval", "_step_piece"),
+    "fetch_piece": _cut("_fetch_interval", "_fetch_piece"),
+    "worker_piece": _cut("_data_worker_step", "_worker_piece"),
+    "host_debt": Step(lambda connection, _state: fill_debt(connection), "_dry _gap _idle_piece", "_owed"),
+    "idle_gap": Step(
+        lambda connection, state: fill_gaps(connection, state.trace_id),
+        "_gap _gap_drain _gap_fault _gap_slice _gap_word _owed",
+        "_gap_late idle_gap wait_debt",
     ),
-    "serving_mark": _if_any("_serving_annotation", "serving_mark"),
-    "host_stall": _if_any("_long_stretch", "host_stall"),
-    "stall_debt": _fill_stall_debt,
-    "replay": lambda connection, values: fill_replay(
-        connection, values["trace_id"], values.get("free_memory", lambda: None)
+    "stall_debt": Step(
+        lambda connection, state: fill_stall_debt(connection, state.trace_id),
+        "_gap _host_slice host_stall idle_gap_cause",
+        "stall_cost",
+    ),
+    "kernel_family": Step(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
+    "module_timeline": Step(
+        lambda connection, _state: fill_timeline(connection), "_module_slice", "_module_call _module_timeline"
+    ),
+    "compiled_kernel": Step(
+        lambda connection, state: fill_compiled(connection, state.trace_id, state.compiled),
+        "graph_kernel graph_operator",
+        "compiled_kernel",
+    ),
+    "graph_match": Step(
+        lambda connection, state: fill_matches(connection, state.captures),
+        "_module_timeline serving_mark",
+        "_capture_kernel _capture_operator _graph_launch _graph_match",
+    ),
+    "replay": Step(
+        lambda connection, state: fill_replay(connection, state.trace_id, state.free_memory),
+        "_event_recorded _host_slice _host_timeline _idle_cause _training_thread collective_slice data_fetch graph_kernel"
+        " graph_operator host_stall idle_gap idle_gap_cause stall_cost step stream_wait time_ledger",
+        "critical_path dependency replay replay_step",
     ),
 }
 
+# Planning these analyses takes tens of milliseconds: they run where the rows that they are made from are there.
+_RUN_IF_ANY = {
+    "graph_kernel": "_graph_launch",
+    "host_stall": "_long_stretch",
+    "module": "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null)",
+    "serving_mark": "_serving_annotation",
+    "stall_debt": "host_stall",
+}
+
+
+@cache
+def flow_of(name: str) -> Flow:
+    """Return what the analysis reads and makes: of SQL as the head of its file says, `-- reads: ...` and `-- makes: ...`."""
+    if name in _IN_PYTHON:
+        step = _IN_PYTHON[name]
+        return Flow(frozenset(step.reads.split()), frozenset(step.makes.split()))
+    return flow_of_text(sql.statement(_path_of(name)))
+
+
+@cache
+def _sorted_members(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(in_order(names, {name: flow_of(name) for name in names}))
+
+
+@cache
+def sort_topics(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
+    """Return the topics in an order in which each finds the tables that it reads; otherwise as they are listed."""
+    flows = {}
+    for topic in topics:
+        members = [flow_of(name) for name in topic.members]
+        makes = frozenset[str]().union(*(flow.makes for flow in members))
+        flows[topic] = Flow(frozenset[str]().union(*(flow.reads for flow in members)) - makes, makes)
+    return tuple(in_order(topics, flows))
+
 
 def fill(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     trace_id: int,
     choice: Choice = AS_FOUND,
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
@@ -235,144 +301,102 @@ def fill(
     bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
     each topic: every commit waits for the disk.
     """
-    values: Values = {"choice": choice, "captures": captures, "compiled": compiled}
-    _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, values, progress, memory)
+    state = State(trace_id, choice, captures, compiled)
+    topics = (*sort_topics(JOINED), *sort_topics(TOPICS), *NOTES)
+    _run_topics(connection, topics, state, progress, memory)
     if captures:
         sql.run(connection, "analysis/graphs/unused_capture.sql", trace_id=trace_id)
 
 
-def read_capture(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Captured:
-    """What the trace, whose rows are staged, tells of the kernels of graphs."""
+def read_capture(connection: Connection, trace_id: int) -> Captured:
+    """Return what the trace, whose rows are staged, tells of the kernels of graphs."""
     connection.begin()
     connection.execute("create temp table _gpu_step (slice_id bigint, step integer)")
-    run(connection, _OF_CAPTURES, trace_id)
+    run(connection, _OF_CAPTURES, State(trace_id))
     captured = read_captured(connection, with_eager=True)
     captured = known_nodes(connection, captured)
     connection.rollback()
     return captured
 
 
-def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
+def analyse(connection: Connection, trace_id: int) -> None:
     """Fill the tables of TOPICS for a trace whose slices and steps are in their tables."""
-    _run_topics(connection, TOPICS, trace_id, {})
+    _run_topics(connection, sort_topics(TOPICS), State(trace_id))
 
 
 def _run_topics(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     topics: Sequence[Topic],
-    trace_id: int,
-    values: Values,
+    state: State,
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
     memory: int | None = None,
 ) -> None:
     if memory is not None:
-        values |= {"commit": partial(_renew, connection), "free_memory": partial(_free_memory, connection, values)}
+        state.commit = partial(commit_and_begin, connection)
+        state.free_memory = partial(free_memory, connection, state)
     present: dict[str, bool] | None = None
-    of_all = sum(topic.weight for topic in topics)
-    for number, topic in enumerate(topics):
-        before = sum(each.weight for each in topics[:number])
-        progress(topic.words, before / of_all)
+    total = sum(topic.weight for topic in topics)
+    before = 0
+    for topic in topics:
+        progress(topic.words, before / total)
         if topic.needs is not None:
             # Planning a query costs milliseconds even where it finds nothing.
             present = present or _present(connection)
-            if not present[topic.needs]:
-                continue
-        if memory is None:
-            _run_at_once(connection, topic.analyses, trace_id, values)
-            continue
-        for place, name in enumerate(topic.analyses):
-            progress(topic.words, (before + topic.weight * place / len(topic.analyses)) / of_all)
-            _run_at_once(connection, (name,), trace_id, values, memory)
+        if topic.needs is None or (present and present[topic.needs]):
+            analyses = tuple(name for name in topic.analyses if name not in state.done)
+            parts = [analyses] if memory is None else [(name,) for name in analyses]
+            for place, part in enumerate(parts):
+                progress(topic.words, (before + topic.weight * place / len(parts)) / total)
+                _run_at_once(connection, part, state, memory)
+        before += topic.weight
 
 
-def _run_at_once(
-    connection: duckdb.DuckDBPyConnection,
-    analyses: tuple[str, ...],
-    trace_id: int,
-    values: Values,
-    memory: int | None = None,
-) -> None:
+def _run_at_once(connection: Connection, analyses: tuple[str, ...], state: State, memory: int | None = None) -> None:
     """Run the analyses in one transaction; where DuckDB's memory does not suffice again, by one thread, with all of `memory`."""
     try:
-        _commit(connection, analyses, trace_id, values)
+        _run_and_commit(connection, analyses, state)
     except duckdb.OutOfMemoryException:
         connection.rollback()
-        _try_again(connection, analyses, trace_id, values, memory)
-    _restore_limit(connection, values)
+        _try_again(connection, analyses, state, memory)
+    state.done.update(analyses)
+    restore_memory_limit(connection, state)
 
 
-def _try_again(
-    connection: duckdb.DuckDBPyConnection,
-    analyses: tuple[str, ...],
-    trace_id: int,
-    values: Values,
-    memory: int | None,
-) -> None:
+def _try_again(connection: Connection, analyses: tuple[str, ...], state: State, memory: int | None) -> None:
     # One thread holds less at a time than several, but spills more: the next analysis has all of them again.
     ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
     connection.execute("set threads = 1")
-    free_memory = values.pop("free_memory", None)
+    given, state.free_memory = state.free_memory, do_nothing
     if memory is not None:
-        _let_hold(connection, values, memory)
-    _commit(connection, analyses, trace_id, values)
-    if free_memory is not None:
-        values["free_memory"] = free_memory
+        set_memory_limit(connection, state, memory)
+    _run_and_commit(connection, analyses, state)
+    state.free_memory = given
     connection.execute(f"set threads = {threads}")
 
 
-def _let_hold(connection: duckdb.DuckDBPyConnection, values: Values, memory: int) -> None:
-    """Let DuckDB hold so many bytes until the analysis is done."""
-    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
-    values.setdefault("memory_limit", limit)
-    connection.execute(f"set memory_limit = '{memory}B'")
-
-
-def _restore_limit(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    """Let DuckDB hold as much as before _let_hold()."""
-    if "memory_limit" in values:
-        connection.execute(f"set memory_limit = '{values.pop('memory_limit')}'")
-
-
-def _renew(connection: duckdb.DuckDBPyConnection) -> None:
-    """Commit, and go on in another transaction."""
-    connection.commit()
-    connection.begin()
-
-
-def _free_memory(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    """Let DuckDB give back half of what it may hold, until the analysis is done: arrays of Python come in its place."""
-    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
-    connection.commit()
-    # DuckDB refuses where it cannot give back so much, and goes on as before.
-    with suppress(duckdb.OutOfMemoryException):
-        _let_hold(connection, values, parsed_size(limit) // 2)
-    connection.begin()
-
-
-def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
-    """For each need of a topic, whether the trace has it."""
+def _present(connection: Connection) -> dict[str, bool]:
+    """Return for each need of a topic whether the trace has it."""
     found = sql.run(connection, "analysis/present.sql")
     names = [column[0] for column in found.description]
     return dict(zip(names, found.fetchone() or (), strict=True))
 
 
-def _commit(connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values) -> None:
+def _run_and_commit(connection: Connection, analyses: tuple[str, ...], state: State) -> None:
     connection.begin()
-    run(connection, analyses, trace_id, values)
+    run(connection, analyses, state)
     connection.commit()
 
 
-def run(
-    connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values | None = None
-) -> None:
-    """Run `analyses` in the order given, which must be that of JOINED, TOPICS and NOTES.
-
-    `values` are those that the SQL files name beside trace_id; what an analysis finds for later ones is put there.
-    """
-    values = {} if values is None else values
-    values["trace_id"] = trace_id
+def run(connection: Connection, analyses: Sequence[str], state: State) -> None:
+    """Run `analyses` in the order given; what one finds for later ones is put into `state`."""
     for name in analyses:
+        if name in _RUN_IF_ANY and not connection.execute(f"from {_RUN_IF_ANY[name]} limit 1").fetchone():
+            continue
         if name in _IN_PYTHON:
-            _IN_PYTHON[name](connection, values)
+            _IN_PYTHON[name].run(connection, state)
         else:
-            sql.run(connection, sql.shelved("analysis").get(name, f"analysis/{name}.sql"), **values)
+            sql.run(connection, _path_of(name), **state.parameters())
+
+
+def _path_of(name: str) -> str:
+    return sql.shelved("analysis").get(name, f"analysis/{name}.sql")

@@ -1,4 +1,5 @@
 -- What a trace holds of what analyses are about: those without anything to look at need not be planned.
+-- reads: collective, communication_name
 select
     exists (from gpu_slice where kind = 'memcpy') as copies,
     exists (from gpu_slice where copy_kind = 'um') or exists (from page_fault) as unified_memory,

@@ -1,6 +1,8 @@
 -- NCCL's own ranges describe what was asked for on the host (importers/nsys/payload.py); a row of collective belongs to the GPU
 -- slice that carried it out. Inside ncclGroupStart ... ncclGroupEnd nothing is launched before the outermost group ends, and one
 -- kernel may carry out all of it.
+-- reads: collective
+-- makes: _communication_call, collective
 
 create temp table _communication_call as
 select g.slice_id, c.name as call, c.ts_end as call_end, c.operator_id, c.annotation_id

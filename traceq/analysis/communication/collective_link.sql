@@ -1,5 +1,7 @@
 -- Which link joins the GPUs of a process group that lies within one machine: the fabric of their model, else the link to the host.
 -- Of networks between machines traces say nothing.
+-- reads: collective, collective_slice
+-- makes: collective_link
 
 -- How many ranks each group has in this trace, and which it has in the job; longer lists are cut by PyTorch.
 create temp table _group as

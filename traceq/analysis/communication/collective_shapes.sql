@@ -1,5 +1,7 @@
 -- Before PyTorch 2.2 kernels carry no description of their collective. With shapes recorded, the annotation around the launch
 -- has those of what went in, the operator c10d::... around it those of both sides, and record_param_comms the process group.
+-- reads: _communication_call, collective, communication_name
+-- makes: collective
 
 create temp table _element_size as
 from (values

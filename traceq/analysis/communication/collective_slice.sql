@@ -1,5 +1,7 @@
 -- One row per GPU slice of communication. What ran beside it comes from the cumulative compute time of its device, looked up at
 -- its start, at its end and at the instant from which it held up compute: three look-ups however much runs meanwhile.
+-- reads: _collective_wait, _communication_call, _tells_waits, collective, communication_name, device_activity
+-- makes: collective_slice
 
 create temp table _compute_until as
 select

@@ -1,6 +1,8 @@
 -- From when on each communication slice held up compute: compute that had been issued, with all before it on its own stream
 -- done, and that waited for this slice - the next on its stream, or behind a wait for an event. Several such kernels all wait to
 -- the end of the slice, so the first to be ready decides.
+-- reads: stream_wait
+-- makes: _collective_wait, _tells_waits
 
 -- Streams are numbered per context; two processes on one GPU may both have a stream 7.
 create temp table _stream_slice as

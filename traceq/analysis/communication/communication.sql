@@ -4,6 +4,7 @@
 --
 -- says: communication (this is some, by that library), copies (peer copies launched inside are), compute (named like
 -- communication, and none), op, algorithm. Of several patterns that say the same of a name, the first one counts.
+-- makes: communication_name
 
 create temp table _communication_pattern as
 select row_number() over () as number, *

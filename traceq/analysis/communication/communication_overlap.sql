@@ -1,4 +1,6 @@
 -- A group by over the segments, as the ledger: exposed is its category, so both agree to the nanosecond.
+-- reads: device_activity
+-- makes: communication_overlap
 
 insert into communication_overlap by name
 with

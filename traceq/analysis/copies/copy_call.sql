@@ -1,4 +1,5 @@
 -- Each copy with the call that asked for it. Copies of collectives are communication.
+-- makes: _copy
 
 create temp table _copy as
 select

@@ -1,4 +1,6 @@
 -- copy_overlap: each copy, what ran beside it, and how it was asked for. The definition is in docs/metrics.md.
+-- reads: _copy, _copy_position, _copy_return, _copy_time
+-- makes: copy_overlap
 
 insert into copy_overlap by name
 with

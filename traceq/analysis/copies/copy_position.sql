@@ -1,5 +1,7 @@
 -- Where in the program each copy was asked for. The context around its call decides (host_name), then a name from the list below, then
 -- the phase; a batch is copied before the forward pass begins.
+-- reads: _copy, _host_slice, _host_timeline, _launch, _training_thread, launch_state, step
+-- makes: _copy_position
 
 create temp table _copy_place as
 select row_number() over () as number, *

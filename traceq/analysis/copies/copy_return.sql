@@ -1,5 +1,7 @@
 -- Bytes that go to the host and come back within a step. Among copies of one size a d2h copy that ends is put into a queue, an h2d copy that
 -- is asked for takes the oldest, or none when the queue is empty.
+-- reads: _copy
+-- makes: _copy_return
 
 create temp table _copy_return as
 with

@@ -1,5 +1,7 @@
 -- What ran beside each copy: device_activity is cut wherever a slice starts or ends, so a running total over it, looked up at
 -- the copy's start and end, gives the time between them to the nanosecond.
+-- reads: _copy, device_activity, step
+-- makes: _copy_time
 
 -- The rows of device_activity lie in the order of device and time: so sums run through, and only their differences count.
 create temp table _copy_time as

@@ -1,4 +1,6 @@
 -- unified_memory: migrations and page faults per device and step. What a trace does not record at all is unknown, not none.
+-- reads: copy_overlap, step
+-- makes: unified_memory
 
 insert into unified_memory
 with

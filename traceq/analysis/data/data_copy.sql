@@ -1,5 +1,7 @@
 -- Time in which nothing that comes first in the ledger runs on a device but copies of input to it. Copies may overlap one another and
 -- leave their step, so their own sums would not do: every start and end of a copy is a cut of device_activity.
+-- reads: copy_overlap, device_activity
+-- makes: _data_copy
 
 create temp table _data_copy as
 with

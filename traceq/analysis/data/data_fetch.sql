@@ -1,4 +1,6 @@
 -- data_fetch: each fetch with what was done in it, what it cost and what it fetched from.
+-- reads: _data_fetch, _data_training, _fetch_piece, _work_in, step
+-- makes: data_fetch
 
 insert into data_fetch by name
 with
@@ -11,7 +13,7 @@ part as (
         sum(dur) filter (part = 'python') as python,
         sum(dur) filter (part = 'calls') as calls,
         sum(dur) filter (part in ('range', 'none')) as unexplained
-    from _data_part
+    from _work_in('_fetch_piece')
     group by interval_id
 ),
 

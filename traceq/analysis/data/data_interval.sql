@@ -1,4 +1,6 @@
 -- The fetches, as intervals to be cut into what was done in them; which threads train; and the idle time of devices in fetches.
+-- reads: _gap, _gap_part, _slice_cut, _training_thread
+-- makes: _data_fetch, _data_idle, _data_training, _fetch_interval
 
 create temp table _data_fetch as
 select c.slice_id, c.thread_id, c.name, c.ts, coalesce(cut.ts_end, c.ts_end) as ts_end
@@ -40,8 +42,6 @@ from (
 inner join _gap as g using (gap_id)
 inner join cpu_slice as c on c.slice_id = p.slice_id;
 
-delete from _host_piece;
-
-create or replace temp table _host_interval as
+create temp table _fetch_interval as
 select slice_id as interval_id, 0 as lane, thread_id, ts, ts_end
 from _data_fetch;

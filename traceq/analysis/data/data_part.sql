@@ -1,12 +1,14 @@
--- What is done in each of _host_interval, by the innermost slice of its thread at each instant, whatever is around it. An OS call
--- inside an API call is how that call works. The parts of an interval add up to it.
+-- Macro _work_in(pieces): what is done in each of the intervals that were cut into the table `pieces` (host_piece.py), by the innermost
+-- slice of the thread at each instant, whatever is around it. An OS call inside an API call is how that call works. The parts of an
+-- interval add up to it.
+-- makes: _work_in
 
-create or replace temp table _data_part as
+create or replace temp macro _work_in(pieces) as table
 with
 slice as (
     select slice_id, kind, name, parent_id
     from cpu_slice
-    where slice_id in (select slice_id from _host_piece)
+    where slice_id in (select slice_id from query_table(pieces))
 ),
 
 api_call as (
@@ -40,7 +42,7 @@ select
     p.interval_id,
     case when a.slice_id is not null then 'calls' else coalesce(m.part, 'none') end as part,
     sum(p.ts_end - p.ts)::bigint as dur
-from _host_piece as p
+from query_table(pieces) as p
 left join slice as s using (slice_id)
 left join api_call as a on s.kind = 'os' and a.slice_id = s.parent_id
 left join meaning as m on m.kind = s.kind and m.name = s.name

@@ -1,4 +1,6 @@
 -- data_stall: per step what the training thread waits for input, and what that costs the device it costs most.
+-- reads: _data_copy, _data_idle, _training_thread, data_fetch, data_worker, host_ledger, step, time_ledger
+-- makes: data_stall
 
 insert into data_stall by name
 with

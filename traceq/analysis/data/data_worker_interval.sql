@@ -1,4 +1,6 @@
 -- Threads that prepare input beside the training threads, and the steps on them.
+-- reads: _data_fetch, _data_training, step
+-- makes: _data_worker_step
 
 create temp table _data_worker as
 with
@@ -50,6 +52,7 @@ create temp table _data_worker_step as
 select
     row_number() over (order by w.thread_id, s.step) as interval_id,
     s.step,
+    0 as lane,
     w.thread_id,
     w.role,
     w.has_waits,
@@ -59,8 +62,3 @@ from _data_worker as w
 cross join step as s
 where greatest(s.ts, w.ts) < least(s.ts_end, w.ts_end);
 
-delete from _host_piece;
-
-create or replace temp table _host_interval as
-select interval_id, 0 as lane, thread_id, ts, ts_end
-from _data_worker_step;

@@ -1,5 +1,6 @@
 -- What launched kernels while graphs were captured or, where $with_eager, without graphs: of a capture beside a trace, or of the trace
 -- itself. captured.py reads _captured_kernel, _captured_operator and _captured_node.
+-- makes: _captured_call, _captured_node, _captured_operator
 
 -- A capture: from the end of the call that begins it to the start of the one that ends it, in one process.
 create temp table _graph_capture as

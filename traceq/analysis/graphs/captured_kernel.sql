@@ -1,4 +1,5 @@
 -- The calls of _captured_call with what is around them. Names and grids as numbers, -1 for none: as text they would fill the memory.
+-- reads: _captured_call, _module_timeline
 select
     c.graph,
     c.number,

@@ -1,4 +1,6 @@
 -- graph_operator, graph_kernel and graph_launch: what _graph_match and _graph_launch found, with what the capture tells.
+-- reads: _capture_kernel, _capture_operator, _graph_launch, _graph_match
+-- makes: graph_kernel, graph_launch, graph_operator
 
 -- Operators around calls, those around them too.
 create temp table _capture_around as

@@ -1,4 +1,6 @@
 -- A capture was given beside a trace of which it tells nothing: no launch of a graph whose kernels were traced, or none of its graphs.
+-- reads: graph_launch
+-- makes: import_note
 insert into import_note
 select
     $trace_id, 'info', 'graph_capture_unused', 1,

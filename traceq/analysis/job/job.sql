@@ -1,4 +1,6 @@
 -- The windows of jobs: which ranks are there, and how much of their communication was matched.
+-- reads: _job_matched, _job_member, _job_unit, step
+-- makes: job
 insert into job by name
 with
 ranks as (

@@ -1,4 +1,6 @@
 -- Waiting for ranks that are not here: what collectives of incomplete groups take beyond the fastest of their class, by durations alone.
+-- reads: _job_member, collective_match, collective_member, job
+-- makes: collective_match, job, job_rank
 
 create or replace temp table _job_incomplete as
 with

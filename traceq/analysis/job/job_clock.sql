@@ -1,4 +1,6 @@
 -- The clocks of one window, from _job_clock.
+-- reads: _job_clock
+-- makes: job, job_rank
 update job_rank
 set clock_offset = c.clock_offset, clock_drift = c.clock_drift, clock_samples = c.clock_samples
 from _job_clock as c

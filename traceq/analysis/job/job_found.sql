@@ -1,4 +1,6 @@
 -- What one window's collectives tell: _job_own by slice, _job_collective by collective, _job_unit_found by rank.
+-- reads: _job_collective, _job_member, _job_unit_found, job
+-- makes: collective_match, job, job_rank
 
 -- The rank that needed least came last; it is named where the next one needed clearly more.
 create or replace temp table _job_late as

@@ -1,6 +1,8 @@
 -- Which slices of communication are one collective: by communicator or group and sequence number, else by the ordinal in the step,
 -- else by their ends.
 -- Groups without a name that all ranks know are in _job_group (traceq/analysis/job/groups.py).
+-- reads: _job_group, _job_identified, _job_keyed, _job_slice
+-- makes: _job_matched, _job_member, collective_match
 
 create or replace temp view _job_identified as
 select

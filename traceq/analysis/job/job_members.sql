@@ -1,4 +1,5 @@
 -- The slices of one window's matched collectives, as arrays are made of them.
+-- reads: _job_member, collective_match
 with
 stream as (
     select unit, stream, dense_rank() over (partition by unit order by stream) - 1 as number

@@ -1,4 +1,5 @@
 -- What the ranks of one window do between collectives, where the source is a table of operations; no rows of other sources.
+-- reads: job_rank
 select
     r.unit,
     dense_rank() over (order by g.name) - 1 as kind,

@@ -1,4 +1,6 @@
 -- In tables of operations: the type of operation in which those named exceed the mean of all ranks most, before their late arrivals.
+-- reads: _job_late_own, job_rank
+-- makes: straggler
 create or replace temp table _job_operation_late as
 with
 operation as (

@@ -1,5 +1,7 @@
 -- The ranks of each job: GPUs of the traces of one run, else of one size of the world (of one folder where ranks repeat or the size
 -- is unknown), in windows of traces that were recorded at the same time.
+-- reads: memory_peak
+-- makes: _job_unit, job_rank
 
 create or replace temp table _job_unit as
 with

@@ -1,5 +1,7 @@
 -- Communication between the ranks of jobs: one row per GPU slice, with what may tell which slices belong together. Inside counted
 -- steps where there are any.
+-- reads: _job_unit, collective, collective_slice, step
+-- makes: _job_slice
 
 create or replace temp table _job_slice as
 with

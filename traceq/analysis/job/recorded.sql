@@ -1,4 +1,5 @@
 -- The matched collectives of one window of a job, slice by slice, with what its tables say of them: what a replay needs.
+-- reads: collective_match, collective_member, collective_slice
 select
     m.unit,
     dense_rank() over (partition by m.unit order by s.stream) - 1 as stream,

@@ -1,4 +1,7 @@
 -- Who holds up the job of one window: _job_straggler with names, causes, and the operator that shows it best.
+-- reads: _job_straggler, _job_typical, collective_match, collective_member, device_activity, idle_gap, idle_gap_cause
+-- reads: job, job_rank, step
+-- makes: _job_late_own, job, straggler
 
 -- What the named ranks did before those arrivals that all waited for, and what the rank with the median time did there. Who is hidden
 -- by another one, so that nobody waited for it yet: before all its late arrivals.

@@ -1,4 +1,6 @@
 -- compiled_kernel: what ran, with what _rows tells of it.
+-- reads: _compiled_used, _rows
+-- makes: compiled_kernel
 insert into compiled_kernel by name
 select
     $trace_id as trace_id,

@@ -1,4 +1,6 @@
 -- Kernels of torch.compile that ran, by name and by the file that holds them, which the operator that launched them tells.
+-- reads: graph_kernel, graph_operator
+-- makes: _compiled_used
 create or replace temp table _compiled_used as
 with
 compiled as (

@@ -1,5 +1,7 @@
 -- kernel_occupancy: what fits on a multiprocessor by the rules of NVIDIA's occupancy calculator, and each kernel's share of
 -- the time. Definition: docs/metrics.md.
+-- reads: _kernel_class, graph_kernel
+-- makes: kernel_occupancy
 
 -- A sweep as in device_activity, over kernels alone: how many run between two boundaries, and what a kernel that runs all the
 -- time has been given until then. In units of 1/720720 of a billionth of a ns (720720 is the least common multiple of 1 to 16):

@@ -1,5 +1,7 @@
 -- The type of the operands of matrix kernels, as their names tell: for operators recorded without types (ranges of emit_nvtx).
 -- Nothing where a name tells none, or where output and operands differ in size (8 bits).
+-- reads: _signature_cost, kernel_occupancy
+-- makes: _kernel_operand
 
 create temp table _kernel_operand as
 select

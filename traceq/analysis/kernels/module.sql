@@ -1,5 +1,7 @@
 -- module: kernels and operations by the module of the model that launched them. Those of the backward pass belong to the module
 -- that ran the forward operator with the same number in autograd's graph. Only counted steps.
+-- reads: _module_call, _module_slice, _module_timeline, graph_kernel, kernel_occupancy, operator_cost, step
+-- makes: module
 
 create temp table _counted as
 select step, ts, ts_end from step where excluded is null;

@@ -1,6 +1,7 @@
 -- Calls of the modules of a model: frames that PyTorch names after them (with_stack), FSDP's ranges from before to after a module's
 -- forward, and ranges (NVTX, record_function) that a program names like modules: a path with a number (layers.3.mlp), or a
 -- word of models.
+-- makes: _module_slice
 
 create or replace temp table _module_slice as
 with

@@ -1,4 +1,7 @@
 -- operator_cost: of operators around one another the innermost with a cost has it, and the kernels launched under it.
+-- reads: _costed_operator, _element_type, _kernel_operand, _product_name, _signature_cost, graph_kernel
+-- reads: graph_operator, kernel_occupancy, step
+-- makes: operator_cost
 
 -- Every operator with what is asked of it on the way up.
 create temp table _operator as

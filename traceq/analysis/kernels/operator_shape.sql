@@ -1,5 +1,7 @@
 -- The shapes, types and settings recorded with operators whose work follows from them (PyTorch: record_shapes), once per
 -- signature: a trace repeats few of them very often. Ranges of emit_nvtx have shapes only.
+-- reads: graph_operator
+-- makes: _costed_operator, _element_type, _operand, _product_name, _signature
 
 -- `first`: the operand the rule begins with; of elementwise and norm the first one read. `writes`: outputs as large as the result.
 create temp table _costed_name as

@@ -1,4 +1,6 @@
 -- What operators compute and move, a formula a kind. They are those of torch.utils.flop_counter; docs/metrics.md lists them.
+-- reads: _operand, _signature
+-- makes: _signature_cost
 
 -- Each dimension, the last first, as broadcasting has it: nothing next to one is nothing, else the longer one.
 create temp macro _broadcast(a, b) as

@@ -1,4 +1,6 @@
 -- gpu_slice: the staged GPU work with its launch, its step and whether it communicates, in the order of each device's timeline.
+-- reads: _gpu_launch, _gpu_step
+-- makes: gpu_slice
 
 insert into gpu_slice by name
 select

@@ -1,4 +1,6 @@
 -- Joins each staged GPU slice with the call that launched it, and says whether it is communication.
+-- reads: communication_name
+-- makes: _gpu_launch
 
 -- Correlation ids are unique per process only. One id can stand on a runtime call and on the driver call inside it:
 -- the outer one is what the program called.

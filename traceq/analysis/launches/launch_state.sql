@@ -1,4 +1,6 @@
 -- What surrounds each launch beyond the slices around its call: the phase of training, and how much was queued before it.
+-- reads: _host_slice, _host_timeline, _training_thread
+-- makes: _launch, launch_state
 
 -- In two statements: one would hold the tables of all its joins at once.
 create temp table _launch as

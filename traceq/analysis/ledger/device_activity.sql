@@ -1,5 +1,7 @@
 -- One sweep per device: +1 at a start, -1 at an end, running sums in between. Step boundaries are cut points of weight 0,
 -- so that every segment lies in one step and the ledger is a plain group by.
+-- reads: step
+-- makes: device_activity
 
 create temp table _device_change as
 with

@@ -30,10 +30,10 @@ work as (
 ),
 
 waiting as (
-    select gap_id, sum(ts_end - ts)::bigint as dur
+    select interval_id as gap_id, sum(ts_end - ts)::bigint as dur
     from _idle_piece
     where synchronizing_id is not null
-    group by gap_id
+    group by interval_id
 )
 
 select d.device, d.pid, d.ts, 0 as place, d.drained_by as id, d.held as dur, null::bigint as ahead,

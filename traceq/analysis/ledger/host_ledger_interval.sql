@@ -1,8 +1,8 @@
 -- The steps on the training thread.
+-- reads: _training_thread, step
+-- makes: _step_interval
 
-delete from _host_piece;
-
-create or replace temp table _host_interval as
+create temp table _step_interval as
 select s.step as interval_id, 0 as lane, t.thread_id, s.ts, s.ts_end
 from step as s
 cross join _training_thread as t

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from traceq.database.sql import relation, run, statement
+from traceq.database.sql import relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,12 +20,53 @@ if TYPE_CHECKING:
 
 _ROWS_PER_BLOCK = 3 * 122_880
 _INTERVALS_AT_ONCE = 400_000
-
 _PIECES_AT_ONCE = 400_000
 
 # After every time there is.
 _FOREVER = np.iinfo(np.int64).max
 _ALWAYS = {"ts": -_FOREVER, "ts_end": _FOREVER, "parts": 1, "part": 0}
+
+# Names of tables stand in braces: query_table() knows no rowid.
+
+# The rows of each thread in the timeline and its number of intervals. Row ids of a table begin elsewhere until it is committed.
+_THREADS = """
+select e.thread_id, t.first + e.first as first, t.first + e.last as last, i.intervals
+from {extent} as e
+cross join (select min(rowid) as first from {timeline}) as t
+inner join (select thread_id, count(*) as intervals from {intervals} group by thread_id) as i using (thread_id)
+order by e.thread_id
+"""
+
+# A block of a timeline in the order of time: so it is stored, and so a scan returns it.
+_SEGMENTS = """
+select ts, slice_id, activity, phase, synchronizing_id
+from {timeline}
+where rowid between $first and $last
+"""
+
+# Intervals of some threads in a window of time, or the $part-th of $parts of them, as they are swept.
+_INTERVALS = """
+select interval_id, thread_id, lane, ts, ts_end
+from {intervals}
+where
+    thread_id between $first_thread and $last_thread and ts_end > ts and ts < $ts_end and ts_end > $ts
+    and interval_id % $parts = $part
+order by thread_id, lane, ts
+"""
+
+_TABLE = """
+create or replace temp table {pieces}
+(
+    interval_id bigint,
+    ts bigint,
+    ts_end bigint,
+    thread_id integer,
+    slice_id bigint,
+    activity host_activity,
+    phase host_phase,
+    synchronizing_id bigint
+)
+"""
 
 
 class Pieces(NamedTuple):
@@ -46,125 +87,137 @@ class _Thread(NamedTuple):
     intervals: int
 
 
-def cut_intervals(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add to _host_piece the pieces of each of _host_interval; they add up to it.
+def cut_intervals(connection: duckdb.DuckDBPyConnection, intervals: str, pieces: str, owner: str = "host") -> None:
+    """Make the temporary table `pieces`: the table `intervals` cut at the boundaries of the timeline of `owner`.
 
-    The intervals of one lane and thread do not overlap.
+    `intervals` has interval_id, lane, thread_id, ts and ts_end in ns; those of one lane and thread do not overlap. The pieces
+    of an interval add up to it. The timeline is _OWNER_timeline, with _OWNER_extent: which of its rows, from 0, are of which
+    thread.
     """
-    for threads in _together(run(connection, "analysis/ledger/host_timeline_extent.sql").fetchall()):
+    connection.execute(_TABLE.format(pieces=pieces))
+    cutter = _Cutter(connection, intervals, pieces, owner)
+    for threads in _group_threads(cutter.threads()):
         if len(threads) > 1:
-            _cut_threads(connection, threads)
+            cutter.cut_threads(threads)
         else:
-            _cut_thread(connection, *threads)
+            cutter.cut_thread(threads[0])
 
 
-def _together(threads: list[tuple[int, int, int, int]]) -> Iterator[list[_Thread]]:
-    """Neighbouring threads that fit into one block, or one that may not: a trace can have 100,000, and each query its cost."""
+def _group_threads(threads: list[tuple[int, int, int, int]]) -> Iterator[list[_Thread]]:
+    """Yield neighbouring threads that fit into one block, or one that may not.
+
+    A trace can have 100,000 threads, and each query has its cost.
+    """
     group: list[_Thread] = []
     intervals = 0
-    for each in starmap(_Thread, threads):
-        intervals += each.intervals
-        if group and (each.last - group[0].first >= _ROWS_PER_BLOCK or intervals > _INTERVALS_AT_ONCE):
+    for thread in starmap(_Thread, threads):
+        intervals += thread.intervals
+        if group and (thread.last - group[0].first >= _ROWS_PER_BLOCK or intervals > _INTERVALS_AT_ONCE):
             yield group
-            group, intervals = [], each.intervals
-        group.append(each)
+            group, intervals = [], thread.intervals
+        group.append(thread)
     if group:
         yield group
 
 
-def _cut_thread(connection: duckdb.DuckDBPyConnection, thread: _Thread) -> None:
-    """Cut the intervals of a thread, block by block of its timeline."""
-    thread_id, first, last, intervals = thread
-    blocks = (last - first) // _ROWS_PER_BLOCK + 1
-    # Of a block and a part of it at a time: all of a large trace would take hundreds of megabytes.
-    parts = intervals // (blocks * _INTERVALS_AT_ONCE) + 1
-    for bounds, segments in _blocks(connection, first, last):
-        for part in range(parts):
-            window = {"ts": int(bounds[0]), "ts_end": int(bounds[-1]), "parts": parts, "part": part}
-            ids, _, lanes, ts, ts_end = _intervals(connection, thread_id, thread_id, window)
-            for lane in _lanes(lanes):
-                pieces = cut(ts[lane], ts_end[lane], bounds)
-                pieces = pieces._replace(interval=ids[lane][pieces.interval])
-                _insert(connection, np.full(len(pieces.interval), thread_id, np.int32), pieces, segments)
+class _Cutter:
+    """Cuts the intervals of one table at one timeline."""
 
+    def __init__(self, connection: duckdb.DuckDBPyConnection, intervals: str, pieces: str, owner: str) -> None:
+        self._connection, self._pieces = connection, pieces
+        tables = {"intervals": intervals, "timeline": f"_{owner}_timeline", "extent": f"_{owner}_extent"}
+        self._threads, self._segments, self._intervals = (
+            query.format(**tables) for query in (_THREADS, _SEGMENTS, _INTERVALS)
+        )
 
-def _cut_threads(connection: duckdb.DuckDBPyConnection, threads: Sequence[_Thread]) -> None:
-    """Cut the intervals of several threads, whose timelines are one block."""
-    row = threads[0].first
-    ((bounds, segments),) = _blocks(connection, row, threads[-1].last)
-    ids, owner, lanes, ts, ts_end = _intervals(connection, threads[0].thread_id, threads[-1].thread_id, _ALWAYS)
-    found: list[Pieces] = []
-    owners: list[npt.NDArray[np.int32]] = []
-    waiting = 0
-    for each in threads:
-        own = np.append(bounds[each.first - row : each.last - row + 1], _FOREVER)
-        begin, end = np.searchsorted(owner, [each.thread_id, each.thread_id + 1]).tolist()
-        for lane in _lanes(lanes[begin:end]):
-            here = slice(begin + lane.start, begin + lane.stop)
-            pieces = cut(ts[here], ts_end[here], own)
-            found.append(
-                pieces._replace(interval=ids[here][pieces.interval], segment=pieces.segment + (each.first - row))
-            )
-            owners.append(np.full(len(pieces.interval), each.thread_id, np.int32))
-            waiting += len(pieces.interval)
-            if waiting >= _PIECES_AT_ONCE:
-                _insert_all(connection, owners, found, segments)
-                found, owners, waiting = [], [], 0
-    if found:
-        _insert_all(connection, owners, found, segments)
+    def threads(self) -> list[tuple[int, int, int, int]]:
+        """Return the fields of _Thread for each thread that has intervals, in the order of the timeline."""
+        return self._connection.execute(self._threads).fetchall()
 
+    def cut_thread(self, thread: _Thread) -> None:
+        """Cut the intervals of a thread, block by block of its timeline."""
+        thread_id, first, last, intervals = thread
+        blocks = (last - first) // _ROWS_PER_BLOCK + 1
+        # Of a block and a part of it at a time: all of a large trace would take hundreds of megabytes.
+        parts = intervals // (blocks * _INTERVALS_AT_ONCE) + 1
+        for bounds, segments in self._blocks(first, last):
+            for part in range(parts):
+                window = {"ts": int(bounds[0]), "ts_end": int(bounds[-1]), "parts": parts, "part": part}
+                ids, _, lanes, ts, ts_end = self._read_intervals(thread_id, thread_id, window)
+                for lane in _lanes(lanes):
+                    pieces = cut(ts[lane], ts_end[lane], bounds)
+                    pieces = pieces._replace(interval=ids[lane][pieces.interval])
+                    self._insert(np.full(len(pieces.interval), thread_id, np.int32), pieces, segments)
 
-def _intervals(
-    connection: duckdb.DuckDBPyConnection, first_thread: int, last_thread: int, window: dict[str, int]
-) -> list[Integers]:
-    """Columns of host_interval.sql."""
-    asked = {"first_thread": first_thread, "last_thread": last_thread, **window}
-    found = relation(connection, statement("analysis/ledger/host_interval.sql"), **asked).to_arrow_table()
-    return [column.to_numpy() for column in found.columns]
+    def cut_threads(self, threads: Sequence[_Thread]) -> None:
+        """Cut the intervals of several threads, whose timelines are one block."""
+        row = threads[0].first
+        ((bounds, segments),) = self._blocks(row, threads[-1].last)
+        ids, owner, lanes, ts, ts_end = self._read_intervals(threads[0].thread_id, threads[-1].thread_id, _ALWAYS)
+        found: list[Pieces] = []
+        owners: list[npt.NDArray[np.int32]] = []
+        waiting = 0
+        for thread in threads:
+            own = np.append(bounds[thread.first - row : thread.last - row + 1], _FOREVER)
+            begin, end = np.searchsorted(owner, [thread.thread_id, thread.thread_id + 1]).tolist()
+            for lane in _lanes(lanes[begin:end]):
+                here = slice(begin + lane.start, begin + lane.stop)
+                pieces = cut(ts[here], ts_end[here], own)
+                found.append(
+                    pieces._replace(interval=ids[here][pieces.interval], segment=pieces.segment + (thread.first - row))
+                )
+                owners.append(np.full(len(pieces.interval), thread.thread_id, np.int32))
+                waiting += len(pieces.interval)
+                if waiting >= _PIECES_AT_ONCE:
+                    self._insert_all(owners, found, segments)
+                    found, owners, waiting = [], [], 0
+        if found:
+            self._insert_all(owners, found, segments)
+
+    def _read_intervals(self, first_thread: int, last_thread: int, window: dict[str, int]) -> list[Integers]:
+        """Return the columns of _INTERVALS."""
+        bounds = {"first_thread": first_thread, "last_thread": last_thread, **window}
+        found = relation(self._connection, self._intervals, **bounds).to_arrow_table()
+        return [column.to_numpy() for column in found.columns]
+
+    def _blocks(self, first: int, last: int) -> Iterator[tuple[Integers, pa.Table]]:
+        """Yield segments of a timeline, rows `first` to `last`, block by block: their bounds in ns, and what they are.
+
+        The last of the bounds is the end of the last segment.
+        """
+        for row in range(first, max(last, first + 1), _ROWS_PER_BLOCK):
+            # One row more says where the block's last segment ends.
+            window = {"first": row, "last": min(row + _ROWS_PER_BLOCK, last)}
+            segments = relation(self._connection, self._segments, **window).to_arrow_table()
+            bounds = segments["ts"].to_numpy()
+            yield (np.append(bounds, _FOREVER) if window["last"] == last else bounds), segments.drop_columns("ts")
+
+    def _insert_all(
+        self, threads: Sequence[npt.NDArray[np.int32]], pieces: Sequence[Pieces], segments: pa.Table
+    ) -> None:
+        self._insert(np.concatenate(threads), Pieces(*map(np.concatenate, zip(*pieces, strict=True))), segments)
+
+    def _insert(self, threads: npt.NDArray[np.int32], pieces: Pieces, segments: pa.Table) -> None:
+        """Add pieces, whose intervals are ids here, to their table."""
+        if not len(threads):
+            return
+        # DuckDB finds the variable by its name. A registered table would be kept until the transaction ends, every block of it.
+        found_piece = segments.take(pa.array(pieces.segment))
+        columns = {"interval_id": pieces.interval, "thread_id": threads, "ts": pieces.ts, "ts_end": pieces.ts_end}
+        for name, column in columns.items():
+            found_piece = found_piece.append_column(name, pa.array(column))
+        self._connection.execute(f"insert into {self._pieces} by name from found_piece")
 
 
 def _lanes(lanes: Integers) -> Iterator[slice]:
-    """Where the intervals of each lane are, when sorted by lane."""
+    """Yield where the intervals of each lane are, when sorted by lane."""
     changes = np.flatnonzero(np.diff(lanes)) + 1
     for begin, end in pairwise([0, *changes.tolist(), len(lanes)]) if len(lanes) else ():
         yield slice(begin, end)
 
 
-def _blocks(connection: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[tuple[Integers, pa.Table]]:
-    """Segments of a timeline, rows `first` to `last`, block by block: where they begin and the last ends; what they are."""
-    for row in range(first, max(last, first + 1), _ROWS_PER_BLOCK):
-        # One row more says where the block's last segment ends.
-        window = {"first": row, "last": min(row + _ROWS_PER_BLOCK, last)}
-        segments = relation(connection, statement("analysis/ledger/host_segment.sql"), **window).to_arrow_table()
-        bounds = segments["ts"].to_numpy()
-        yield (np.append(bounds, _FOREVER) if window["last"] == last else bounds), segments.drop_columns("ts")
-
-
-def _insert_all(
-    connection: duckdb.DuckDBPyConnection,
-    threads: Sequence[npt.NDArray[np.int32]],
-    pieces: Sequence[Pieces],
-    segments: pa.Table,
-) -> None:
-    _insert(connection, np.concatenate(threads), Pieces(*map(np.concatenate, zip(*pieces, strict=True))), segments)
-
-
-def _insert(
-    connection: duckdb.DuckDBPyConnection, threads: npt.NDArray[np.int32], pieces: Pieces, segments: pa.Table
-) -> None:
-    """Add pieces to _host_piece; their intervals are ids here."""
-    if not len(threads):
-        return
-    # DuckDB finds the variable by its name. A registered table would be kept until the transaction ends, every block of it.
-    found_piece = segments.take(pa.array(pieces.segment))
-    columns = {"interval_id": pieces.interval, "thread_id": threads, "ts": pieces.ts, "ts_end": pieces.ts_end}
-    for name, column in columns.items():
-        found_piece = found_piece.append_column(name, pa.array(column))
-    connection.execute(statement("analysis/ledger/host_piece.sql"))
-
-
 def cut(ts: Integers, ts_end: Integers, bounds: Integers) -> Pieces:
-    """The parts of intervals, in order and apart, that lie in the segments between neighbouring `bounds`."""
+    """Return the parts of intervals, in order and apart, that lie in the segments between neighbouring `bounds`."""
     first = int(np.searchsorted(ts_end, bounds[0], side="right"))
     last = int(np.searchsorted(ts, bounds[-1], side="left"))
     ts, ts_end = ts[first:last], ts_end[first:last]

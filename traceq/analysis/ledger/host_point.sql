@@ -1,5 +1,6 @@
 -- Of the threads of a block (host_block.sql) what else bounds their segments: a pass of autograd, which begins and ends in the midst
 -- of slices on the thread that waits for it, and switches, from which on a thread is on a CPU or off it. -1: none from here on.
+-- reads: _host_running, _phase_interval
 select thread_id, ts, phase, state
 from (
     select thread_id, ts, enum_code(phase)::tinyint as phase, -2::tinyint as state from _phase_interval where ts_end > ts

@@ -1,6 +1,7 @@
 -- Whether threads are on a CPU, from where on, as activities of the host: cpu, off, none where that is not known. The scheduler says it;
 -- where it was not recorded, samples do: between two that are at most two periods apart the thread was on a CPU all the time, and a
 -- sample stands for half a period to either side.
+-- makes: _host_running, _thread_without_python
 
 create temp table _host_running as
 with

@@ -1,6 +1,8 @@
 -- What the host is busy with in each of its slices, and in which phase: the outermost context around a slice decides, else its
 -- name, else its kind. An OS call inside an API call is how that call works (ioctl in cudaMalloc). An asynchronous copy of
 -- pageable memory is none: its call returns when the copy is done.
+-- reads: _phase_interval
+-- makes: _host_slice
 
 -- Numbers under their names: as text they would be most of what the tables of every instant of the host hold.
 create temp type if not exists host_activity as enum (

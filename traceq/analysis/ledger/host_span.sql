@@ -1,5 +1,6 @@
 -- Slices of a block (host_block.sql) that take time, as the nesting sweep took them to end: that of one that is cut is the end of its
 -- parent, which says what is around both (ends_in_sight).
+-- reads: _slice_cut, _slice_ended_under, _slice_outlasting
 select
     c.thread_id::bigint as thread_id,
     c.slice_id,

@@ -1,6 +1,7 @@
 -- The innermost open slice of each host thread at each instant, without gaps: every start and end of a slice is a boundary, and the
 -- beginning of time. host_timeline.py fills it thread by thread, each in the order of time; and _host_extent, which of its rows, numbered
 -- from 0, are whose.
+-- makes: _host_extent, _host_timeline
 create or replace temp table _host_timeline
 (
     thread_id integer,

@@ -1,4 +1,6 @@
 -- wait_debt, and what idle_gap_rows.sql says of each gap: the calls that waited without which the host would not have come late to it.
+-- reads: _gap_drain, _gap_fault, _gap_slice, _owed
+-- makes: _gap_late, wait_debt
 
 insert into wait_debt
 select $trace_id as trace_id, gap_id, slice_id, dur

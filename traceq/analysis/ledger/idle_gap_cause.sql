@@ -1,4 +1,6 @@
 -- idle_gap and idle_gap_cause: each gap with its causes, which add up to it. The definition is in docs/metrics.md.
+-- reads: _gap, _host_part, _idle_piece, _overhead_piece, _overlaid, stream_wait
+-- makes: _dry, _gap_drain, _gap_fault, _gap_part, _gap_slice, _gap_word, _idle_cause, idle_culprit, idle_gap_cause
 
 create temp table _idle_cause as
 from (values
@@ -75,7 +77,7 @@ from _host_part
 anti join _overlaid using (gap_id, ts)
 union all
 select o.gap_id, p.ts, p.ts_end, if(p.slice_id is null, o.activity, p.activity), coalesce(p.slice_id, o.slice_id)
-from _host_piece as p
+from _overhead_piece as p
 inner join _overlaid as o using (interval_id);
 
 create temp table _gap_part as
@@ -185,9 +187,9 @@ drop table _gap_around;
 
 -- Of a gap's first pieces those in which the host waits for a device.
 create temp table _gap_drain as
-select p.gap_id, p.synchronizing_id as slice_id
+select g.gap_id, p.synchronizing_id as slice_id
 from _idle_piece as p
-inner join _gap as g on g.gap_id = p.gap_id and g.ts = p.ts
+inner join _gap as g on g.gap_id = p.interval_id and g.ts = p.ts
 where p.synchronizing_id is not null;
 
 -- Where a call that waits let the device run dry, and for how long it had held the host by then: so far ahead the host would have been.

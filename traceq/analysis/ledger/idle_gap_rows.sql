@@ -1,4 +1,6 @@
 -- idle_gap: the gaps numbered from $first to before $last, each with its cause.
+-- reads: _gap, _gap_late, _gap_word
+-- makes: idle_gap
 insert into idle_gap by name
 select
     $trace_id as trace_id,

@@ -1,4 +1,6 @@
 -- The gaps of each device inside steps, and what the host did in them, as docs/metrics.md defines.
+-- reads: device_activity, step
+-- makes: _gap, _idle_interval, _training_thread
 
 -- The training thread: the one that marks the steps, else that of the whole trace that this one was cut from, else the one that
 -- launches most, else the one with most operators.
@@ -99,19 +101,7 @@ left join cpu_slice as l on l.slice_id = coalesce(g.launch_slice_id, m.slice_id)
 
 -- From the start of a gap to the end of the call that launches what ends it, the host is late; after that the launch is on its way.
 -- Work launched before the gap waits for something else than the host.
-create temp table _host_interval as
+create temp table _idle_interval as
 select gap_id as interval_id, device as lane, thread_id, ts, least(ts_end, coalesce(launched, ts_end)) as ts_end
 from _gap
 where thread_id is not null and coalesce(launched, ts_end) > ts;
-
-create temp table _host_piece
-(
-    interval_id bigint,
-    ts bigint,
-    ts_end bigint,
-    thread_id integer,
-    slice_id bigint,
-    activity host_activity,
-    phase host_phase,
-    synchronizing_id bigint
-);

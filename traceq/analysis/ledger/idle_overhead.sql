@@ -1,6 +1,8 @@
 -- Kineto does not say on which thread the profiler's own work was done, nor does nsys: it stands on rows of its own, and is laid over
 -- what the host did at that time, unless a context says more. That of a process that works on GPUs is laid over gaps of these; where
 -- either process is unknown (Kineto's has the number -1) over those of all.
+-- reads: _gap, _host_slice, _idle_hole, _idle_hole_piece, _idle_piece
+-- makes: _host_part, _overhead_extent, _overhead_timeline, _overlaid
 
 create temp table _overhead_span as
 with
@@ -45,9 +47,9 @@ select device, greatest(ts, coalesce(until, ts)) as ts, ts_end, slice_id
 from ordered
 where ts_end > coalesce(until, ts);
 
--- A thread of its own for each GPU, behind all others in the timeline, as this is in the order of threads.
+-- A thread of its own for each GPU.
 create temp table _overhead_thread as
-select device, (select max(thread_id) + 1 from _host_extent) + row_number() over (order by device) as thread_id
+select device, row_number() over (order by device)::integer as thread_id
 from (select distinct device from _overhead_span);
 
 create temp table _overhead_point as
@@ -62,51 +64,49 @@ from (
 ) as p
 inner join _overhead_thread as t using (device);
 
-insert into _host_extent by name
-select thread_id, (select max(last) from _host_extent) + min(place) as first, (select max(last) from _host_extent) + max(place) as last
+create temp table _overhead_extent as
+select thread_id, min(place) - 1 as first, max(place) - 1 as last
 from _overhead_point
-group by thread_id
-order by thread_id;
+group by thread_id;
 
-insert into _host_timeline by name
+create temp table _overhead_timeline as
 select
     p.thread_id,
     p.ts,
     p.slice_id,
-    coalesce(h.activity, 'none') as activity,
-    'other' as phase,
+    coalesce(h.activity, 'none'::host_activity) as activity,
+    'other'::host_phase as phase,
     null::bigint as synchronizing_id
 from _overhead_point as p
 left join _host_slice as h using (slice_id)
 order by p.place;
 
 create temp table _host_part as
-select p.gap_id, g.device, p.thread_id, p.ts, p.ts_end, p.activity, p.slice_id
+select p.interval_id as gap_id, g.device, p.thread_id, p.ts, p.ts_end, p.activity, p.slice_id
 from _idle_piece as p
-inner join _gap as g using (gap_id)
+inner join _gap as g on g.gap_id = p.interval_id
 where p.slice_id is not null or p.activity not in ('none', 'off')
 union all
 select h.gap_id, h.lane, p.thread_id, p.ts, p.ts_end, p.activity, p.slice_id
-from _host_piece as p
+from _idle_hole_piece as p
 inner join _idle_hole as h using (interval_id)
 union all
 select gap_id, lane, null, ts, ts_end, 'none', null
 from _idle_hole
 where thread_id is null;
 
-delete from _host_piece;
+drop table _idle_hole_piece;
 
 create temp table _overlaid as
-select row_number() over (order by gap_id, ts) as interval_id, *
-from _host_part
-where activity not in ('data', 'checkpoint', 'compile') and device in (select device from _overhead_thread);
-
-create or replace temp table _host_interval as
 select
-    o.interval_id,
-    o.device as lane,
+    row_number() over (order by p.gap_id, p.ts) as interval_id,
+    p.gap_id,
+    p.device as lane,
     t.thread_id,
-    o.ts,
-    o.ts_end
-from _overlaid as o
-inner join _overhead_thread as t using (device);
+    p.ts,
+    p.ts_end,
+    p.activity,
+    p.slice_id
+from _host_part as p
+inner join _overhead_thread as t using (device)
+where p.activity not in ('data', 'checkpoint', 'compile');

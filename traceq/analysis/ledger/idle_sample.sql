@@ -1,4 +1,6 @@
 -- Which functions the late thread was in, by the samples of it that were taken in gaps.
+-- reads: _host_part, _idle_cause
+-- makes: idle_sample
 
 insert into idle_sample
 with

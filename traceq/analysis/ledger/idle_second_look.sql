@@ -1,11 +1,7 @@
 -- Where the launching thread has nothing open, as autograd's worker before its first launch, the thread that hands it work says
 -- more: the training thread, else the one that launched last on this device.
-
-create temp table _idle_piece as
-select interval_id as gap_id, * exclude (interval_id)
-from _host_piece;
-
-delete from _host_piece;
+-- reads: _gap, _idle_piece
+-- makes: _idle_hole
 
 create temp table _idle_hole as
 with
@@ -16,18 +12,13 @@ launching as (
 )
 
 select
-    row_number() over (order by p.gap_id, p.ts) as interval_id,
+    row_number() over (order by p.interval_id, p.ts) as interval_id,
     g.device as lane,
-    p.gap_id,
+    p.interval_id as gap_id,
     p.ts,
     p.ts_end,
     coalesce(nullif(g.training_thread_id, p.thread_id), nullif(l.thread_id, p.thread_id)) as thread_id
 from _idle_piece as p
-inner join _gap as g using (gap_id)
+inner join _gap as g on g.gap_id = p.interval_id
 asof left join launching as l on l.device = g.device and g.ts >= l.ts
 where p.slice_id is null and p.activity in ('none', 'off');
-
-create or replace temp table _host_interval as
-select interval_id, lane, thread_id, ts, ts_end
-from _idle_hole
-where thread_id is not null;

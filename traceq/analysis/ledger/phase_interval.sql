@@ -2,6 +2,7 @@
 -- graph. PyTorch gives an operator that adds to the graph the number of its node (Sequence number), and the node of the backward
 -- pass has the same: what a backward pass undoes was forward. Without a backward pass in the trace nothing is said: gradients
 -- may be switched on in inference, too.
+-- makes: _phase_interval
 
 create temp type if not exists host_phase as enum ('other', 'data', 'forward', 'backward', 'optimizer');
 

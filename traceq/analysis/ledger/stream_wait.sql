@@ -1,5 +1,6 @@
 -- What each wait of a stream for an event waited for: the last work on the event's stream that was launched before the event was
 -- recorded, and the first work on the waiting stream that was launched after the wait.
+-- makes: _event_recorded, stream_wait
 
 create temp table _event_recorded as
 select t.pid, c.correlation_id, min(c.ts) as ts

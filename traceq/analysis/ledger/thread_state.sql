@@ -1,4 +1,5 @@
 -- When threads were on a CPU. Two switches in the same direction have lost the one between: until the second nothing is known.
+-- makes: thread_state
 
 insert into thread_state by name
 select

@@ -1,5 +1,7 @@
 -- A group by over the segments: they never cross a step and never overlap, so the parts add up to the step. Idle segments are
 -- the gaps, whose causes add up to them.
+-- reads: device_activity, idle_gap, idle_gap_cause
+-- makes: time_ledger
 
 insert into time_ledger
 select trace_id, device, step, category, sum(dur)::bigint as dur

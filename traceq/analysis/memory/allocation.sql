@@ -1,4 +1,6 @@
 -- allocation: what each is, by the stack that asked for it and by how it ended, and whether it is there at the peak.
+-- reads: _life, allocation_stack, memory_peak, step
+-- makes: allocation
 
 insert into allocation by name
 with

@@ -1,6 +1,7 @@
 -- _life: allocations from the history, and those older than it from the state at its end; _memory_state: what was allocated,
 -- active and reserved after each event.
 -- Running sums, not counts with a filter: DuckDB's window takes quadratic time for those.
+-- makes: _life, _memory_state
 
 create or replace temp table _life as
 with

@@ -1,4 +1,5 @@
 -- allocation_stack: what a stack says of the allocation: the program's own line, and the phase of training it belongs to.
+-- makes: allocation_stack
 
 insert into allocation_stack
 with

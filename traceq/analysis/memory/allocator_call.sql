@@ -1,4 +1,6 @@
 -- allocator_call: the calls that host_name knows as allocation. The driver's inside the runtime's are how those work.
+-- reads: step
+-- makes: allocator_call
 
 insert into allocator_call
 with

@@ -1,4 +1,6 @@
 -- memory_peak: when most was in use on each device of a snapshot, and how far the history can be trusted.
+-- reads: _life, _memory_state
+-- makes: memory_peak
 
 insert into memory_peak by name
 with

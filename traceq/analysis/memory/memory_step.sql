@@ -1,4 +1,6 @@
 -- memory_step: what the samples of each step say; between samples nothing changes.
+-- reads: memory_timeline, step
+-- makes: memory_step
 
 insert into memory_step by name
 with

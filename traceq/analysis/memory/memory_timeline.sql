@@ -1,5 +1,7 @@
 -- memory_timeline: the samples that importers deliver as counters, the two totals of one PyTorch event in one row. Profilers before
 -- PyTorch 1.10 tell changes only: those are summed up here.
+-- reads: step
+-- makes: import_note, memory_timeline
 
 insert into memory_timeline by name
 with

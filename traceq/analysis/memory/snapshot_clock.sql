@@ -1,5 +1,6 @@
 -- How well a snapshot lies beside a trace.
 -- Every segment is asked for by a call of the runtime: where both were recorded, they tell how far the clocks are apart.
+-- makes: import_note
 insert into import_note
 with
 asked as (

@@ -1,4 +1,6 @@
 -- The rows of memory_timeline that a snapshot gives, the state before its first event in the first; and the time it covers.
+-- reads: _memory_state, memory_peak, step
+-- makes: memory_timeline, trace
 
 insert into memory_timeline by name
 select

@@ -1,4 +1,6 @@
 -- monitor_step: each sample counts for a step as long as the time it stands for lies in it.
+-- reads: step
+-- makes: monitor_step
 
 insert into monitor_step by name
 with

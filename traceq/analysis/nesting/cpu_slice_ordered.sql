@@ -1,6 +1,7 @@
 -- One window of time, $ts_from <= ts < $ts_until, in the order of the nesting sweep: an enclosing slice before what it encloses. Old traces have whole microseconds, where a
 -- caller and its callee can have equal times: then annotations go around Python frames, frames around operators, operators
 -- around calls, and the smaller number that was given at the start (external id, Python id, correlation id) around the larger.
+-- reads: _frame_name
 select
     c.* exclude (is_async),
     ts + dur as ts_end,

@@ -1,5 +1,6 @@
 -- What the names of host slices mean: the one list. The first pattern that matches a name of its kind decides, for context, phase
 -- and activity apart. Names are asked once each, not slices, and one regular expression for all sorts out most of them.
+-- makes: _frame_name, host_name
 
 create temp table _host_pattern as
 select row_number() over () as number, *

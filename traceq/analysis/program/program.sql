@@ -1,4 +1,6 @@
 -- What program the trace is of, from names alone: never from the format, which only says who recorded it.
+-- reads: serving_mark
+-- makes: program
 
 -- Every name once, with how often it occurs. Python frames by file; '/' in front of it, so that '*/torch/*' finds torch/ at its start.
 create temp table _program_name as

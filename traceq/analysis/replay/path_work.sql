@@ -1,4 +1,5 @@
 -- GPU slices of a range, with the numbers of their names, and of the operators that a capture of their graph tells; NULL is -1.
+-- reads: _path_name, graph_kernel
 select g.slice_id, n.number, coalesce(o.number, -1) as operator
 from gpu_slice as g
 inner join _path_name as n using (name)

@@ -1,5 +1,6 @@
 -- The calls that give work to a GPU or may wait for it, in the order of time: the host events of a replay. What a wait for an
 -- event stands for is known by the call that recorded it. NULL of a number is -1.
+-- reads: _event_recorded, _host_slice, data_fetch
 with
 waited as (
     select

@@ -1,4 +1,5 @@
 -- The row on which the profiler's own work stands: of the process that trains, else of an unknown one; see idle_overhead.sql.
+-- reads: _training_thread
 select c.thread_id
 from cpu_slice as c
 inner join thread as t using (thread_id)

@@ -1,5 +1,6 @@
 -- What the ledger of the critical device holds for each category over the steps that were replayed, and what synchronizing calls
 -- cost beyond their own time: the gaps to which the host came late after them. What stalls of the host cost is part of other categories.
+-- reads: collective_slice, idle_gap, idle_gap_cause, stall_cost, step, time_ledger
 with
 replayed as (
     select step

@@ -1,6 +1,7 @@
 -- GPU work of the window in the order in which it was launched, with what its stream was told to wait for. Work launched before the
 -- window that ends inside it is there as well; work whose launch is not in the trace counts as launched when it starts.
 -- Migrations of unified memory happen when a page is touched. NULL of a number is -1.
+-- reads: idle_gap, idle_gap_cause, stream_wait
 select
     g.slice_id,
     coalesce(g.launch_id, -1) as launch_id,

@@ -1,6 +1,7 @@
 -- The steps, with the number of GPU slices launched in them, the thread and process that train, and the GPU slice with which a step
 -- starts where steps start on the GPU. A whole trace is replayed from its first call for a GPU to the end of the work: before and
 -- after that it is starting up and coming to an end.
+-- reads: _training_thread, step
 with
 working as (
     select min(coalesce(c.ts, g.ts)) as ts, max(g.ts_end) as ts_end

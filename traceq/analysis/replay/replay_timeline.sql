@@ -1,4 +1,5 @@
 -- What the threads that drive GPUs do at each instant, as the number of the activity.
+-- reads: _host_timeline
 select ts, enum_code(activity)::utinyint as activity
 from _host_timeline
 where thread_id = $thread_id and ts < $ts_end

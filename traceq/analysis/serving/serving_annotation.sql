@@ -1,5 +1,6 @@
 -- The annotations of servers, and whose they are: vLLM, SGLang, TensorRT-LLM, ATOM and diffusion servers. The forms are listed in
 -- docs/metrics.md.
+-- makes: _serving_annotation
 
 create temp table _serving_annotation as
 with

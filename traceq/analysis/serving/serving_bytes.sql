@@ -1,5 +1,8 @@
 -- serving_bytes: what the operators of serving steps read of weights and of the KV cache, as far as their shapes say. From the
 -- signatures of operator_shape.sql; of operators around one another operator_cost has the innermost.
+-- reads: _costed_operator, _element_type, _operand, _signature, device_activity, graph_kernel, graph_operator
+-- reads: operator_cost, serving_mark, step
+-- makes: serving_bytes
 
 insert into serving_bytes by name
 with

@@ -1,4 +1,6 @@
 -- serving_mark: what annotations of servers (_serving_annotation) say of a step. The forms are listed in docs/metrics.md.
+-- reads: _serving_annotation
+-- makes: serving_mark
 
 create temp macro _written(text, pattern) as try_cast(nullif(regexp_extract(text, pattern, 1), '') as bigint);
 

@@ -1,4 +1,6 @@
 -- host_stall: long stretches of launching threads in which nothing can have taken so long. The definition is in docs/metrics.md.
+-- reads: _gap, _gap_part, _host_running, _host_timeline, _long_stretch, _training_thread, host_ledger, launch_state
+-- makes: host_stall, stall_cost
 
 -- Calls of asynchronous copies that do not wait: within a device, or to and from pinned memory.
 create temp table _prompt_copy as

@@ -1,6 +1,8 @@
 -- Segments of 1 ms and more of threads that launch GPU work, or without any of the training thread: calls and operators take
 -- microseconds, and the shortest tick of a scheduler is a millisecond. The timeline is stored thread by thread, so that the rows
 -- before and after one are its neighbours. Neither the first of a thread, all time before its first slice, nor its last, which has no end.
+-- reads: _host_timeline, _training_thread
+-- makes: _long_stretch
 create temp table _long_stretch as
 with
 launching as (

@@ -1,5 +1,7 @@
 -- Stalls while a collective of the same process ran with nothing beside it: what it took beyond its transfer (collective_transfer) it
 -- waited for other ranks. As long as the host stood still meanwhile, the GPU would have had to wait for it without them.
+-- reads: collective_slice, host_stall
+-- makes: stall_cost
 insert into stall_cost by name
 with
 waiting as (

@@ -1,4 +1,6 @@
 -- What is owed to stalls (found_debt) by the causes of each gap, the largest first, less what stalls in the gap itself cost.
+-- reads: idle_gap_cause, stall_cost
+-- makes: stall_cost
 insert into stall_cost by name
 with
 taken as (

@@ -2,6 +2,7 @@
 -- What a stall holds is the time in which the GPU had work: the rest it has cost already. A call that waits ends what is owed, by room
 -- for nothing (ahead = 0): without the stall the host would have waited there for longer. Work that has been launched and waits for
 -- longer than any launch takes (100 us) waits for something else.
+-- reads: _gap, _host_slice, host_stall, stall_cost
 with
 stalled as (
     select gap_id, sum(dur)::bigint as dur

@@ -3,6 +3,7 @@
 -- takes, and what speaks for or against its being a step. Coverage is counted over all threads, because autograd launches the
 -- backward pass from a thread of its own.
 -- What the program itself calls warming up is not looked at.
+-- reads: _gpu_launch, _marked_warm_up
 with
 work as (
     select w.ts, w.dur

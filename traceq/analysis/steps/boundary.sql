@@ -1,5 +1,6 @@
 -- The launches before rounds: _border, one row a round, and in _around the calls that made them, level 0.
 -- $threads and so on: those launches' threads and times, and the time of the first launch, one element a round.
+-- makes: _around, _border
 create or replace temp table _border as
 select unnest(range(len($threads))) + 1 as round, unnest($threads) as thread_id, unnest($settled) as settled,
     unnest($launched) as launched, unnest($until) as until;

@@ -2,6 +2,7 @@
 -- ends, as a copy while a library loads, are no part of it: at most 1 % of all work, and apart by idle time that is 5 % of the whole
 -- stretch or more, and 20 times as long as they are; kernels only where the capture holds the start of the program, which tries
 -- its GPU. Of the host, without a GPU. No row where there is nothing at all.
+-- reads: _gpu_launch
 with
 first_call as (
     select name

@@ -2,6 +2,7 @@
 -- number: the same for the same work (names, grids, sizes, stream). With $communication only that: told apart by what is known
 -- of the message as well, and of the host where no GPU has any. Without any GPU work the outermost ranges of the thread with most
 -- of them, else its outermost operators.
+-- reads: _gpu_launch
 with
 described as (
     select slice_id, any_value({'op': op, 'bytes': bytes, 'group': group_name}) as message

@@ -1,5 +1,7 @@
 -- The trace from its first slice to its last, in phases: what comes before the steps, those that do not count at either end,
 -- those between (the window, with what is left out inside it), and what comes after.
+-- reads: step
+-- makes: phase_of_run
 insert into phase_of_run
 with
 extent as (

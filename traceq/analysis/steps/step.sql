@@ -1,5 +1,7 @@
 -- From marks (_step_mark: name, source, thread_id, ts, own_end, excluded) to steps that follow one another without gaps.
 -- Those of a trace that was cut out of a larger one are settled: which of them count, and, where more steps followed, their ends.
+-- reads: _gpu_launch, _marked_warm_up, _step_mark, serving_mark
+-- makes: _gpu_step, step
 
 -- The last mark may stay open until the profiler stops, long after the program did anything. In one that is longer than all
 -- others, time without any slice that is longer than all before it is the tail of the capture; in the only one, which nothing

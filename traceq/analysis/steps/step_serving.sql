@@ -1,4 +1,5 @@
 -- Steps of a server, on the one thread (the one GPU) that has most of them.
+-- reads: serving_mark
 with
 chosen as (
     select thread_id

@@ -1,3 +1,5 @@
+-- reads: step
+-- makes: step_stats
 insert into step_stats
 select
     $trace_id as trace_id,

@@ -1,3 +1,4 @@
+-- reads: step
 select key, steps, total, per_second
 from throughput
 where trace_id = $trace_id and isfinite(total) and isfinite(per_second)

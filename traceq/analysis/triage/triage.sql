@@ -1,4 +1,6 @@
 -- What the capture is: the first kind of decision 0029 that holds.
+-- reads: step, unit
+-- makes: triage
 
 -- Names are few and slices many: names are looked at once each.
 create temp table _call_name as

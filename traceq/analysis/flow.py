@@ -1,0 +1,49 @@
+"""Which tables an analysis reads and makes, and the order that follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+Item = TypeVar("Item")
+
+
+class Flow(NamedTuple):
+    """The tables that an analysis reads and makes: those of analyses and temporary ones."""
+
+    reads: frozenset[str]
+    makes: frozenset[str]
+
+
+def flow_of_text(text: str) -> Flow:
+    """Return what the head of the text of an SQL file says that it reads and makes."""
+    said: dict[str, set[str]] = {"reads": set(), "makes": set()}
+    for line in text.splitlines():
+        word, colon, names = line.removeprefix("-- ").partition(": ")
+        if not line.startswith("--"):
+            break
+        if colon and word in said:
+            said[word].update(names.split(", "))
+    return Flow(frozenset(said["reads"]), frozenset(said["makes"]))
+
+
+def in_order(items: Sequence[Item], flows: Mapping[Item, Flow]) -> Iterator[Item]:
+    """Yield each item after those that make a table which it reads; otherwise as they are listed.
+
+    Those that both read and make a table, as they fill in what others left out, keep their order.
+    """
+    left = list(items)
+    while left:
+        for item in left:
+            if not any(_comes_after(flows[item], flows[other]) for other in left if other is not item):
+                break
+        else:
+            raise ValueError(f"each of these reads what another one makes: {left}")
+        left.remove(item)
+        yield item
+
+
+def _comes_after(flow: Flow, other: Flow) -> bool:
+    return bool((flow.reads & other.makes) - (flow.makes & other.reads))

@@ -1,0 +1,82 @@
+"""What the analyses of one trace share, and what DuckDB may hold meanwhile."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from traceq.analysis.steps.choice import AS_FOUND, Choice
+from traceq.common.units import parsed_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from traceq.analysis.graphs.captured import Captured
+    from traceq.analysis.kernels.compiled_kernel import Compiled
+
+
+def do_nothing() -> None:
+    """Stand in for a call that small traces have no use for."""
+
+
+@dataclass
+class State:
+    """What the analyses of one trace are given, and what they find for later ones.
+
+    Of large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays.
+    """
+
+    trace_id: int
+    choice: Choice = AS_FOUND
+    captures: Sequence[Captured] = ()
+    compiled: Sequence[Compiled] = ()
+    # found by nesting: slices that outlast the one around them, within rounding and beyond
+    cut: int = 0
+    overlapping: int = 0
+    # found by steps
+    has_step_range: bool = True
+    has_window: bool = True
+    commit: Callable[[], None] = do_nothing
+    free_memory: Callable[[], None] = do_nothing
+    # DuckDB's limit, to be set again when the analysis is done
+    memory_limit: str | None = None
+    done: set[str] = field(default_factory=set)
+
+    def parameters(self) -> dict[str, object]:
+        """Return the values that SQL files may name."""
+        return {
+            name: getattr(self, name) for name in ("trace_id", "cut", "overlapping", "has_step_range", "has_window")
+        }
+
+
+def set_memory_limit(connection: duckdb.DuckDBPyConnection, state: State, memory: int) -> None:
+    """Let DuckDB hold `memory` bytes until the analysis is done."""
+    if state.memory_limit is None:
+        ((state.memory_limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+    connection.execute(f"set memory_limit = '{memory}B'")
+
+
+def commit_and_begin(connection: duckdb.DuckDBPyConnection) -> None:
+    """Commit, and go on in another transaction."""
+    connection.commit()
+    connection.begin()
+
+
+def free_memory(connection: duckdb.DuckDBPyConnection, state: State) -> None:
+    """Let DuckDB give back half of what it may hold, until the analysis is done: arrays of Python come in its place."""
+    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+    connection.commit()
+    # DuckDB refuses where it cannot give back so much, and goes on as before.
+    with suppress(duckdb.OutOfMemoryException):
+        set_memory_limit(connection, state, parsed_size(limit) // 2)
+    connection.begin()
+
+
+def restore_memory_limit(connection: duckdb.DuckDBPyConnection, state: State) -> None:
+    """Let DuckDB hold as much as before set_memory_limit()."""
+    if state.memory_limit is not None:
+        connection.execute(f"set memory_limit = '{state.memory_limit}'")
+        state.memory_limit = None
