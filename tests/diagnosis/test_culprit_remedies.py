@@ -12,7 +12,7 @@ from labelled.rule_cases import UNREAD
 from traceq.diagnosis.culprits import tree_of
 from traceq.diagnosis.judge import judge_subject, subjects
 from traceq.diagnosis.rules.registry import built_in
-from traceq.diagnosis.rules.shared.late_host import held_by
+from traceq.diagnosis.rules.shared.late_host import find_main_remedy
 
 MS = 1_000_000
 
@@ -148,7 +148,7 @@ def held(*chains):
                 }
             )
             slices += 1
-    return held_by(MagicMock(culprits=lambda _: tree_of(rows)), None)
+    return find_main_remedy(MagicMock(culprits=lambda _: tree_of(rows)), None)
 
 
 @pytest.mark.parametrize("names", CULPRITS)

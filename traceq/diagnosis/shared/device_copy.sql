@@ -56,14 +56,7 @@ known as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    exposed as claimed,
-    'copy_other' as cause,
-    slice_id as busy_id,
+    step, ts, dur, name, slice_id, exposed as claimed, 'copy_other' as cause, slice_id as busy_id,
     'd2d' as direction,
     bytes,
     bandwidth,

@@ -1,9 +1,6 @@
 -- Idle time in which the host fetched input, by gap and fetch: each has what it filled of the gap.
 select
-    p.step,
-    p.ts,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.cause, p.gap_id,
     coalesce(c.context_id, c.slice_id) as fetch_id,
     sum(k.dur)::bigint as dur
 from idle_piece as p

@@ -132,12 +132,7 @@ dry as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.claimed,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.dur, p.claimed, p.cause, p.gap_id,
     p.call_id,
     m.name,
     m.operator,

@@ -94,11 +94,7 @@ piece as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    c.name,
-    p.slice_id,
+    p.step, p.ts, p.dur, c.name, p.slice_id,
     c.kind,
     case
         when c.slice_id is null then 'none'

@@ -2,10 +2,7 @@
 with
 inside as (
     select
-        p.step,
-        p.ts,
-        p.cause,
-        p.gap_id,
+        p.step, p.ts, p.cause, p.gap_id,
         coalesce(c.context_id, c.slice_id) as slice_id,
         c.context_id is not null as is_inside,
         sum(k.dur)::bigint as dur,
@@ -18,14 +15,7 @@ inside as (
 )
 
 select
-    i.step,
-    i.ts,
-    i.dur,
-    x.name,
-    i.slice_id,
-    i.dur as claimed,
-    i.cause,
-    i.gap_id,
+    i.step, i.ts, i.dur, x.name, i.slice_id, i.dur as claimed, i.cause, i.gap_id,
     x.dur as context_ns,
     i.kind,
     i.is_inside

@@ -18,11 +18,7 @@ named as materialized (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur,
     coalesce(r.operator, o.name) as operator,
     if(k.family = 'cudnn', 'convolution', 'matmul') as kind,

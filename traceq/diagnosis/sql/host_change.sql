@@ -1,15 +1,7 @@
 -- The pieces that changes are about, with the shares of them that go under all changes together.
 select
-    h.step,
-    h.ts,
-    h.dur,
-    h.name,
-    h.slice_id,
-    h.dur as claimed,
-    h.category as cause,
-    h.piece_id as gap_id,
-    c.goes_low,
-    c.goes,
+    h.step, h.ts, h.dur, h.name, h.slice_id, h.dur as claimed, h.category as cause, h.piece_id as gap_id,
+    c.goes_low, c.goes,
     c.goes_high
 from host_time as h
 inner join (

@@ -84,11 +84,7 @@ class as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     (b.dur - c.alone) * b.ledger_dur / b.dur * _above(c.slower, $slower) * _below(c.spread, $steady) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

@@ -6,11 +6,7 @@
 -- threshold: worth = 0.01: what is worth listing at all (WORTH_LISTING)
 -- threshold: explains = 0.25: of the waiting: a cause that is smaller does not explain it
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     -- taken to transfer alone as long as the last rank does: the least that can have been waiting
     b.ledger_dur - s.shortest as claimed,
     'communication' as cause,

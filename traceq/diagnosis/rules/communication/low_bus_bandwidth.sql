@@ -120,11 +120,7 @@ slow as (
 )
 
 select
-    s.step,
-    s.ts,
-    s.dur,
-    s.name,
-    s.slice_id,
+    s.step, s.ts, s.dur, s.name, s.slice_id,
     -- only what its own best is slower than the bus: the rest is waiting for ranks
     least(s.ledger_dur, s.dur * (s.bus_bandwidth / r.best) * (1 - r.best / r.reachable))
     * if(r.below_link, 1, _below(r.best, $far * r.best_of_smaller)) as claimed,

@@ -38,11 +38,7 @@
 with
 slice as (
     select
-        b.step,
-        b.ts,
-        b.dur,
-        b.name,
-        b.slice_id,
+        b.step, b.ts, b.dur, b.name, b.slice_id,
         b.ledger_dur,
         c.op,
         c.bytes,
@@ -70,11 +66,7 @@ class as (
 )
 
 select
-    s.step,
-    s.ts,
-    s.dur,
-    s.name,
-    s.slice_id,
+    s.step, s.ts, s.dur, s.name, s.slice_id,
     least(s.ledger_dur, s.dur - c.typical) * _above(s.dur, $outlier * c.typical) as claimed,
     'communication' as cause,
     'communication' as scenario,

@@ -92,11 +92,7 @@ run as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
+    step, ts, dur, name, slice_id,
     -- the time of a message this small is latency; what exceeds that is waiting for ranks
     least(ledger_dur, $latency) as claimed,
     'communication' as cause,

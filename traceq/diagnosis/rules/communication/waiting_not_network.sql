@@ -28,11 +28,7 @@
 -- uses: busy
 -- categories: communication
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     least(b.ledger_dur, b.dur - t.transfer) as claimed,
     b.category as cause,
     'communication_waiting' as scenario,

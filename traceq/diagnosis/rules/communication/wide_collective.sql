@@ -49,11 +49,7 @@ shortest as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     least(b.ledger_dur, t.transfer) / 2 as claimed,
     b.category as cause,
     'communication_half' as scenario,

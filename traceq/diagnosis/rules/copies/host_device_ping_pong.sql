@@ -79,14 +79,7 @@ way as (
 )
 
 select
-    c.step,
-    g.ts,
-    c.dur,
-    g.name,
-    c.slice_id,
-    c.exposed as claimed,
-    c.category as cause,
-    c.slice_id as busy_id,
+    c.step, g.ts, c.dur, g.name, c.slice_id, c.exposed as claimed, c.category as cause, c.slice_id as busy_id,
     c.copy_kind as direction,
     c.bytes,
     c.bandwidth,

@@ -95,14 +95,7 @@ asked as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    exclusive_dur as claimed,
-    'compute' as cause,
-    slice_id as busy_id,
+    step, ts, dur, name, slice_id, exclusive_dur as claimed, 'compute' as cause, slice_id as busy_id,
     coalesce(asked_by, operator) as asked_by
 from asked
 where exclusive_dur > 0 and (is_conversion or asked_by is not null)

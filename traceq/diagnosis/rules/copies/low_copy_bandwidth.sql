@@ -41,11 +41,7 @@
 with
 copy as (
     select
-        c.slice_id,
-        c.step,
-        c.ts,
-        c.dur,
-        c.name,
+        c.slice_id, c.step, c.ts, c.dur, c.name,
         c.category,
         c.direction,
         c.bytes,
@@ -65,11 +61,7 @@ copy as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
+    step, ts, dur, name, slice_id,
     exposed * (1 - bandwidth / possible) * _below(bandwidth, $slow_share * possible) as claimed,
     category as cause,
     slice_id as busy_id,

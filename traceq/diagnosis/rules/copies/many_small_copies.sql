@@ -41,11 +41,7 @@ copy as (
 -- Of the wait before a copy no more than it takes to ask for one.
 wait as (
     select
-        p.step,
-        p.ts,
-        p.dur,
-        c.name,
-        c.slice_id,
+        p.step, p.ts, p.dur, c.name, c.slice_id,
         least(p.dur, greatest(0, $ask_ns - coalesce(sum(p.dur) over earlier, 0))) as claimed,
         p.cause,
         p.gap_id
@@ -58,15 +54,7 @@ wait as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    exposed as claimed,
-    category as cause,
-    null as gap_id,
-    slice_id as busy_id,
+    step, ts, dur, name, slice_id, exposed as claimed, category as cause, null as gap_id, slice_id as busy_id,
     direction,
     bytes,
     bandwidth

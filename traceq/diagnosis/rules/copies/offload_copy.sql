@@ -32,11 +32,7 @@
 with
 copy as (
     select
-        c.slice_id,
-        c.step,
-        c.ts,
-        c.dur,
-        c.name,
+        c.slice_id, c.step, c.ts, c.dur, c.name,
         c.direction,
         c.bytes,
         c.bandwidth,
@@ -63,14 +59,7 @@ offloading as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    exposed as claimed,
-    category as cause,
-    slice_id as busy_id,
+    step, ts, dur, name, slice_id, exposed as claimed, category as cause, slice_id as busy_id,
     direction,
     bytes,
     bandwidth,

@@ -60,14 +60,7 @@ alike as (
 )
 
 select
-    c.step,
-    c.ts,
-    c.dur,
-    c.name,
-    c.slice_id,
-    c.exposed as claimed,
-    c.category as cause,
-    c.slice_id as busy_id,
+    c.step, c.ts, c.dur, c.name, c.slice_id, c.exposed as claimed, c.category as cause, c.slice_id as busy_id,
     c.direction,
     c.bytes,
     c.bandwidth,

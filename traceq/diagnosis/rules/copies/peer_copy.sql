@@ -29,14 +29,7 @@
 -- uses: counted_copy
 -- only-with: counted_copy: copy_kind = 'p2p' and exposed > 0
 select
-    c.step,
-    c.ts,
-    c.dur,
-    c.name,
-    c.slice_id,
-    c.exposed as claimed,
-    c.category as cause,
-    c.slice_id as busy_id,
+    c.step, c.ts, c.dur, c.name, c.slice_id, c.exposed as claimed, c.category as cause, c.slice_id as busy_id,
     c.direction,
     c.bytes,
     c.bandwidth,

@@ -44,11 +44,7 @@ next_work as (
 )
 
 select
-    c.step,
-    c.ts,
-    c.dur,
-    c.name,
-    c.slice_id,
+    c.step, c.ts, c.dur, c.name, c.slice_id,
     least(c.exposed, c.could_overlap) as claimed,
     c.category as cause,
     'copies_overlap' as scenario,

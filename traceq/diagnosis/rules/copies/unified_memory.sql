@@ -83,14 +83,7 @@ faulted as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    exposed as claimed,
-    'copy_other' as cause,
-    slice_id as busy_id,
+    step, ts, dur, name, slice_id, exposed as claimed, 'copy_other' as cause, slice_id as busy_id,
     -- whoever touches a page waits for it, and no call says so: a replay knows nothing of that
     'migration' as scenario,
     direction,
@@ -102,11 +95,7 @@ from migration
 where exposed > 0 and step is not null and excluded is null
 union all
 select
-    k.step,
-    k.ts,
-    k.dur,
-    k.name,
-    k.slice_id,
+    k.step, k.ts, k.dur, k.name, k.slice_id,
     least(k.exclusive_dur, greatest(coalesce(p.dur, 0), coalesce(f.dur, 0))) as claimed,
     'compute' as cause,
     k.slice_id as busy_id,

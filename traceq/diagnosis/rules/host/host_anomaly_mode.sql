@@ -76,11 +76,7 @@ asking as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id,
     if(p.ts < k.ts_end, p.dur, p.dur * least(1, s.dur / o.dur)) as claimed,
     p.category as cause,
     p.piece_id as gap_id,

@@ -128,16 +128,8 @@ part as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
-    a.goes,
-    a.goes_high,
+    p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
+    a.goes, a.goes_high,
     a.heads
 from host_time as p
 asof inner join part as a on p.ts >= a.ts

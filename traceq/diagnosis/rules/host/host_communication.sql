@@ -26,14 +26,7 @@
 -- likely: 0.5
 -- uses: host_time
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     if(p.category = 'communication', p.name, coalesce((
         select any_value(c.name order by c.ts)
         from cpu_slice as c

@@ -60,14 +60,7 @@ chained as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    e.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.step, p.ts, p.dur, e.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     1 - 1 / e.chain as goes,
     -- the rule's likely share is half of it, the highest all
     1 - 1 / e.chain as goes_high,

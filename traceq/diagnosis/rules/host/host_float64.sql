@@ -24,14 +24,7 @@
 -- uses: host_time
 -- only-with: cpu_slice: kind = 'op' and contains(args, '"double"')
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     greatest(p.dur - $calling, 0) / p.dur as goes_low,
     greatest(p.dur - $calling, 0) / p.dur as goes,
     greatest(p.dur - $calling, 0) / p.dur as goes_high

@@ -92,14 +92,7 @@ around as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     if(x.takes, 1, 0) as goes_low,
     if(x.takes, 1, 0.5) as goes,
     l.reads,

@@ -36,11 +36,7 @@ crowd as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id,
     p.dur * _above(k.operators, $operators) as claimed,
     p.category as cause,
     p.piece_id as gap_id,

@@ -36,14 +36,7 @@
 -- threshold: least_optimizer = 0.2: where the optimizer is less than a fifth of the operators, others come first
 -- uses: host_time
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     if(regexp_matches(p.name, '(^|::|_)(mm|addmm|bmm|baddbmm|addbmm|matmul|linear|mv|dot|einsum)($|_)|conv|attention|lstm|gru'), 0.25, 1) as goes
 from host_time as p
 where

@@ -47,14 +47,7 @@ crowd as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     if(p.category in ('operator', 'synchronization'), 0, 1) as goes_low,
     if(p.category in ('operator', 'synchronization'), 1 - 1 / k.kinds, 1) as goes,
     k.operators,

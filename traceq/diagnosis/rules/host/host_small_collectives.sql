@@ -78,11 +78,7 @@ stretch as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id,
     p.dur * s.sure as claimed,
     p.category as cause,
     p.piece_id as gap_id,

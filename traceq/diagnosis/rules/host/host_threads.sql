@@ -25,14 +25,7 @@
 -- threshold: shared_out = 20000: an operator of PyTorch takes the host 5 to 20 us before it computes anything
 -- uses: host_time, host_cores
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     1 - n.cores / n.threads as goes,
     n.cores,
     n.threads

@@ -59,11 +59,7 @@ fetching as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    loader as name,
-    slice_id,
+    step, ts, dur, loader as name, slice_id,
     dur * extra_share as claimed,
     cause,
     gap_id,

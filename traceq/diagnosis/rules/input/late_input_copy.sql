@@ -100,11 +100,7 @@ waiting as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - k.pinned_share * (1 - h.share)) as claimed,
     b.category as cause,
     null::bigint as gap_id,

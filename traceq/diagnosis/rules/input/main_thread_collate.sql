@@ -50,11 +50,7 @@ fetched as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    f.loader as name,
-    f.slice_id,
+    p.step, p.ts, p.dur, f.loader as name, f.slice_id,
     p.dur * f.busy_share * _above(f.busy_share, $least_busy) as claimed,
     p.cause,
     p.gap_id,

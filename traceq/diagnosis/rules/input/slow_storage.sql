@@ -80,11 +80,7 @@ fetched as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    f.loader as name,
-    f.slice_id,
+    p.step, p.ts, p.dur, f.loader as name, f.slice_id,
     p.dur * f.reading_share * _above(f.reading_share, $least_reading) as claimed,
     p.cause,
     p.gap_id,

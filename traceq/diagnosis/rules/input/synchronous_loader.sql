@@ -35,14 +35,7 @@
 -- uses: fetch_idle
 -- categories: idle_data
 select
-    p.step,
-    p.ts,
-    p.dur,
-    f.loader as name,
-    f.slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.dur, f.loader as name, f.slice_id, p.dur as claimed, p.cause, p.gap_id,
     -- workers take cores from the training thread
     'data_in_workers' as scenario,
     f.dur as fetch_ns,

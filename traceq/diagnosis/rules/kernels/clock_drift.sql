@@ -37,11 +37,7 @@
 with
 kernel as (
     select
-        b.step,
-        b.ts,
-        b.dur,
-        b.name,
-        b.slice_id,
+        b.step, b.ts, b.dur, b.name, b.slice_id,
         b.ledger_dur,
         hash(b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z, g.shared_memory, s.kind, s.new_tokens) as kernel
     from busy as b
@@ -103,11 +99,7 @@ slow as (
 )
 
 select
-    k.step,
-    k.ts,
-    k.dur,
-    k.name,
-    k.slice_id,
+    k.step, k.ts, k.dur, k.name, k.slice_id,
     k.ledger_dur * (1 - r.fast_dur / k.dur) as claimed,
     'compute' as cause,
     k.slice_id as busy_id,

@@ -48,11 +48,7 @@ low as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - g.clock_mhz / g.highest_mhz) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

@@ -74,14 +74,7 @@ normalised as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    ledger_dur as claimed,
-    'compute' as cause,
-    slice_id as busy_id,
+    step, ts, dur, name, slice_id, ledger_dur as claimed, 'compute' as cause, slice_id as busy_id,
     'addition' as work
 from addition
 where is_normalised

@@ -81,11 +81,7 @@ member as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - 1 / least(m.different, 5)) as claimed,
     'compute' as cause,
     -- kernels go with their launches, so that the host gets as much faster: no replay of kernels alone bounds it

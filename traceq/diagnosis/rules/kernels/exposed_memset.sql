@@ -22,13 +22,7 @@
 -- uses: busy
 -- categories: memset
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    ledger_dur as claimed,
-    category as cause,
+    step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause,
     slice_id as busy_id
 from busy
 where category = 'memset' and ledger_dur > 0

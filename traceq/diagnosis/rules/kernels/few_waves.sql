@@ -35,11 +35,7 @@
 -- uses: busy
 -- categories: compute
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - if(k.sm_coverage < 1, k.sm_coverage, k.wave_efficiency)) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

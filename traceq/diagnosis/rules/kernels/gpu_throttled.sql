@@ -66,11 +66,7 @@ throttled as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
+    step, ts, dur, name, slice_id,
     ledger_dur * least(1 - clock_mhz / free_clock_mhz, if(free_ns is null, 1, 1 - free_ns / held_ns)) as claimed,
     'compute' as cause,
     slice_id as busy_id,

@@ -32,10 +32,7 @@
 with
 kernel as (
     select
-        b.step,
-        b.ts,
-        b.dur,
-        b.slice_id,
+        b.step, b.ts, b.dur, b.slice_id,
         b.ledger_dur,
         -- steps of a server that compute other tokens give the same kernels other work
         hash(
@@ -79,11 +76,7 @@ usual as (
 )
 
 select
-    u.step,
-    u.ts,
-    u.dur,
-    g.name,
-    u.slice_id,
+    u.step, u.ts, u.dur, g.name, u.slice_id,
     u.ledger_dur * (1 - u.usual_dur / u.dur) as claimed,
     'compute' as cause,
     u.slice_id as busy_id,

@@ -36,11 +36,7 @@
 -- categories: compute
 -- only-with: kernel_class: longest_ns >= $shortest and occupancy < $low_share and limiter in ('registers', 'shared_memory', 'blocks')
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - k.theoretical_occupancy / 0.5) * _below(k.theoretical_occupancy, $low_share) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

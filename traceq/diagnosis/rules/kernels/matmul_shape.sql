@@ -46,11 +46,7 @@ product as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
+    p.step, p.ts, p.dur, p.name, p.slice_id,
     p.ledger_dur * least(0.75, greatest(0, coalesce(
         1 - greatest(x.flops / (1000 * x.peak * $compute), x.bytes / (x.memory_bandwidth / 1e9 * $memory)) / nullif(x.gpu_dur, 0),
         case p.alignment when 1 then 0.5 when 2 then 0.35 else 0.15 end

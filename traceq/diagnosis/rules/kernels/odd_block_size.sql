@@ -30,11 +30,7 @@
 -- categories: compute
 -- only-with: kernel_class: odd_threads and most_blocks >= coalesce(sm_count, $blocks)
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * if(
         k.threads_per_block < w.warp,
         1 - coalesce(k.theoretical_occupancy, 1) * k.threads_per_block / w.warp,

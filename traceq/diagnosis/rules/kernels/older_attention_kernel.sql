@@ -54,11 +54,7 @@ attention as (
 )
 
 select
-    a.step,
-    a.ts,
-    a.dur,
-    a.name,
-    a.slice_id,
+    a.step, a.ts, a.dur, a.name, a.slice_id,
     a.ledger_dur
     * (
         1 - greatest(

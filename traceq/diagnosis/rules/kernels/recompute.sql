@@ -65,14 +65,7 @@ node as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
-    b.ledger_dur as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur as claimed, 'compute' as cause, b.slice_id as busy_id,
     n.name as node,
     n.is_checkpoint
 from busy as b

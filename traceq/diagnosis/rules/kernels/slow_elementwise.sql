@@ -47,11 +47,7 @@ cost as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * x.excess as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

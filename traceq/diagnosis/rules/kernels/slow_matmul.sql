@@ -52,11 +52,7 @@ owned as (
 )
 
 select
-    w.step,
-    w.ts,
-    w.dur,
-    w.name,
-    w.slice_id,
+    w.step, w.ts, w.dur, w.name, w.slice_id,
     w.ledger_dur * x.excess as claimed,
     'compute' as cause,
     w.slice_id as busy_id,

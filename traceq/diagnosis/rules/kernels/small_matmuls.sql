@@ -65,11 +65,7 @@ run as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - coalesce(n.sm_coverage, 0.5)) as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

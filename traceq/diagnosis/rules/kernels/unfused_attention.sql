@@ -141,11 +141,7 @@ candidate as (
 -- Products of two matrices without a batch (a layer, a classifier) are none of attention's.
 judged as (
     select
-        b.step,
-        b.ts,
-        b.dur,
-        b.name,
-        b.slice_id,
+        b.step, b.ts, b.dur, b.name, b.slice_id,
         b.ledger_dur,
         c.stream,
         c.section,
@@ -177,11 +173,7 @@ piece as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
+    step, ts, dur, name, slice_id,
     ledger_dur * if(is_product, spare, 1) as claimed,
     'compute' as cause,
     slice_id as busy_id,

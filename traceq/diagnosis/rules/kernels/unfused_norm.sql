@@ -132,11 +132,7 @@ sized as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - 1 / s.kernels) as claimed,
     'compute' as cause,
     -- kernels go with their launches, so that the host gets as much faster: no replay of kernels alone bounds it

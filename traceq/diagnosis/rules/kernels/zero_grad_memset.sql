@@ -84,14 +84,7 @@ late as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    ledger_dur as claimed,
-    category as cause,
-    null as gap_id,
+    step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, null as gap_id,
     slice_id as busy_id,
     'zeroing' as work
 from fill

@@ -36,14 +36,7 @@
 -- categories: idle_launch_latency
 -- heading: Launch fewer and longer kernels
 select
-    p.step,
-    p.ts,
-    p.dur,
-    g.name,
-    p.next_slice_id as slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.dur, g.name, p.next_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id,
     c.name as call,
     contains(coalesce(c.name, ''), 'GraphLaunch') as is_graph
 from idle as p

@@ -108,14 +108,7 @@ loop as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    r.name,
-    l.slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.dur, r.name, l.slice_id, p.dur as claimed, p.cause, p.gap_id,
     r.rounds,
     r.operators as operators_per_round
 from idle as p

@@ -45,13 +45,7 @@ usual as (
 
 slow as (
     select
-        p.step,
-        p.ts,
-        p.dur,
-        c.name,
-        c.slice_id,
-        p.cause,
-        p.gap_id,
+        p.step, p.ts, p.dur, c.name, c.slice_id, p.cause, p.gap_id,
         c.dur as call_ns,
         u.dur as usual_ns,
         t.queue_depth,

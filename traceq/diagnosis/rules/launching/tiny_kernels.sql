@@ -106,14 +106,7 @@ habit as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    n.name,
-    p.next_slice_id as slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.dur, n.name, p.next_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id,
     g.kernel_ns,
     h.launch_ns,
     h.launched_every_ns,

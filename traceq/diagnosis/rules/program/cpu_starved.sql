@@ -61,11 +61,7 @@ stalled as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    c.name,
-    p.cpu_slice_id as slice_id,
+    p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id,
     least(p.dur, coalesce(s.dur, 0) + greatest(0, p.dur - coalesce(s.dur, 0)) * l.lost_share) as claimed,
     p.cause,
     p.gap_id,

@@ -120,11 +120,7 @@ piece as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    t.name,
-    t.slice_id,
+    p.step, p.ts, p.dur, t.name, t.slice_id,
     p.ledger_dur * t.extra_share as claimed,
     p.cause,
     p.gap_id,

@@ -30,14 +30,7 @@ swapped as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    c.name,
-    p.cpu_slice_id as slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id,
     s.swap_in
 from host_late as p
 asof inner join swapped as s on p.middle <= s.ts_end

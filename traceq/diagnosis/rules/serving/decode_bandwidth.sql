@@ -68,11 +68,7 @@ slow as (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * s.spare as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

@@ -34,11 +34,7 @@ expert as materialized (
 )
 
 select
-    b.step,
-    b.ts,
-    b.dur,
-    b.name,
-    b.slice_id,
+    b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur / 2 as claimed,
     'compute' as cause,
     b.slice_id as busy_id,

@@ -54,11 +54,7 @@ idle_between as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    c.name,
-    p.cpu_slice_id as slice_id,
+    p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id,
     p.dur * b.part as claimed,
     p.cause,
     p.gap_id,

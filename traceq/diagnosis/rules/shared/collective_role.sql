@@ -2,11 +2,7 @@
 -- uses: communication_role
 -- categories: communication
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
+    step, ts, dur, name, slice_id,
     -- what compute is known to have waited is likelier won than what merely ran alone
     least(ledger_dur, coalesce(blocking, ledger_dur)) as claimed,
     'communication' as cause,

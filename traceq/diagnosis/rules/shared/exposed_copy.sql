@@ -1,14 +1,7 @@
 -- Copies of one category with nothing beside them.
 -- uses: counted_copy
 select
-    c.step,
-    c.ts,
-    c.dur,
-    c.name,
-    c.slice_id,
-    c.exposed as claimed,
-    c.category as cause,
-    c.slice_id as busy_id,
+    c.step, c.ts, c.dur, c.name, c.slice_id, c.exposed as claimed, c.category as cause, c.slice_id as busy_id,
     c.direction,
     c.bytes,
     c.bandwidth,

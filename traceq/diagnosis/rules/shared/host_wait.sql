@@ -2,15 +2,7 @@
 -- to catch up on after it. `kind` tells calls apart: item (a value is read), shape (a size is), explicit (asked for as such).
 -- uses: held_host
 select
-    step,
-    ts,
-    dur,
-    name,
-    call_id as slice_id,
-    claimed,
-    cause,
-    gap_id,
-    'idle_sync' as scenario,
+    step, ts, dur, name, call_id as slice_id, claimed, cause, gap_id, 'idle_sync' as scenario,
     operator,
     annotation,
     phase,

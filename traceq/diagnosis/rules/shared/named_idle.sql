@@ -44,11 +44,7 @@ named as (
 -- What may be such time: the host was late, and neither waits for input nor is in another context.
 piece as (
     select
-        p.step,
-        p.ts,
-        p.dur,
-        p.cause,
-        p.gap_id,
+        p.step, p.ts, p.dur, p.cause, p.gap_id,
         coalesce(c.thread_id, p.thread_id) as thread_id,
         g.ts as gap_ts,
         greatest(g.ts, least(g.ts_end, coalesce(l.ts_end, g.ts_end))) as gap_ts_end
@@ -75,11 +71,7 @@ inside as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
+    step, ts, dur, name, slice_id,
     dur * least(1, inside_dur / host_dur) as claimed,
     cause,
     gap_id

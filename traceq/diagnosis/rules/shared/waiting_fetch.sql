@@ -16,11 +16,7 @@ fetched as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    f.loader as name,
-    f.slice_id,
+    p.step, p.ts, p.dur, f.loader as name, f.slice_id,
     p.dur * f.waiting_share as claimed,
     p.cause,
     p.gap_id,

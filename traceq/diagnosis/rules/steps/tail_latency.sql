@@ -102,10 +102,7 @@ host_range as (
 
 longer as (
     select
-        s.step,
-        s.name,
-        s.ts,
-        s.dur,
+        s.step, s.name, s.ts, s.dur,
         s.dur - coalesce((select avg(r.dur) from host_range as r where not r.is_slow and r.name = s.name), 0) as excess
     from host_range as s
     where s.is_slow
@@ -123,10 +120,7 @@ host_place as (
 )
 
 select
-    j.step,
-    j.name,
-    j.ts,
-    j.dur,
+    j.step, j.name, j.ts, j.dur,
     c.category,
     c.change as change_ns,
     p.steps,

@@ -31,10 +31,7 @@
 with
 piece as (
     select
-        p.step,
-        p.gap_id,
-        p.cause,
-        p.ts,
+        p.step, p.gap_id, p.cause, p.ts,
         if(c.kind = 'annotation', c.slice_id, c.annotation_id) as range_id,
         sum(k.dur)::bigint as claimed,
         max_by(if(c.kind in ('os', 'python'), c.name, null), {'dur': k.dur, 'slice_id': c.slice_id}) as inside
@@ -68,14 +65,7 @@ named as (
 )
 
 select
-    n.step,
-    n.ts,
-    n.claimed as dur,
-    n.name,
-    n.range_id as slice_id,
-    n.claimed,
-    n.cause,
-    n.gap_id,
+    n.step, n.ts, n.claimed as dur, n.name, n.range_id as slice_id, n.claimed, n.cause, n.gap_id,
     n.inside,
     coalesce(regexp_matches(
         n.inside,

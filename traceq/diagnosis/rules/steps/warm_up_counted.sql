@@ -55,10 +55,7 @@ seen as (
 )
 
 select
-    f.step,
-    f.name,
-    f.ts,
-    f.dur,
+    f.step, f.name, f.ts, f.dur,
     r.steps as other_steps,
     r.median as other_median_ns,
     r.longest as other_longest_ns,

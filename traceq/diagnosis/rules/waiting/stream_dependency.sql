@@ -46,14 +46,7 @@ awaited as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
-    n.name,
-    p.next_slice_id as slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
+    p.step, p.ts, p.dur, n.name, p.next_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id,
     n.stream,
     f.name as waited_for,
     f.kind as waited_for_kind,
