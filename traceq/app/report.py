@@ -156,14 +156,14 @@ class ReportView(View[Report]):
         return all_renderers()[format_](self.content)
 
     def save_with_charts(self, path: Path) -> None:
-        """Write it to `path` as Markdown, with its charts as PNG files beside it."""
-        from traceq.reports.charts.files import png
+        """Write it to `path` as Markdown, with its charts as SVG files beside it."""
+        from traceq.reports.charts.svg import svg_file
 
         charts = [block for block in compose(self.content) if isinstance(block, Picture)]
-        files = {chart.name: path.with_name(f"{path.stem}-{chart.name}.png") for chart in charts}
+        files = {chart.name: path.with_name(f"{path.stem}-{chart.name}.svg") for chart in charts}
         for chart in charts:
             with atomic_write(files[chart.name]) as file:
-                file.write(png(chart.draw()))
+                file.write(svg_file(chart.draw()))
         with atomic_write(path) as file:
             file.write(self.to_markdown({name: each.name for name, each in files.items()}).encode())
 

@@ -11,10 +11,11 @@ from traceq.app.source import Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.errors import TraceqError, WrongUse
-from traceq.reports.charts.files import png, svg_file
+from traceq.reports.charts.figure import figure_of, png
+from traceq.reports.charts.svg import svg_file
 from traceq.reports.document import Block
 from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
-from traceq.reports.trials.chart_values import chart
+from traceq.reports.trials import chart_values
 from traceq.reports.trials.tradeoff import compose_tradeoff
 from traceq.runs.run import Run
 from traceq.runs.trials.study_tradeoff import trade_off
@@ -51,9 +52,9 @@ class TradeoffView(View[Tradeoff]):
         """Write the curve as a picture, .png or .svg. Raises TraceqError when there is nothing to draw."""
         if len(self.content.points) < 2:  # noqa: PLR2004 - to draw anything between
             raise TraceqError(f"{path}: not drawn: there are not two values; leave --plot out")
-        figure = chart(self.content)
+        drawing = chart_values.draw(self.content)
         with atomic_write(path) as file:
-            file.write(svg_file(figure) if path.suffix.lower() == ".svg" else png(figure))
+            file.write(svg_file(drawing) if path.suffix.lower() == ".svg" else png(figure_of(drawing)))
 
 
 def tradeoff(

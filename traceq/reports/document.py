@@ -15,7 +15,7 @@ from traceq.reports import flame
 from traceq.reports.timeline import Timeline
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from traceq.reports.drawing import Drawing
 
 T = TypeVar("T")
 
@@ -250,7 +250,7 @@ class Picture:
 
     name: str
     alt: str
-    draw: Callable[[], Figure]
+    draw: Callable[[], Drawing]
 
 
 @dataclass(frozen=True)

@@ -210,11 +210,11 @@ def test_json_keeps_names_whole(hostile):
 
 def test_the_picture_is_of_the_causes_that_changed():
     found = compare(*made())
-    assert waterfall.applies(found)
-    assert waterfall.alt(found) == (
+    assert waterfall.has_data(found)
+    assert waterfall.describe(found) == (
         "What the change of a step is made of, the largest first: compute +5.000 ms, idle_data +5.000 ms."
     )
-    assert not waterfall.applies(compare([run(5, name="a")], [run(5, name="b")]))
+    assert not waterfall.has_data(compare([run(5, name="a")], [run(5, name="b")]))
 
 
 def test_many_causes_are_drawn_as_the_largest_and_the_others():

@@ -212,15 +212,16 @@ def test_same_trials_same_bytes(found):
 
 @pytest.mark.parametrize("one", [chart_front, chart_steps])
 def test_a_chart_is_the_same_each_time(found, one):
-    from traceq.reports.charts.files import png, svg_file
+    from traceq.reports.charts.figure import figure_of, png
+    from traceq.reports.charts.svg import svg_file
 
-    assert one.applies(found)
-    assert svg_file(one.chart(found)) == svg_file(one.chart(found))
-    assert png(one.chart(found)).startswith(b"\x89PNG")
-    assert "fused=1" in one.alt(found)
+    assert one.has_data(found)
+    assert svg_file(one.draw(found)) == svg_file(one.draw(found))
+    assert png(figure_of(one.draw(found))).startswith(b"\x89PNG")
+    assert "fused=1" in one.describe(found)
 
 
 def test_nothing_is_drawn_of_a_baseline_alone():
     alone = studied("baseline : 10 10 10")
-    assert not chart_steps.applies(alone)
-    assert not chart_front.applies(alone)
+    assert not chart_steps.has_data(alone)
+    assert not chart_front.has_data(alone)

@@ -1,25 +1,14 @@
-"""The report's charts, a file each: what draws it, applies(), alt(), which says it in words, and CHART, which says where it goes.
+"""The report's charts, each a Chart: what draws it, when and where, and what says it in words.
 
-Only drawing needs matplotlib, and imports it; its figures belong to nobody: no pyplot, no window.
+They are drawn as SVG (svg.py); matplotlib (figure.py) makes figures and PNG files of the same drawings.
 """
 
 from __future__ import annotations
 
-from traceq.reports.charts import (
-    gaps,
-    job_bandwidth,
-    job_grid,
-    job_late,
-    job_own,
-    job_worst,
-    memory,
-    roofline,
-    step_ledger,
-    step_times,
-)
+from traceq.reports.charts import gaps, job, memory, roofline, steps
 
 # Of one trace each; ranks.py compares several.
-CHARTS = (step_ledger.CHART, step_times.CHART, gaps.CHART, roofline.CHART, memory.CHART)
+CHARTS = (steps.LEDGER, steps.TIMES, gaps.CHART, roofline.CHART, memory.CHART)
 
 # Of several ranks as one job.
-CHARTS_OF_JOBS = (job_late.CHART, job_own.CHART, job_grid.CHART, job_worst.CHART, job_bandwidth.CHART)
+CHARTS_OF_JOBS = (job.LATE, job.OWN, job.GRID, job.WORST, job.BANDWIDTH)

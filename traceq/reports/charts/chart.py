@@ -1,35 +1,29 @@
-"""What a chart is."""
+"""What a chart of a report is: what draws it, when, and where it goes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
+from traceq.reports.drawing import Drawing
 from traceq.reports.model import Job, TraceReport
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+T = TypeVar("T", TraceReport, Job)
 
 # Where a report has room for charts: after its first sentences, and in these sections.
 Place = Literal["headline", "steps", "gaps", "copies", "communication", "kernels", "operators", "data", "memory"]
 
 
-class Chart(NamedTuple):
-    """A chart of one trace; `alt` is the text in its place, `missing` what a report lacks that it does not apply to."""
+class Chart(NamedTuple, Generic[T]):
+    """A chart of one trace, or of several ranks as one job.
+
+    `place` is None for those of jobs. `describe` says in words what it shows, `missing` what a report lacks that has no data
+    for it.
+    """
 
     name: str
-    place: Place
-    draw: Callable[[TraceReport], Figure]
-    applies: Callable[[TraceReport], bool]
-    alt: Callable[[TraceReport], str]
-    missing: str
-
-
-class ChartOfJob(NamedTuple):
-    """A chart of several ranks as one job; `alt` is the text in its place, `missing` what a job without it lacks."""
-
-    name: str
-    draw: Callable[[Job], Figure]
-    applies: Callable[[Job], bool]
-    alt: Callable[[Job], str]
-    missing: str
+    place: Place | None
+    draw: Callable[[T], Drawing]
+    has_data: Callable[[T], bool]
+    describe: Callable[[T], str]
+    missing: str = ""

@@ -2,69 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from traceq.common.units import count, duration
 from traceq.reports.charts.chart import Chart
-from traceq.reports.charts.palette import colour
-from traceq.reports.charts.sheet import WIDTH, inches, sheet, styled
+from traceq.reports.drawing import (
+    APART,
+    ROW,
+    WIDTH,
+    Axis,
+    Bar,
+    Drawing,
+    Note,
+    Panel,
+    room_for,
+    row_bars,
+    rows_axis,
+)
 from traceq.reports.model import TraceReport
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-# Inches.
-_ROW = 0.36
-_APART = 0.1
-_TOP = 0.32
-
-_THICKNESS = 0.72
+def has_data(report: TraceReport) -> bool:
+    """Return whether any GPU was ever idle."""
+    return any(size.dur_ns for size in report.gap_sizes)
 
 
-def applies(report: TraceReport) -> bool:
-    """Whether any GPU was ever idle."""
-    return any(each.dur_ns for each in report.gap_sizes)
-
-
-@styled
-def gaps(report: TraceReport) -> Figure:
-    """Number of gaps per size on the left, their time on the right."""
+def draw(report: TraceReport) -> Drawing:
+    """Draw the number of gaps per size on the left, their time on the right."""
     sizes = report.gap_sizes
-    left = max(inches(each.bucket) for each in sizes) + 2 * _APART
-    figure, numbers = sheet(height=len(sizes) * _ROW + _TOP + _APART, left=left, right=_APART, top=_TOP, bottom=_APART)
-    place = numbers.get_position()
-    numbers.set_position((place.x0, place.y0, place.width / 2, place.height))
-    times = figure.add_axes((place.x0 + place.width / 2, place.y0, place.width / 2, place.height))
-    _bars(numbers, "number of gaps", [(each.gaps, count(each.gaps)) for each in sizes])
-    _bars(times, "time in them", [(each.dur_ns, duration(each.dur_ns)) for each in sizes])
-    numbers.set_yticks(range(len(sizes)), [each.bucket for each in sizes])
-    times.yaxis.set_visible(False)
-    return figure
+    names = [size.bucket for size in sizes]
+    left = room_for(names)
+    half = (WIDTH - left) / 2
+    numbers = _panel("number of gaps", names, [(size.gaps, count(size.gaps)) for size in sizes], left, half)
+    times = _panel(
+        "time in them", [""] * len(sizes), [(size.dur_ns, duration(size.dur_ns)) for size in sizes], left + half, half
+    )
+    return Drawing("", [numbers, times])
 
 
-def _bars(axes: Axes, title: str, amounts: list[tuple[int, str]]) -> None:
-    wide = axes.get_position().width * WIDTH
-    room = max(inches(text) for _, text in amounts) + 2 * _APART
+def _panel(title: str, names: list[str], amounts: list[tuple[int, str]], left: float, wide: float) -> Panel:
+    room = room_for([text for _, text in amounts])
     longest = max(amount for amount, _ in amounts) or 1
-    axes.barh(range(len(amounts)), [amount for amount, _ in amounts], _THICKNESS, color=colour("idle"))
-    axes.set_xlim(0, longest * wide / (wide - room))
-    axes.set_ylim(len(amounts) - 0.5, -0.5)
-    for number, (amount, text) in enumerate(amounts):
-        axes.text(amount + axes.get_xlim()[1] * _APART / wide, number, text, va="center_baseline")
-    axes.set_title(title, loc="left", fontsize="medium", pad=6)
-    axes.xaxis.set_visible(False)
-    axes.spines["bottom"].set_visible(False)
+    marks: list[Bar | Note] = [Note(title, 0, -0.5, 0, 6, is_above=True)]
+    for row, (amount, text) in enumerate(amounts):
+        marks += [*row_bars(row, 0, [("idle", amount)]), Note(text, amount, row, APART)]
+    right = WIDTH - left - wide + room
+    return Panel(marks, Axis(0, longest), rows_axis(names), height=len(names) * ROW, left=left, right=right)
 
 
-def alt(report: TraceReport) -> str:
-    """All gaps, and the size in which most time is."""
+def describe(report: TraceReport) -> str:
+    """Describe all gaps, and the size in which most time is."""
     sizes = report.gap_sizes
-    most = max(sizes, key=lambda each: each.dur_ns)
+    most = max(sizes, key=lambda size: size.dur_ns)
     return (
-        f"Gaps by size: {count(sum(each.gaps for each in sizes))} in all, {duration(sum(each.dur_ns for each in sizes))}. "
+        f"Gaps by size: {count(sum(size.gaps for size in sizes))} in all, {duration(sum(size.dur_ns for size in sizes))}. "
         f"Most of that time, {duration(most.dur_ns)}, is in {count(most.gaps)} of {most.bucket}."
     )
 
 
-CHART = Chart("gaps", "gaps", gaps, applies, alt, "no gaps, or no GPU activity")
+CHART = Chart("gaps", "gaps", draw, has_data, describe, "no gaps, or no GPU activity")

@@ -16,14 +16,13 @@ Colour = tuple[str, str]
 
 
 class Part(NamedTuple):
-    """What a part of a bar looks like: as Category says it of those of the ledger."""
+    """The colours, symbol and terminal colour of a part of a bar, as Category has them for those of the ledger."""
 
     colours: Colour
     symbol: str = ""
     terminal: int = 0
 
 
-INK = "#000000"
 PAGE: Colour = ("#ffffff", "#14171c")
 
 # What is below is drawn below. A graph counts as compute.
@@ -86,39 +85,24 @@ _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
 
 
 def colour(kind: str) -> str:
-    """On a light page; what has no colour of its own looks like "other"."""
+    """Return the colour of `kind` on a light page; what has none of its own looks like "other"."""
     return COLOURS.get(_ON_HOST.get(kind, kind), COLOURS["other"])[0]
 
 
-def place(category: str) -> int:
-    """Of a category of the ledger in a stack: compute is lowest, idle time on top."""
+def stack_place(category: str) -> int:
+    """Return where in a stack a category of the ledger lies: compute is lowest, idle time on top."""
     return _STACKED.get(category, len(_STACKED))
 
 
 def variable(kind: str) -> str:
-    """The CSS variable that holds the colour of `kind`: --c-copy-h2d."""
-    known = kind if kind in COLOURS else "other"
+    """Return the CSS variable that holds the colour of `kind`: --c-copy-h2d."""
+    shown = _ON_HOST.get(kind, kind)
+    known = shown if shown in COLOURS else "other"
     return f"--c-{re.sub('[^a-z0-9]+', '-', known.lower())}"
 
 
-def in_css(hexadecimal: str) -> str | None:
-    """What stands in SVG for a colour on a light page, None for one that is not of the palette."""
-    return _IN_CSS.get(hexadecimal)
-
-
-_IN_CSS = {
-    **{on_light: f"var({variable(kind)})" for kind, (on_light, _) in reversed(COLOURS.items())},
-    PAGE[0]: "var(--c-page)",
-    INK: "currentColor",
-}
-
-
 def stylesheet() -> str:
-    """CSS that gives every variable its colour, on a dark page another one; paper is light."""
-    light, dark = (_rule(which) for which in (0, 1))
-    return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"
-
-
-def _rule(which: int) -> str:
+    """Return CSS that gives every variable its colour, on a dark page another one; paper is light."""
     colours = {**{variable(kind): colours for kind, colours in COLOURS.items()}, "--c-page": PAGE}
-    return ";".join(f"{name}:{both[which]}" for name, both in colours.items())
+    light, dark = (";".join(f"{name}:{both[page]}" for name, both in colours.items()) for page in (0, 1))
+    return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"

@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from traceq.common.units import count, duration
-from traceq.reports.charts.bars import bars
-from traceq.reports.charts.sheet import styled
-from traceq.reports.charts.stack import Column, stack
-from traceq.reports.document import BarRow
+from traceq.reports.charts.stack import Column, draw_columns
+from traceq.reports.drawing import Drawing
 from traceq.reports.model import Report, TraceReport
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _FEWEST = 2
-_MOST_BARS = 12
 _COPIES = "copies and memsets"
 _PARTS = ("compute", "communication", _COPIES, "idle")
 
 
-def applies(report: Report) -> bool:
-    """Whether there is something to compare."""
-    return len(_ranks(report)) >= _FEWEST
+def has_data(report: Report) -> bool:
+    """Return whether there are several traces with steps to compare."""
+    return len(_rank_columns(report)) >= _FEWEST
 
 
-@styled
-def ranks(report: Report) -> Figure:
-    """A stacked bar for each trace, in the order of ranks; of many a column."""
-    columns = _ranks(report)
-    if len(columns) > _MOST_BARS:
-        return stack(f"mean step by {_word(report)}", columns, f"{_word(report)}s")
-    rows = [
-        BarRow(f"{_word(report)} {column.label}", tuple(column.parts.items()), duration(column.total))
-        for column in columns
-    ]
-    shown = [kind for kind in _PARTS if any(column.parts[kind] for column in columns)]
-    return bars("mean step", rows, [(kind, kind) for kind in shown])
+def draw(report: Report) -> Drawing:
+    """Draw a stacked bar for each trace, in the order of ranks; of many a column."""
+    columns = _rank_columns(report)
+    word = _trace_word(report)
+    legend = {kind: kind for kind in _PARTS if any(column.parts[kind] for column in columns)}
+    return draw_columns(f"mean step by {word}", columns, word, legend, lambda column: duration(column.total))
 
 
-def alt(report: Report) -> str:
-    """The longest and the shortest mean step, and in what they differ most."""
-    columns = _ranks(report)
+def describe(report: Report) -> str:
+    """Describe the longest and the shortest mean step, and in what they differ most."""
+    columns = _rank_columns(report)
     longest = max(columns, key=lambda column: column.total)
     shortest = min(columns, key=lambda column: column.total)
-    word = _word(report)
-    most = max(_PARTS, key=lambda kind: _spread(columns, kind))
-    low, high = (least_or_most(column.parts[most] for column in columns) for least_or_most in (min, max))
+    word = _trace_word(report)
+    spans = [[column.parts[kind] for column in columns] for kind in _PARTS]
+    extremes = {kind: (min(parts), max(parts)) for kind, parts in zip(_PARTS, spans, strict=True)}
+    most = max(_PARTS, key=lambda kind: extremes[kind][1] - extremes[kind][0])
+    low, high = extremes[most]
     return (
         f"Mean step of {count(len(columns))} {word}s, stacked: {duration(shortest.total)} ({word} {shortest.label}) to"
         f" {duration(longest.total)} ({word} {longest.label})."
@@ -54,23 +42,19 @@ def alt(report: Report) -> str:
     )
 
 
-def _spread(columns: list[Column], kind: str) -> float:
-    return max(column.parts[kind] for column in columns) - min(column.parts[kind] for column in columns)
-
-
-def _ranks(report: Report) -> list[Column]:
-    by_rank = _word(report) == "rank"
+def _rank_columns(report: Report) -> list[Column]:
+    by_rank = _trace_word(report) == "rank"
     numbered = [
-        (each.trace.rank if by_rank and each.trace.rank is not None else each.trace.trace_id, each)
-        for each in report.traces
-        if each.step_ledgers
+        (trace.trace.rank if by_rank and trace.trace.rank is not None else trace.trace.trace_id, trace)
+        for trace in report.traces
+        if trace.step_ledgers
     ]
-    return [_mean_step(str(number), each) for number, each in sorted(numbered, key=lambda pair: pair[0])]
+    return [_mean_step(str(number), trace) for number, trace in sorted(numbered, key=lambda pair: pair[0])]
 
 
-def _word(report: Report) -> str:
-    """Ranks name traces where each has another one."""
-    numbers = [each.trace.rank for each in report.traces if each.step_ledgers]
+def _trace_word(report: Report) -> str:
+    """Return "rank" where each trace has another one, "trace" where not."""
+    numbers = [trace.trace.rank for trace in report.traces if trace.step_ledgers]
     return "rank" if None not in numbers and len(set(numbers)) == len(numbers) else "trace"
 
 
@@ -78,11 +62,6 @@ def _mean_step(label: str, report: TraceReport) -> Column:
     parts = dict.fromkeys(_PARTS, 0.0)
     for step in report.step_ledgers:
         for category, dur in step.parts:
-            parts[_part(category)] += dur / len(report.step_ledgers)
+            part = "idle" if category.startswith("idle") else category if category in _PARTS else _COPIES
+            parts[part] += dur / len(report.step_ledgers)
     return Column(label, parts)
-
-
-def _part(category: str) -> str:
-    if category.startswith("idle"):
-        return "idle"
-    return category if category in _PARTS else _COPIES

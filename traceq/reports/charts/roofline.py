@@ -1,26 +1,19 @@
-"""What operators reach against what the GPU could: operations per byte against operations per second."""
+"""The speed that operators reach against that of the GPU: operations per byte against operations per second."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from traceq.common.units import duration, rate, share
 from traceq.reports.charts.chart import Chart
-from traceq.reports.charts.palette import INK, PAGE, colour
-from traceq.reports.charts.sheet import caption, named, note, sheet, styled
+from traceq.reports.drawing import Axis, Dot, Drawing, Line, Mark, Note, Panel, label, log_axis
 from traceq.reports.model import TraceReport
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
-
-# Square points.
-_LARGEST, _SMALLEST = 500.0, 30.0
+# Radii in points.
+_LARGEST, _SMALLEST = 11.0, 2.7
 _SPAN = 4.0
 # Peaks of two kinds that differ by less are one roof.
 _SAME = 0.01
-_WIDE = 1_000
 
 
 class _Point(NamedTuple):
@@ -34,111 +27,78 @@ class _Point(NamedTuple):
     gpu_ns: int
 
 
-def applies(report: TraceReport) -> bool:
-    """Whether operations and bytes of any kind of operators are known."""
+def has_data(report: TraceReport) -> bool:
+    """Return whether operations and bytes of any kind of operators are known."""
     return bool(_points(report))
 
 
-@styled
-def roofline(report: TraceReport) -> Figure:
-    """A point per kind of operators, sized by GPU time, below the peak of the arithmetic it is done in."""
+def draw(report: TraceReport) -> Drawing:
+    """Draw a point per kind of operators, sized by GPU time, below the peak of the arithmetic it is done in."""
     points = _points(report)
-    figure, axes = sheet(height=3.0, bottom=0.6, right=0.3)
-    _scales(axes, points)
+    roofs = _roofs(points)
+    intensities = [point.intensity for point in points]
+    speeds = [point.reached for point in points] + roofs
+    x = log_axis(min(intensities) / _SPAN, max(intensities) * _SPAN, "operations per byte")
+    y = log_axis(min(speeds) / _SPAN, max(speeds) * _SPAN)
+    marks: list[Mark] = []
+    for roof in roofs:
+        marks.append(Line([[(x.low, roof), (x.high, roof)]], dashes="5 3"))
+        marks.append(Note(f"peak {rate(roof)} TFLOP/s", x.low, roof, 4, 4, is_above=True))
+    marks += _memory_roof(x, points, roofs)
     most = max(point.gpu_ns for point in points) or 1
     for point in points:
-        area = max(_LARGEST * point.gpu_ns / most, _SMALLEST)
-        axes.scatter(
-            [point.intensity],
-            [point.reached],
-            area,
-            color=colour("compute"),
-            edgecolor=PAGE[0],
-            zorder=3,
-            label=point.kind,
-        )
-        _label(axes, point, area)
-    for roof in _roofs(points):
-        axes.axhline(roof, color=INK, linewidth=1.2, linestyle="--")
-        note(axes, f"peak {rate(roof)} TFLOP/s", (0, roof), (4, 4), xycoords=axes.get_yaxis_transform())
-    _memory_roof(axes, points)
-    axes.set_xlabel("operations per byte", fontsize="medium")
-    axes.grid()
-    caption(figure, "TFLOP/s, by operations per byte; the larger, the more GPU time")
-    return figure
+        radius = max(_LARGEST * (point.gpu_ns / most) ** 0.5, _SMALLEST)
+        marks += [Dot("compute", point.intensity, point.reached, radius), _point_note(x, point, radius)]
+    title = "TFLOP/s, by operations per byte; the larger, the more GPU time"
+    return Drawing(title, [Panel(marks, x, y, height=150.0, right=22.0)])
 
 
-def _scales(axes: Axes, points: list[_Point]) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    lowest, highest = min(point.intensity for point in points), max(point.intensity for point in points)
-    axes.set_xlim(lowest / _SPAN, highest * _SPAN)
-    reached = [point.reached for point in points] + _roofs(points)
-    axes.set_ylim(min(reached) / _SPAN, max(reached) * _SPAN)
-    for axis in (axes.xaxis, axes.yaxis):
-        _powers(axis)
-
-
-def _memory_roof(axes: Axes, points: list[_Point]) -> None:
-    """What the memory can feed: bandwidth times operations per byte, up to the highest peak."""
+def _memory_roof(x: Axis, points: list[_Point], roofs: list[float]) -> list[Mark]:
+    """Return the line of what the memory can feed: bandwidth times operations per byte, up to the highest peak."""
     bandwidth = max((point.memory_gb_per_s for point in points if point.memory_gb_per_s), default=None)
     if bandwidth is None:
-        return
-    low, high = axes.get_xlim()
-    roofs = _roofs(points)
-    end = min(high, 1000 * roofs[-1] / bandwidth) if roofs else high
-    if end > low:
-        axes.plot([low, end], [low * bandwidth / 1000, end * bandwidth / 1000], color=INK, linewidth=1.2, linestyle=":")
+        return []
+    end = min(x.high, 1000 * roofs[-1] / bandwidth) if roofs else x.high
+    path = [(place, place * bandwidth / 1000) for place in (x.low, end)]
+    return [Line([path], dashes="1.5 3")] if end > x.low else []
 
 
-def _powers(axis: Axis) -> None:
-    """A few plain numbers, at 1, 2 and 5 times powers of ten where the axis is short."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(10, subs=(1.0,) if high / low > _WIDE else (1.0, 3.0), numticks=5))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axis.set_minor_locator(NullLocator())
-
-
-def _label(axes: Axes, point: _Point, area: float) -> None:
-    text = f"{named(point.kind)} {rate(point.reached)}"
+def _point_note(x: Axis, point: _Point, radius: float) -> Note:
+    text = f"{label(point.kind)} {rate(point.reached)}"
     if point.peak:
         text += f" ({share(point.reached / point.peak)} of peak)"
-    low, high = axes.get_xlim()
-    is_left = point.intensity**2 < low * high
-    away = area**0.5 / 2 + 5
-    at = (point.intensity, point.reached)
-    side = "left" if is_left else "right"
-    note(axes, text, at, (away if is_left else -away, 0), ha=side, va="center_baseline")
+    away = radius + 5
+    if point.intensity < x.middle:
+        return Note(text, point.intensity, point.reached, away)
+    return Note(text, point.intensity, point.reached, -away, anchor="end")
 
 
-def alt(report: TraceReport) -> str:
-    """Each point in words."""
+def describe(report: TraceReport) -> str:
+    """Describe each point in words."""
     points = _points(report)
-    each = "; ".join(
-        f"{named(point.kind)} ({duration(point.gpu_ns)} on the GPU) {rate(point.reached)} TFLOP/s at"
+    words = "; ".join(
+        f"{label(point.kind)} ({duration(point.gpu_ns)} on the GPU) {rate(point.reached)} TFLOP/s at"
         f" {rate(point.intensity)} operations per byte"
         + (f", {share(point.reached / point.peak)} of the peak" if point.peak else "")
         for point in points
     )
     bandwidth = max((point.memory_gb_per_s or 0 for point in points), default=0)
     memory = f" The memory gives {rate(bandwidth)} GB/s at most." if bandwidth else ""
-    return f"Roofline of operators: {each}.{memory}"
+    return f"Roofline of operators: {words}.{memory}"
 
 
 def _points(report: TraceReport) -> list[_Point]:
     return [
         _Point(
-            each.kind,
-            1000 * each.tflop_per_s / each.gb_per_s,
-            each.tflop_per_s,
-            each.tflop_per_s / each.peak_share if each.peak_share else None,
-            each.memory_gb_per_s,
-            each.gpu_ns,
+            kind.kind,
+            1000 * kind.tflop_per_s / kind.gb_per_s,
+            kind.tflop_per_s,
+            kind.tflop_per_s / kind.peak_share if kind.peak_share else None,
+            kind.memory_gb_per_s,
+            kind.gpu_ns,
         )
-        for each in report.topics.kernels.operators
-        if each.tflop_per_s and each.gb_per_s
+        for kind in report.topics.kernels.operators
+        if kind.tflop_per_s and kind.gb_per_s
     ]
 
 
@@ -150,4 +110,4 @@ def _roofs(points: list[_Point]) -> list[float]:
     return roofs
 
 
-CHART = Chart("roofline", "operators", roofline, applies, alt, "no operators of known cost, or a GPU of unknown peak")
+CHART = Chart("roofline", "operators", draw, has_data, describe, "no operators of known cost, or a GPU of unknown peak")

@@ -1,26 +1,23 @@
-"""Columns of stacked parts side by side, as areas with a staircase on top: compact, however many there are."""
+"""Stacked parts to one scale: a few as horizontal bars, however many as areas with a staircase on top."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import label
 from traceq.common.units import share
-from traceq.reports.charts.palette import PAGE, colour, place
-from traceq.reports.charts.sheet import Unit, caption, few_ticks, sheet, unit_of_time
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from traceq.reports import drawing
+from traceq.reports.charts.palette import stack_place
+from traceq.reports.document import BarRow
+from traceq.reports.drawing import Axis, Drawing, Panel
 
 MOST_COLUMNS = 120
 REST = "rest"
 
+_MOST_BARS = 12
 _TICKS = 6
-_LINE = 0.5
 # Of the highest column: what is lower everywhere is hard to see.
 _VISIBLE = 0.02
 _MOST_KINDS = 10
@@ -39,22 +36,49 @@ class Column:
         return sum(self.parts.values())
 
 
-def stack(title: str, columns: Sequence[Column], what: str) -> Figure:
-    """Up to MOST_COLUMNS columns; of more, `what` they are ("steps") are averaged in groups, as the title then says."""
-    drawn, sizes = grouped(columns)
-    kinds = parts_of(drawn)
-    drawn = [told_apart(column, kinds) for column in drawn]
-    figure, axes = sheet(legend=legend(drawn, kinds))
-    unit = unit_of_time(max(column.total for column in drawn))
-    _areas(axes, drawn, kinds, unit)
-    _numbers(axes, drawn)
+def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] = ()) -> Drawing:
+    """Draw one bar below the other; the kind of a part is its label, `legend` is (kind, label) of those to explain."""
+    totals = [sum(amount for _, amount in row.parts) for row in rows]
+    bars = [bar for number, row in enumerate(rows) for bar in drawing.row_bars(number, 0.0, row.parts)]
+    texts = [drawing.Note(row.text, totals[number], number, drawing.APART) for number, row in enumerate(rows)]
+    names = [row.label for row in rows]
+    x, y = Axis(0, max(totals) or 1), drawing.rows_axis(names)
+    left, right = drawing.room_for(names), drawing.room_for([row.text for row in rows])
+    return Drawing(title, [Panel([*bars, *texts], x, y, len(rows) * drawing.ROW, left, right)], legend)
+
+
+def draw_columns(
+    title: str, columns: Sequence[Column], what: str, legend: Mapping[str, str], text: Callable[[Column], str]
+) -> Drawing:
+    """Draw a bar for each column with a `text` behind it, or of many a stack; `what` they are is in the singular."""
+    if len(columns) > _MOST_BARS:
+        return draw_stack(title, columns, f"{what}s")
+    rows = [BarRow(f"{what} {column.label}", tuple(column.parts.items()), text(column)) for column in columns]
+    return draw_bars(title, rows, list(legend.items()))
+
+
+def draw_stack(title: str, columns: Sequence[Column], what: str) -> Drawing:
+    """Draw up to MOST_COLUMNS columns; of more, `what` they are ("steps") are averaged in groups, as the title then says."""
+    groups, sizes = _group(columns)
+    kinds = choose_parts(groups)
+    groups = [join_rest(column, kinds) for column in groups]
+    unit = drawing.unit_of_time(max(column.total for column in groups))
+    heights = [list(accumulate(column.parts[kind] / unit.size for kind in kinds)) for column in groups]
+    edges = range(len(groups) + 1)
+    # From the highest to the lowest, each down to 0: the next covers what is not its own.
+    areas = [
+        drawing.Area(kind, edges, [column[number] for column in heights])
+        for number, kind in reversed(list(enumerate(kinds)))
+    ]
+    ticks = [drawing.Tick(number + 0.5, column.label) for number, column in enumerate(groups)]
+    x = Axis(0, len(groups), ticks[:: -(-len(groups) // _TICKS)])
+    y = drawing.axis(0, max(column[-1] for column in heights) * 1.02, has_grid=True)
     means = f", means of {sizes} {what}" if sizes else ""
-    caption(figure, f"{title}{means} ({unit.name})")
-    return figure
+    return Drawing(f"{title}{means} ({unit.name})", [Panel(areas, x, y)], legend_of(groups, kinds))
 
 
-def grouped(columns: Sequence[Column]) -> tuple[list[Column], str]:
-    """The columns themselves, or means of following ones, and of how many each; those differ by one at most."""
+def _group(columns: Sequence[Column]) -> tuple[list[Column], str]:
+    """Return the columns or means of following ones, and of how many each ("" or "8 or 9"); those differ by one at most."""
     size = -(-len(columns) // MOST_COLUMNS)
     if size == 1:
         return list(columns), ""
@@ -70,55 +94,29 @@ def _mean(group: Sequence[Column]) -> dict[str, float]:
     return {kind: sum(column.parts.get(kind, 0) for column in group) / len(group) for kind in kinds}
 
 
-def parts_of(columns: Sequence[Column]) -> list[str]:
-    """Kinds from the bottom to the top; those that are hard to see everywhere are the rest, and all beyond the largest."""
+def choose_parts(columns: Sequence[Column]) -> list[str]:
+    """Return kinds from the bottom to the top; those hard to see everywhere are the rest, and all beyond the largest."""
     most: dict[str, float] = {}
     for column in columns:
         for kind, dur in column.parts.items():
             most[kind] = max(most.get(kind, 0), dur)
-    kinds = sorted((kind for kind, dur in most.items() if dur), key=place)
+    kinds = sorted((kind for kind, dur in most.items() if dur), key=stack_place)
     highest = max(column.total for column in columns)
     largest = sorted(kinds, key=lambda kind: -most[kind])[:_MOST_KINDS]
-    named = [kind for kind in kinds if kind in largest and most[kind] >= _VISIBLE * highest]
+    shown = [kind for kind in kinds if kind in largest and most[kind] >= _VISIBLE * highest]
     # A rest of one has a name of its own.
-    return kinds if len(kinds) - len(named) <= 1 else [*named, REST]
+    return kinds if len(kinds) - len(shown) <= 1 else [*shown, REST]
 
 
-def told_apart(column: Column, kinds: Sequence[str]) -> Column:
-    """The column with parts of `kinds` only, in their order; the others are the rest."""
+def join_rest(column: Column, kinds: Sequence[str]) -> Column:
+    """Return the column with parts of `kinds` only, in their order; the others are the rest."""
     parts = {kind: column.parts.get(kind, 0) for kind in kinds if kind != REST}
     if REST in kinds:
         parts[REST] = sum(dur for kind, dur in column.parts.items() if kind not in parts)
     return Column(column.label, parts)
 
 
-def legend(columns: Sequence[Column], kinds: Sequence[str]) -> list[tuple[str, str]]:
-    """Of each kind its name and its share of all columns."""
+def legend_of(columns: Sequence[Column], kinds: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each kind with its name and its share of all columns."""
     total = sum(column.total for column in columns) or 1
     return [(kind, f"{label(kind)} {share(sum(column.parts[kind] for column in columns) / total)}") for kind in kinds]
-
-
-def _areas(axes: Axes, columns: Sequence[Column], kinds: Sequence[str], unit: Unit) -> None:
-    heights = [list(accumulate(column.parts[kind] / unit.size for kind in kinds)) for column in columns]
-    edges = list(range(len(columns) + 1))
-    # From the highest to the lowest, each down to 0: the next covers what is not its own.
-    for number, kind in reversed(list(enumerate(kinds))):
-        axes.stairs(
-            [each[number] for each in heights],
-            edges,
-            fill=True,
-            facecolor=colour(kind),
-            edgecolor=PAGE[0],
-            linewidth=_LINE,
-            label=kind,
-        )
-    axes.set_xlim(0, len(columns))
-    axes.set_ylim(0, max(each[-1] for each in heights) * 1.02)
-
-
-def _numbers(axes: Axes, columns: Sequence[Column]) -> None:
-    few_ticks(axes.yaxis)
-    axes.grid(axis="y")
-    every = -(-len(columns) // _TICKS)
-    shown = range(0, len(columns), every)
-    axes.set_xticks([number + 0.5 for number in shown], [columns[number].label for number in shown])

@@ -1,71 +1,126 @@
-"""A chart as an SVG element for a page: matplotlib's own, bare of styles, scripts and references, in the page's colours."""
+"""A chart as SVG: an element of a page in the page's colours, or a file of its own on white. Same drawing, same text."""
 
 from __future__ import annotations
 
-import re
-from io import StringIO
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
+from collections.abc import Iterator, Sequence
+from html import escape
 
 from traceq.common.text import printable
-from traceq.reports.charts.palette import in_css
-from traceq.reports.charts.sheet import FONT, style
+from traceq.reports import drawing
+from traceq.reports.charts.palette import COLOURS, PAGE, variable
+from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Anchor, Drawing, Mark, Panel, Place
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_SVG = "{http://www.w3.org/2000/svg}"
-_REFERENCE = "{http://www.w3.org/1999/xlink}href"
-_KEPT = (
-    "d",
-    "fill",
-    "fill-opacity",
-    "opacity",
-    "stroke",
-    "stroke-dasharray",
-    "stroke-opacity",
-    "stroke-width",
-    "text-anchor",
-)
-_LONG_NUMBER = re.compile(r"-?\d+\.\d+")
+_HALF_LETTER = 0.35 * FONT  # from the middle of a line of text to its baseline
+_LEAST = 0.6  # what is less wide would not be seen
+_PAGE_COLOUR = "var(--c-page)"
 
 
-def svg(figure: Figure, name: str, alt: str) -> str:
-    """The figure as an element <svg> that scales with the page; screen readers get `alt` in its place.
+def svg(chart: Drawing, name: str, alt: str) -> str:
+    """Draw an element <svg> that scales with the page; screen readers get `alt` in its place.
 
     It is coloured by the variables of palette.stylesheet(), and fit for a page with a strict Content-Security-Policy: no
-    style, no script, no reference, no id but `name`. Nothing is clipped. The same figure gives the same text.
+    style, no script, no reference, no id but `name`.
     """
-    import matplotlib as mpl
-
-    file = StringIO()
-    with style(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "traceq"}):
-        figure.savefig(file, format="svg", transparent=True)
-    drawn = ET.fromstring(file.getvalue())  # noqa: S314 - matplotlib wrote it
-    shapes = {each.get("id"): each.get("d", "") for each in drawn.iter(f"{_SVG}path")}
-    box = {"viewBox": drawn.get("viewBox", ""), "font-size": str(FONT), "fill": "currentColor"}
-    root = ET.Element("svg", {"id": printable(name), "role": "img", "aria-label": printable(alt), **box})
-    for each in drawn.iter():
-        shape = shapes.get(each.get(_REFERENCE, "")[1:])
-        if each.get("id") or (each.tag not in (f"{_SVG}path", f"{_SVG}text") and shape is None):
-            continue
-        rules = (rule.partition(": ") for rule in each.get("style", "").split("; "))
-        given = {**each.attrib, **{key: value for key, _, value in rules}}
-        kept = {key: in_css(given[key]) or _short(given[key]) for key in _KEPT if key in given}
-        if each.tag == f"{_SVG}text":
-            turned = {} if "rotate(-0 " in given["transform"] else {"transform": given["transform"]}
-            kept |= {"x": _short(given["x"]), "y": _short(given["y"]), **turned}
-            ET.SubElement(root, "text", kept).text = printable(each.text or "")
-        elif kept.get("fill") != "none" or "stroke" in kept:
-            at = (
-                {}
-                if shape is None
-                else {"d": _short(shape), "transform": _short(f"translate({given['x']} {given['y']})")}
-            )
-            ET.SubElement(root, "path", {**kept, **at})
-    return ET.tostring(root, encoding="unicode")
+    attributes = f'id="{escape(printable(name))}" role="img" aria-label="{escape(printable(alt))}"'
+    return f'<svg {attributes} fill="currentColor" {_box(chart)}>{"".join(_elements(chart))}</svg>'
 
 
-def _short(text: str) -> str:
-    """The numbers of `text` with one decimal: a tenth of a point is exact enough."""
-    return _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), " ".join(text.split()))
+def svg_file(chart: Drawing) -> bytes:
+    """Draw a file of its own: black on white, in the colours of a light page."""
+    text = "".join(_elements(chart)).replace(_PAGE_COLOUR, PAGE[0])
+    for kind, (light, _) in COLOURS.items():
+        text = text.replace(f'"var({variable(kind)})"', f'"{light}"')
+    size = f'width="{_number(WIDTH)}" height="{_number(chart.height)}" font-family="DejaVu Sans, sans-serif"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} color="#000000" fill="currentColor" {_box(chart)}>'
+    return f'{head}<rect width="100%" height="100%" fill="{PAGE[0]}"/>{text}</svg>\n'.encode()
+
+
+def _box(chart: Drawing) -> str:
+    return f'viewBox="0 0 {_number(WIDTH)} {_number(chart.height)}" font-size="{FONT}"'
+
+
+def _elements(chart: Drawing) -> Iterator[str]:
+    if chart.title:
+        yield _text(chart.title, EDGE, EDGE + 2 * _HALF_LETTER)
+    for panel in chart.panels:
+        yield from _grid(panel)
+        yield from (_mark(panel, mark) for mark in panel.marks)
+        yield from _labels(panel)
+    for kind, label, (x, y) in chart.legend_places():
+        yield _rect(f"var({variable(kind)})", x, y - SWATCH / 2, SWATCH, SWATCH)
+        yield _text(label, x + 1.5 * SWATCH, y + _HALF_LETTER)
+
+
+def _grid(panel: Panel) -> Iterator[str]:
+    paths = [[(tick.value, end) for end in (panel.y.low, panel.y.high)] for tick in panel.x.ticks if panel.x.has_grid]
+    paths += [[(end, tick.value) for end in (panel.x.low, panel.x.high)] for tick in panel.y.ticks if panel.y.has_grid]
+    if paths:
+        path = "".join(_path([panel.place(*place) for place in path]) for path in paths)
+        yield f'<path d="{path}" stroke="currentColor" stroke-width=".8" stroke-opacity=".2"/>'
+
+
+def _labels(panel: Panel) -> Iterator[str]:
+    """Draw ticks in words, the lower edge of a panel with such below it, and the label of the x axis."""
+    bottom, right = panel.top + panel.height, WIDTH - panel.right
+    if panel.x.ticks:
+        yield f'<path d="{_path([(panel.left, bottom), (right, bottom)])}" stroke="currentColor" stroke-width=".8"/>'
+    for tick in panel.x.ticks:
+        yield _text(tick.text, panel.place(tick.value, panel.y.low)[0], bottom + FONT + 3, panel.anchor(tick))
+    for tick in panel.y.ticks:
+        yield _text(tick.text, panel.left - 4, panel.place(panel.x.low, tick.value)[1] + _HALF_LETTER, "end")
+    if panel.x.label:
+        yield _text(panel.x.label, (panel.left + right) / 2, panel.bottom - 4, "middle")
+
+
+def _mark(panel: Panel, mark: Mark) -> str:
+    match mark:
+        case drawing.Note():
+            x, y = panel.place(mark.x, mark.y)
+            return _text(mark.text, x + mark.right, y - mark.up + (0 if mark.is_above else _HALF_LETTER), mark.anchor)
+        case drawing.Line():
+            path = "".join(_path([panel.place(*place) for place in path]) for path in mark.paths)
+            ink = "currentColor" if mark.kind is None else f"var({variable(mark.kind)})"
+            dashes = f' stroke-dasharray="{mark.dashes}"' if mark.dashes else ""
+            return f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{_number(mark.stroke)}"{dashes}/>'
+        case drawing.Area():
+            path = _path([panel.place(*corner) for corner in drawing.staircase(mark)])
+            return f'<path d="{path}Z" fill="var({variable(mark.kind)})" stroke="{_PAGE_COLOUR}" stroke-width=".5"/>'
+        case drawing.Bar():
+            (x, y), (to_x, to_y) = panel.place(mark.x, mark.y), panel.place(mark.x + mark.width, mark.y + mark.height)
+            more = "" if mark.opacity == 1 else f' fill-opacity="{_number(mark.opacity)}"'
+            # What is between two bars is of the page.
+            wide = max(to_x - x - 0.4, _LEAST)
+            return _rect(f"var({variable(mark.kind)})", x, min(y, to_y), wide, abs(to_y - y), more)
+        case drawing.Dot():
+            x, y = panel.place(mark.x, mark.y)
+            ink, radius = f"var({variable(mark.kind)})", _number(mark.radius)
+            if mark.is_dash:
+                return (
+                    f'<path d="{_path([(x - mark.radius, y), (x + mark.radius, y)])}" stroke="{ink}" stroke-width="2"/>'
+                )
+            return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{radius}" fill="{ink}" stroke="{_PAGE_COLOUR}"/>'
+
+
+def _rect(ink: str, x: float, y: float, width: float, height: float, more: str = "") -> str:
+    place = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
+    return f'<rect {place} fill="{ink}"{more}/>'
+
+
+def _text(text: str, x: float, y: float, anchor: Anchor = "start") -> str:
+    where = f'x="{_number(x)}" y="{_number(y)}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
+    return f"<text {where}>{escape(printable(text))}</text>"
+
+
+def _path(places: Sequence[Place]) -> str:
+    """Return the path through `places`, by single steps along an axis where it can."""
+    (x, y), *others = [(_number(x), _number(y)) for x, y in places]
+    steps = [f"M{x} {y}"]
+    for to_x, to_y in others:
+        steps.append(f"V{to_y}" if to_x == x else f"H{to_x}" if to_y == y else f"L{to_x} {to_y}")
+        x, y = to_x, to_y
+    return "".join(steps)
+
+
+def _number(value: float) -> str:
+    """Return the number in tenths: a tenth of a point is exact enough."""
+    return f"{round(value, 1) + 0:g}"

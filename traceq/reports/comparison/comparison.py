@@ -143,8 +143,8 @@ def _disagreement(comparison: Comparison, total: Change, other: Change) -> str:
 
 
 def _overview(comparison: Comparison, total: Change) -> Iterator[Block]:
-    if waterfall.applies(comparison):
-        yield Picture("waterfall", waterfall.alt(comparison), partial(waterfall.waterfall, comparison))
+    if waterfall.has_data(comparison):
+        yield Picture("waterfall", waterfall.describe(comparison), partial(waterfall.draw, comparison))
     rows = [_row(each.statistic, each.base_ns, each.new_ns) for each in (total, comparison.other) if each is not None]
     for name, quantile in (("median", 0.5), ("p95", 0.95), ("longest", 1.0)):
         both = [_quantile(side, quantile) for side in (comparison.base, comparison.new)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from traceq.common.units import count, durations_alike, maybe, share, size, sizes_alike
-from traceq.reports.charts.memory import course
+from traceq.reports.charts.memory import fill_parts
 from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with
@@ -115,7 +115,7 @@ def _against_capacity(peak: MemoryPeak) -> BarRow:
 
 
 def _course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
-    values = tuple(map(float, course(peak.device, report.topics.memory.timeline)[0]))
+    values = tuple(map(float, fill_parts(peak.device, report.topics.memory.timeline)[0]))
     if max(values) > min(values):
         yield Curve(
             values,

@@ -15,21 +15,22 @@ from traceq.reports.model import Job, Report, TraceReport
 def pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
     """The charts of that place that have something to show."""
     for chart in CHARTS:
-        if chart.place == place and chart.applies(report):
-            yield Picture(f"t{report.trace.trace_id}-{chart.name}", chart.alt(report), partial(chart.draw, report))
+        if chart.place == place and chart.has_data(report):
+            name = f"t{report.trace.trace_id}-{chart.name}"
+            yield Picture(name, chart.describe(report), partial(chart.draw, report))
 
 
 def ranks_picture(report: Report) -> Iterator[Picture]:
     """The traces beside each other."""
-    if ranks.applies(report):
-        yield Picture("ranks", ranks.alt(report), partial(ranks.ranks, report))
+    if ranks.has_data(report):
+        yield Picture("ranks", ranks.describe(report), partial(ranks.draw, report))
 
 
 def pictures_of_job(job: Job) -> Iterator[Picture]:
     """The charts of a job that have something to show."""
     for chart in CHARTS_OF_JOBS:
-        if chart.applies(job):
-            yield Picture(f"job-{chart.name}", chart.alt(job), partial(chart.draw, job))
+        if chart.has_data(job):
+            yield Picture(f"job-{chart.name}", chart.describe(job), partial(chart.draw, job))
 
 
 def pictured(rows: Sequence[BarRow]) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import count, duration, durations_alike, maybe, mebibytes, share, size, sizes_alike, some
 from traceq.diagnosis.finding import Observation
 from traceq.formats.capabilities import format_of
-from traceq.reports.charts.memory import course
+from traceq.reports.charts.memory import fill_parts
 from traceq.reports.document import (
     Block,
     Commands,
@@ -176,7 +176,7 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
     yield Query(report.queries["memory_snapshot"])
     if memory.course:
         device = memory.snapshot[0].device
-        highest = tuple(map(float, course(device, memory.course)[0]))
+        highest = tuple(map(float, fill_parts(device, memory.course)[0]))
         yield Curve(highest, f"in use on GPU {device} over the history, 0 to {size(int(max(highest)))}")
         yield Query(report.queries["memory_course"])
     yield Paragraph(("At the peak, by what it is:",))

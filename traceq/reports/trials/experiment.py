@@ -27,10 +27,10 @@ def compose_experiment(found: Experiment) -> Iterator[Block]:
     yield from answer(found)
     yield from compared(found)
     yield Items(tuple(_notes(found)))
-    if chart_steps.applies(found):
-        yield Picture("experiment-steps", chart_steps.alt(found), partial(chart_steps.chart, found))
-    if chart_front.applies(found):
-        yield Picture("experiment-front", chart_front.alt(found), partial(chart_front.chart, found))
+    if chart_steps.has_data(found):
+        yield Picture("experiment-steps", chart_steps.describe(found), partial(chart_steps.draw, found))
+    if chart_front.has_data(found):
+        yield Picture("experiment-front", chart_front.describe(found), partial(chart_front.draw, found))
     yield from predictions(found)
     yield from ablations(found)
     yield from effects(found)

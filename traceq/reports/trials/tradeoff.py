@@ -20,7 +20,7 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-from traceq.reports.trials.chart_values import alt, chart
+from traceq.reports.trials import chart_values
 from traceq.reports.trials.cost import curve, headroom_verdict, limits
 from traceq.reports.trials.words import at, factor, list_values, number, per_second
 from traceq.runs.trials.pareto import ALIKE
@@ -49,7 +49,7 @@ def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
         yield _measured(found)
         yield Items(tuple((text,) for text in _notes(found)))
     if len(found.points) > 1:
-        yield Picture("tradeoff", alt(found), partial(chart, found))
+        yield Picture("tradeoff", chart_values.describe(found), partial(chart_values.draw, found))
     yield from curve(found)
     yield from _choice(found)
     yield from _within(found)

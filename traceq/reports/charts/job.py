@@ -1,0 +1,284 @@
+"""The charts of several ranks as one job: who works late, by itself, in transfers, and who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from traceq.common.units import count, duration, rate, short_size
+from traceq.reports.charts.chart import Chart
+from traceq.reports.charts.stack import Column, draw_bars, draw_columns
+from traceq.reports.document import BarRow
+from traceq.reports.drawing import Bar, Drawing, Panel, axis, room_for, row_bars, rows_axis, unit_of_time
+from traceq.reports.model import Job, JobCollective, JobRank, Lateness, WorstArrival
+
+# Of more ranks each host has a row, and where hosts are not known the ranks that are late most.
+_MOST_ROWS = 64
+_NAMED_ROWS = 12
+# The darkest cells of those that are late are opaque.
+_LATE_OPACITIES = (0.2, 0.4, 0.6, 0.8, 1.0)
+_OPACITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
+_ROW, _LOW_ROW, _WORST_ROW = 19.0, 8.0, 22.0
+_SIDE = 0.94
+# Of a collective that more ranks wait for: those that came last, and the one that came first.
+_MOST_ARRIVALS = 16
+_MOST_COLLECTIVES = 8
+_OWN_LEGEND = {
+    "usual work": "usual work",
+    "late ranks": "beyond the usual",
+    "transfer": "transfer",
+    "wait": "waiting for others",
+}
+_WORST_LEGEND = [("usual work", "own time"), ("wait", "waiting for others"), ("transfer", "transfer")]
+
+# Name of the row -> for each column how much longer than usual it worked, ns.
+_Rows = dict[str, list[int]]
+# (stage, copy of the model) -> own time of all steps, ns; of several ranks that of the one with most.
+_Cells = dict[tuple[int, int], int]
+
+
+# --- a row a rank, a column a step, or a collective of a single step: own time beyond the usual
+
+
+def has_late(job: Job) -> bool:
+    """Return whether any rank worked longer than usual in one of several columns."""
+    return bool(job.lateness) and job.lateness[0].places > 1
+
+
+def draw_late(job: Job) -> Drawing:
+    """Draw cells, the darker the further the rank's own time is beyond the usual, against the furthest of any rank."""
+    rows = late_rows(job)
+    most = max(max(row) for row in rows.values())
+    marks = [
+        Bar("late ranks", start, number - _SIDE / 2, length, _SIDE, _LATE_OPACITIES[level])
+        for number, row in enumerate(rows.values())
+        for start, length, level in _runs(row, most)
+    ]
+    names, high = list(rows), _ROW if len(rows) <= _NAMED_ROWS else _LOW_ROW
+    y = rows_axis(names, every=-(-len(rows) // _NAMED_ROWS))
+    x = axis(0, job.lateness[0].places, whole=True)
+    title = f"own time beyond the usual by up to {duration(most)} (dark), by {_column_word(job)} in the order of time"
+    return Drawing(title, [Panel(marks, x, y, height=len(rows) * high, left=room_for(names))])
+
+
+def _column_word(job: Job) -> str:
+    return "step" if job.lateness[0].is_step else "collective"
+
+
+def late_rows(job: Job) -> _Rows:
+    """Return how late each rank was, of many each host, or the ranks that are late most."""
+    hosts = {member.rank: member.host for member in job.members}
+    names = {rank: f"rank {rank}" for rank in hosts}
+    if len(hosts) > _MOST_ROWS and None not in hosts.values() and len(set(hosts.values())) <= _MOST_ROWS:
+        names = {rank: f"host {host}" for rank, host in hosts.items()}
+    elif len(hosts) > _MOST_ROWS:
+        late = dict.fromkeys(hosts, 0)
+        for lateness in job.lateness:
+            late[lateness.rank] += lateness.late_by
+        names = {rank: names[rank] for rank in sorted(sorted(late, key=lambda rank: -late[rank])[:_MOST_ROWS])}
+    rows: _Rows = {name: [0] * job.lateness[0].places for name in names.values()}
+    for lateness in job.lateness:
+        if lateness.rank in names:
+            row = rows[names[lateness.rank]]
+            row[lateness.place] = max(row[lateness.place], lateness.late_by)
+    return rows
+
+
+def _runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
+    """Return (start, length, level) of neighbouring columns that look alike, without those that were not late."""
+    runs = []
+    for level, cells in groupby(
+        range(len(row)), key=lambda column: _level(row[column], 0, most) if row[column] else None
+    ):
+        columns = list(cells)
+        if level is not None:
+            runs.append((columns[0], len(columns), level))
+    return runs
+
+
+def _level(value: int, least: int, most: int) -> int:
+    """Return which of the opacities `value` has between `least` and `most`."""
+    return min(int((value - least) / (most - least) * len(_OPACITIES)), len(_OPACITIES) - 1) if most > least else 0
+
+
+def describe_late(job: Job) -> str:
+    """Describe whose own time was most beyond the usual, how often and by how much."""
+    late: dict[int, list[Lateness]] = {}
+    for lateness in job.lateness:
+        late.setdefault(lateness.rank, []).append(lateness)
+    rank, times = max(late.items(), key=lambda pair: sum(time.late_by for time in pair[1]))
+    return (
+        f"Own time of each of {count(len(job.members))} ranks beyond the usual, by {_column_word(job)}: rank {rank} most, in"
+        f" {count(len(times))} of {count(job.lateness[0].places)} columns,"
+        f" by {duration(max(time.late_by for time in times))} at most."
+    )
+
+
+# --- a bar a rank: usual work, what is beyond that, transfers, and waiting for the others
+
+
+def has_own(job: Job) -> bool:
+    """Return whether the job was judged."""
+    return job.dur_ns is not None and all(member.own_ns is not None for member in job.members)
+
+
+def draw_own(job: Job) -> Drawing:
+    """Draw a stacked bar for each rank, of many a column."""
+    title = "time of each rank by itself, in transfers and waiting, per step"
+    columns = [Column(str(member.rank), _parts(member, job)) for member in job.members]
+    return draw_columns(title, columns, "rank", _OWN_LEGEND, lambda rank: f"waits {duration(rank.parts['wait'])}")
+
+
+def _parts(member: JobRank, job: Job) -> dict[str, float]:
+    """Return the parts of the mean step of a rank, ns."""
+    late = min(member.late_ns or 0, member.own_ns or 0)
+    parts = ((member.own_ns or 0) - late, late, member.transfer_ns or 0, member.wait_ns or 0)
+    return {kind: ns / job.steps for kind, ns in zip(_OWN_LEGEND, parts, strict=True)}
+
+
+def describe_own(job: Job) -> str:
+    """Describe the ranks that wait most and least."""
+    most = max(job.members, key=lambda member: member.wait_ns or 0)
+    least = min(job.members, key=lambda member: member.wait_ns or 0)
+    waits = [duration((member.wait_ns or 0) / job.steps) for member in (most, least)]
+    return (
+        f"What each of {count(len(job.members))} ranks does by itself, transfers and waits for, per step: rank {most.rank} waits"
+        f" most, {waits[0]}, rank {least.rank} least, {waits[1]}."
+    )
+
+
+# --- a row a stage of the pipeline, a column a copy of the model: how long each rank works by itself
+
+
+def has_grid(job: Job) -> bool:
+    """Return whether there are several stages and several copies of each."""
+    if not has_own(job) or any(member.stage is None or member.dp is None for member in job.members):
+        return False
+    return all(1 < len(set(numbers)) <= _MOST_ROWS for numbers in zip(*grid_cells(job), strict=True))
+
+
+def draw_grid(job: Job) -> Drawing:
+    """Draw a cell for each rank, the darker the more it works by itself, between the least and the most of all."""
+    cells = grid_cells(job)
+    stages, copies = (sorted(set(numbers)) for numbers in zip(*cells, strict=True))
+    least, most = min(cells.values()), max(cells.values())
+    marks = []
+    for (stage, copy), own in cells.items():
+        x, y = copies.index(copy) - _SIDE / 2, stages.index(stage) - _SIDE / 2
+        marks.append(Bar("usual work", x, y, _SIDE, _SIDE, _OPACITIES[_level(own, least, most)]))
+    names = [f"stage {stage}" for stage in stages]
+    columns = axis(-0.5, len(copies) - 0.5, whole=True)
+    low, high = duration(least / job.steps), duration(most / job.steps)
+    title = f"own time per step, {low} (light) to {high} (dark), by copy of the model"
+    return Drawing(title, [Panel(marks, columns, rows_axis(names), height=len(stages) * _ROW, left=room_for(names))])
+
+
+def grid_cells(job: Job) -> _Cells:
+    """Return the own time of each stage of each copy."""
+    cells: _Cells = {}
+    for member in job.members:
+        place = (member.stage or 0, member.dp or 0)
+        cells[place] = max(cells.get(place, 0), member.own_ns or 0)
+    return cells
+
+
+def describe_grid(job: Job) -> str:
+    """Describe the ranks that work most and least by themselves."""
+
+    def words(member: JobRank) -> str:
+        return f"stage {member.stage}, copy {member.dp} ({duration((member.own_ns or 0) / job.steps)})"
+
+    most = max(job.members, key=lambda member: member.own_ns or 0)
+    least = min(job.members, key=lambda member: member.own_ns or 0)
+    return (
+        f"Own time of {count(len(job.members))} ranks per step, by stage and copy of the model: most on {words(most)},"
+        f" least on {words(least)}."
+    )
+
+
+# --- the collective that a rank came to latest, on all its ranks: who worked until when, and who waited how long
+
+
+def has_worst(job: Job) -> bool:
+    """Return whether a rank was clearly late once."""
+    return len(job.worst) > 1
+
+
+def draw_worst(job: Job) -> Drawing:
+    """Draw a bar for each rank on one clock, which is 0 where the collective ends on all of them."""
+    rows = _choose_arrivals(job.worst)
+    longest = max(rank.own + rank.wait + rank.transfer for rank in rows)
+    unit = unit_of_time(longest)
+    marks = []
+    for number, rank in enumerate(rows):
+        times = (rank.own / unit.size, rank.wait / unit.size, rank.transfer / unit.size)
+        marks += row_bars(number, -sum(times), zip(("usual work", "wait", "transfer"), times, strict=True))
+    names = [f"rank {rank.rank}" for rank in rows]
+    x, y = axis(-longest / unit.size, 0), rows_axis(names)
+    title = f"the {_collective_name(rows[0])} that a rank came to latest, until its end ({unit.name})"
+    return Drawing(title, [Panel(marks, x, y, height=len(rows) * _WORST_ROW, left=room_for(names))], _WORST_LEGEND)
+
+
+def _choose_arrivals(ranks: Sequence[WorstArrival]) -> list[WorstArrival]:
+    if len(ranks) <= _MOST_ARRIVALS:
+        return list(ranks)
+    by_wait = sorted(ranks, key=lambda rank: (rank.wait, rank.rank))
+    return [*by_wait[: _MOST_ARRIVALS - 1], by_wait[-1]]
+
+
+def _collective_name(rank: WorstArrival) -> str:
+    op = rank.op.replace("_", "-")
+    return op if rank.bytes is None else f"{op} of {short_size(rank.bytes)}"
+
+
+def describe_worst(job: Job) -> str:
+    """Describe who came last, and how long the first one waited."""
+    last = min(job.worst, key=lambda rank: rank.wait)
+    first = max(job.worst, key=lambda rank: rank.wait)
+    return (
+        f"The {_collective_name(last)} that a rank came to latest: rank {last.rank} worked {duration(last.own)} before it,"
+        f" rank {first.rank} {duration(first.own)} and then waited {duration(first.wait)}"
+        f" for a transfer of {duration(last.transfer)}."
+    )
+
+
+# --- a bar a kind of collectives: how fast they move their bytes when nobody is waited for
+
+
+def has_bandwidth(job: Job) -> bool:
+    """Return whether bandwidths of several kinds are known."""
+    return len(_known_speeds(job)) > 1
+
+
+def draw_bandwidth(job: Job) -> Drawing:
+    """Draw a bar for each kind, the one that takes most time first."""
+    rows = [BarRow(name, (("transfer", speed),), f"{rate(speed)} GB/s") for name, speed in _known_speeds(job)]
+    return draw_bars("bus bandwidth of transfers, without waiting", rows)
+
+
+def _known_speeds(job: Job) -> list[tuple[str, float]]:
+    speeds = [(kind, kind.bus_bandwidth) for kind in job.collectives if kind.bus_bandwidth is not None]
+    return [(_kind_name(kind), speed) for kind, speed in speeds[:_MOST_COLLECTIVES]]
+
+
+def _kind_name(kind: JobCollective) -> str:
+    size = "" if kind.bytes is None else short_size(kind.bytes)
+    level = "" if kind.level is None else f" {kind.level}"
+    return f"{kind.op.replace('_', '-')} {size}, {count(kind.ranks)} ranks{level}"
+
+
+def describe_bandwidth(job: Job) -> str:
+    """Describe the fastest and the slowest kind."""
+    known = sorted(_known_speeds(job), key=lambda pair: pair[1])
+    (slow, low), (fast, high) = known[0], known[-1]
+    return (
+        f"Bus bandwidth of {count(len(known))} kinds of collectives without waiting: from {rate(low)} GB/s"
+        f" ({slow}) to {rate(high)} GB/s ({fast})."
+    )
+
+
+LATE = Chart("late", None, draw_late, has_late, describe_late)
+OWN = Chart("own", None, draw_own, has_own, describe_own)
+GRID = Chart("grid", None, draw_grid, has_grid, describe_grid)
+WORST = Chart("worst", None, draw_worst, has_worst, describe_worst)
+BANDWIDTH = Chart("bandwidth", None, draw_bandwidth, has_bandwidth, describe_bandwidth)

@@ -1,0 +1,115 @@
+"""How long the counted steps take, and where the time of each went on the device that findings are about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isqrt
+
+from traceq.analysis.categories import label
+from traceq.common.units import count, duration, share
+from traceq.reports.charts.chart import Chart
+from traceq.reports.charts.stack import Column, choose_parts, draw_bars, draw_stack, join_rest, legend_of
+from traceq.reports.document import BarRow
+from traceq.reports.drawing import Axis, Bar, Drawing, Line, Mark, Note, Panel, axis, unit_of_time
+from traceq.reports.model import TraceReport
+
+_DESCRIBED = 4
+_FEWEST_STEPS = 5
+_FEWEST_BINS, _MOST_BINS = 12, 40
+# With more, the single steps cannot be told apart.
+_MOST_TICKS = 200
+_RUG = 0.06
+_LINE = 14.0
+_QUANTILES = ("p95", "p50")
+
+
+def has_ledger(report: TraceReport) -> bool:
+    """Return whether any counted step has a ledger."""
+    return any(step.dur for step in report.step_ledgers)
+
+
+def draw_ledger(report: TraceReport) -> Drawing:
+    """Draw stacked categories over the steps, of a single step as one bar."""
+    columns = _step_columns(report)
+    if len(columns) > 1:
+        return draw_stack("where the time went on the GPU, by step", columns, "steps")
+    kinds = choose_parts(columns)
+    column = join_rest(columns[0], kinds)
+    row = BarRow("", tuple(column.parts.items()), duration(column.total))
+    return draw_bars(f"where the time of {_step_name(report)} went on the GPU", [row], legend_of([column], kinds))
+
+
+def describe_ledger(report: TraceReport) -> str:
+    """Describe the steps with their largest categories."""
+    columns = _step_columns(report)
+    total = sum(column.total for column in columns)
+    kinds = {kind for column in columns for kind in column.parts}
+    sums = {kind: sum(column.parts.get(kind, 0) for column in columns) for kind in kinds}
+    largest = sorted(sums.items(), key=lambda part: (-part[1], part[0]))
+    words = ", ".join(f"{label(kind)} {share(dur / total)}" for kind, dur in largest[:_DESCRIBED])
+    others = ", the rest other categories" if len(largest) > _DESCRIBED else ""
+    if len(columns) == 1:
+        return f"Where the {duration(total)} of {_step_name(report)} went on the GPU: {words}{others}."
+    longest = max(columns, key=lambda column: column.total)
+    return (
+        f"Where the time of {count(len(columns))} steps went on the GPU, {duration(total / len(columns))} each on average:"
+        f" {words}{others}. The longest is step {longest.label} with {duration(longest.total)}."
+    )
+
+
+def _step_name(report: TraceReport) -> str:
+    return "the window" if report.steps.is_window else f"step {report.step_ledgers[0].step}"
+
+
+def _step_columns(report: TraceReport) -> list[Column]:
+    return [Column(str(step.step), {kind: float(dur) for kind, dur in step.parts}) for step in report.step_ledgers]
+
+
+def has_times(report: TraceReport) -> bool:
+    """Return whether there are enough steps to speak of a distribution."""
+    return len(report.step_ledgers) >= _FEWEST_STEPS
+
+
+def draw_times(report: TraceReport) -> Drawing:
+    """Draw the number of steps per duration, each step as a tick below, median and 95th percentile."""
+    durations = [step.dur for step in report.step_ledgers]
+    unit = unit_of_time(max(durations))
+    times = [time / unit.size for time in durations]
+    low, high = min(times), max(times)
+    around = (high - low) * 0.02 or high * 0.02 or 1.0
+    x = axis(low - around, high + around)
+    bins = min(max(2 * isqrt(len(times)), _FEWEST_BINS), _MOST_BINS)
+    wide = (x.high - x.low) / bins
+    numbers = Counter(min(int(x.share(time) * bins), bins - 1) for time in times)
+    marks: list[Mark] = [Bar("compute", x.low + place * wide, 0, wide, each) for place, each in sorted(numbers.items())]
+    top = max(numbers.values()) * 1.05
+    y = axis(0, top, has_grid=True, whole=True)
+    if len(times) <= _MOST_TICKS:
+        rug = -_RUG * top
+        y = Axis(rug, top, y.ticks, has_grid=True)
+        marks.append(Line([[(time, rug), (time, 0)] for time in times], stroke=0.8))
+    for line, name in enumerate(_QUANTILES):
+        value = getattr(report.steps, f"{name}_ns")
+        if value is not None:
+            marks += _quantile(x, y, value / unit.size, f"{name} {duration(value)}", 4 + line * _LINE)
+    panel = Panel(marks, x, y, height=140.0, top=24 + len(_QUANTILES) * _LINE, right=15)
+    return Drawing(f"number of steps by duration ({unit.name})", [panel])
+
+
+def _quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Mark]:
+    """Return a line at the value and `text` above, each in a line of its own: they can be close to one another."""
+    anchor = Note(text, value, y.high, 0, up, "end" if value > x.middle else "start", is_above=True)
+    return [Line([[(value, y.low), (value, y.high)]], dashes="5 3"), anchor]
+
+
+def describe_times(report: TraceReport) -> str:
+    """Describe number of steps, shortest, median, 95th percentile, longest."""
+    steps = report.steps
+    return (
+        f"Distribution of the durations of {count(len(report.step_ledgers))} steps: from {duration(steps.min_ns)} to"
+        f" {duration(steps.max_ns)}, the median {duration(steps.p50_ns)}, the 95th percentile {duration(steps.p95_ns)}."
+    )
+
+
+LEDGER = Chart("step-ledger", "headline", draw_ledger, has_ledger, describe_ledger, "no GPU activity in counted steps")
+TIMES = Chart("step-times", "steps", draw_times, has_times, describe_times, "too few steps to compare")
