@@ -53,8 +53,9 @@ class TradeoffView(View[Tradeoff]):
         if len(self.content.points) < 2:  # noqa: PLR2004 - to draw anything between
             raise TraceqError(f"{path}: not drawn: there are not two values; leave --plot out")
         drawing = chart_values.draw(self.content)
+        content = svg_file(drawing) if path.suffix.lower() == ".svg" else png(figure_of(drawing))
         with atomic_write(path) as file:
-            file.write(svg_file(drawing) if path.suffix.lower() == ".svg" else png(figure_of(drawing)))
+            file.write(content)
 
 
 def tradeoff(

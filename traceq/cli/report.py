@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     type=click.Choice(("github", "gitlab", "jira")),
     help="With --ticket: the markup. [default: github]",
 )
-@click.option("--charts", is_flag=True, help="With -o FILE.md: charts as PNG files beside it.")
+@click.option("--charts", is_flag=True, help="With -o FILE.md: charts as SVG files beside it.")
 @rules_option
 @timeout_option("each rule of your own")
 @click.option("--save", "store", is_flag=True, help="Keep all findings in the table finding of the database.")

@@ -43,7 +43,7 @@ def _latency(text: str) -> int:
 @rank_option("Take")
 @read_options
 @document_options()
-@click.option("--plot", type=FILE, metavar="FILE", help="Draw it as FILE.png or FILE.svg.")
+@click.option("--plot", type=FILE, metavar="FILE", help="Draw it as FILE.png (needs matplotlib) or FILE.svg.")
 def tradeoff(
     *,
     sources: tuple[str, ...],

@@ -31,7 +31,7 @@ def svg_file(chart: Drawing) -> bytes:
     for kind, (light, _) in COLOURS.items():
         text = text.replace(f'"var({variable(kind)})"', f'"{light}"')
     size = f'width="{_number(WIDTH)}" height="{_number(chart.height)}" font-family="DejaVu Sans, sans-serif"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} color="#000000" fill="currentColor" {_box(chart)}>'
+    head = f'<?xml version="1.0" encoding="utf-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" {size} color="#000000" fill="currentColor" {_box(chart)}>'
     return f'{head}<rect width="100%" height="100%" fill="{PAGE[0]}"/>{text}</svg>\n'.encode()
 
 
