@@ -133,7 +133,7 @@ def test_the_grid_has_a_row_a_stage_and_a_column_a_copy():
         " copy 0 (10.00 ms)."
     )
     # Of the ranks of a cell the one that works most counts.
-    two_a_cell = replace(job, members=(*job.members, replace(job.members[0], own=105 * MS)))
+    two_a_cell = replace(job, members=(*job.members, replace(job.members[0], own_ns=105 * MS)))
     assert charts.grid_cells(two_a_cell)[0, 0] == 105 * MS
 
 

@@ -30,9 +30,12 @@ def svg_file(chart: Drawing) -> bytes:
     text = "".join(_elements(chart)).replace(_PAGE_COLOUR, PAGE[0])
     for kind, (light, _) in COLOURS.items():
         text = text.replace(f'"var({variable(kind)})"', f'"{light}"')
-    size = f'width="{_number(WIDTH)}" height="{_number(chart.height)}" font-family="DejaVu Sans, sans-serif"'
-    head = f'<?xml version="1.0" encoding="utf-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" {size} color="#000000" fill="currentColor" {_box(chart)}>'
-    return f'{head}<rect width="100%" height="100%" fill="{PAGE[0]}"/>{text}</svg>\n'.encode()
+    box = (
+        f'{_box(chart)} width="{_number(WIDTH)}" height="{_number(chart.height)}" font-family="DejaVu Sans, sans-serif"'
+    )
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box} color="#000000" fill="currentColor">'
+    page = f'<rect width="100%" height="100%" fill="{PAGE[0]}"/>'
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{head}{page}{text}</svg>\n'.encode()
 
 
 def _box(chart: Drawing) -> str:
