@@ -14,7 +14,7 @@ from golden import Golden
 
 import traceq
 from traceq.cli import main
-from traceq.cli.tables import dictionary
+from traceq.cli.tables import write_dictionary
 from traceq.database import catalogue
 from traceq.diagnosis.rules.registry import built_in
 from traceq.diagnosis.rules_page import manual_page
@@ -52,7 +52,7 @@ def commands():
 
 
 def test_tables_md_is_the_catalogue(docs, known):
-    docs.check("tables.md", dictionary(known))
+    docs.check("tables.md", write_dictionary(known))
 
 
 @pytest.mark.skipif(version("click").startswith("8.4."), reason="click 8.4 writes optional choices in another way")

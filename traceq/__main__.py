@@ -1,12 +1,12 @@
 """The program `traceq`, also as `python -m traceq`."""
 
-from traceq.common import ending, streams
+from traceq.common import signals, streams
 
 
 def run() -> None:
     """Do what the arguments say. Signals end it well from here on, the imports included."""
     streams.replace_closed()
-    ending.catch()
+    signals.end_on_signals()
     from traceq.cli import run
 
     run()

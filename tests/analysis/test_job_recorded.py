@@ -8,7 +8,7 @@ import pytest
 from test_job_tables import MS, Ranks
 
 from traceq.analysis.job.recorded import lasts_without, recorded
-from traceq.app.whatif_job import JobWhatIfView, _answer
+from traceq.app.whatif_job import JobWhatIfView, _replay_job
 from traceq.errors import WrongUse
 from traceq.reports.renderers.to_text import text_of
 
@@ -34,7 +34,7 @@ def job():
 
 
 def answer(job, *ranks, hosts=()):
-    return _answer(job, ranks, hosts).content
+    return _replay_job(job, ranks, hosts).content
 
 
 def test_it_lasts_as_long_as_the_tables_say(job):
@@ -59,9 +59,9 @@ def test_what_ranks_and_hosts_win(job):
 
 
 def test_the_words(job):
-    shown = text_of(_answer(job, [2], ()).blocks(), 100)
+    shown = text_of(_replay_job(job, [2], ()).blocks(), 100)
     assert "With rank 2 like the usual rank: 44.00 ms -> 34.00 ms per step, 1.29x as fast (saves 10.00 ms," in shown
-    assert "nobody waits for that alone" in " ".join(text_of(_answer(job, [0], ()).blocks(), 100).split())
+    assert "nobody waits for that alone" in " ".join(text_of(_replay_job(job, [0], ()).blocks(), 100).split())
     content = json.loads(JobWhatIfView(answer(job, 2)).to_json())
     assert (content["ranks"], content["saved_ns"]) == ([2], 10 * MS)
 
@@ -72,15 +72,15 @@ def test_the_words(job):
 )
 def test_what_is_not_there_is_said(job, ranks, hosts, message):
     with pytest.raises(WrongUse, match=message):
-        _answer(job, ranks, hosts)
+        _replay_job(job, ranks, hosts)
 
 
 def test_no_job_and_one_that_cannot_be_judged():
     one = Ranks()
     one.rank(1, 0)
     with pytest.raises(WrongUse, match="not one job of several ranks"):
-        _answer(one.filled().connection, [0], ())
+        _replay_job(one.filled().connection, [0], ())
     job = four_ranks().connection
     job.execute("update job set dur = null, cannot_tell = 'nothing fits'")
     with pytest.raises(WrongUse, match="nothing fits"):
-        _answer(job, [0], ())
+        _replay_job(job, [0], ())

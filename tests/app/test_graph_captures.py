@@ -82,9 +82,9 @@ def test_commands_that_read_a_trace_take_it(trace, capture, tmp_path, monkeypatc
     told = "2 GPU slices from inside graphs, 1 with operators from a capture"
     assert told in " ".join(run("doctor", trace, "--capture", capture).output.split())
     assert "with operators" not in run("doctor", trace).output
-    assert len(cache.entries()) == 2
+    assert len(cache.list_entries()) == 2
     report(trace, capture=[capture])
-    assert len(cache.entries()) == 2
+    assert len(cache.list_entries()) == 2
 
 
 def test_a_database_takes_none(trace, capture, tmp_path):

@@ -17,9 +17,9 @@ from traceq.app.api import report
 from traceq.app.pipeline import cached_database
 from traceq.app.read_options import AS_FOUND
 from traceq.cli import main
-from traceq.common.cache_folder import is_wanted
+from traceq.common.cache_folder import is_cache_wanted
 from traceq.common.limits import Limits, within
-from traceq.common.owner import owner
+from traceq.common.owner import owner_word
 from traceq.errors import WrongUse
 from traceq.loading import ingest
 
@@ -68,7 +68,7 @@ def test_a_trace_is_read_once(place, trace, monkeypatch):
     calls = counted(monkeypatch)
     assert shown(trace) == shown(trace)
     assert len(calls) == 1
-    assert [entry.path.name[:7] for entry in cache.entries()] == ["t.json-"]
+    assert [entry.path.name[:7] for entry in cache.list_entries()] == ["t.json-"]
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
@@ -82,7 +82,7 @@ def test_it_says_what_a_temporary_database_says(trace):
 def test_what_is_said_about_steps_makes_another_entry(trace, options):
     shown(trace)
     shown(trace, **options)
-    assert len(cache.entries()) == 2
+    assert len(cache.list_entries()) == 2
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_the_environment_switches_it_off(place, trace, monkeypatch, variable):
 def test_a_limit_that_is_no_size_is_wrong_use(monkeypatch):
     monkeypatch.setenv("TRACEQ_CACHE_LIMIT", "much")
     with pytest.raises(WrongUse, match="TRACEQ_CACHE_LIMIT: 'much'"):
-        is_wanted()
+        is_cache_wanted()
 
 
 @pytest.mark.slow
@@ -120,21 +120,21 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path, monkeypatch):
     paths = [write(tmp_path / f"{name}.json", name) for name in "abc"]
     for path in paths[:2]:
         shown(path)
-    entries = {entry.path.name[0]: entry for entry in cache.entries()}
+    entries = {entry.path.name[0]: entry for entry in cache.list_entries()}
     os.utime(entries["a"].path, (time.time() - 10, time.time() - 10))
     os.utime(entries["b"].path, (time.time() - 20, time.time() - 20))
     monkeypatch.setenv("TRACEQ_CACHE_LIMIT", str(2 * entries["a"].size + 1000))
     shown(paths[2])
-    assert {entry.path.name[0] for entry in cache.entries()} == {"a", "c"}
+    assert {entry.path.name[0] for entry in cache.list_entries()} == {"a", "c"}
 
 
 def test_what_a_killed_process_left_is_removed(place, trace):
     code = f"import sys; sys.path[:] = {sys.path!r}; from traceq.common.owner import owner; print(owner())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     (place / f".{ended}.t.json-x.duckdb").mkdir(parents=True)
-    (place / f".{owner()}.t.json-y.duckdb").mkdir()
+    (place / f".{owner_word()}.t.json-y.duckdb").mkdir()
     shown(trace)
-    assert [path.name for path in place.iterdir() if path.name.startswith(".")] == [f".{owner()}.t.json-y.duckdb"]
+    assert [path.name for path in place.iterdir() if path.name.startswith(".")] == [f".{owner_word()}.t.json-y.duckdb"]
 
 
 def test_a_failed_read_leaves_nothing(place, tmp_path):
@@ -188,7 +188,7 @@ def test_the_command_lists_and_clears_it(place, trace):
     assert listed.startswith(f"{place}: 1 entry, ")
     assert "t.json-" in listed
     assert "1 entry removed" in CliRunner().invoke(main, ["cache", "clear"]).output
-    assert cache.entries() == []
+    assert cache.list_entries() == []
 
 
 def test_sql_takes_a_trace(trace):

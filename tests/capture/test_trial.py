@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from traceq.capture import processes, trial
-from traceq.common import ending
+from traceq.common import signals
 from traceq.errors import MissingTool, ProgramFailed
 from traceq.runs.trials.outcome import trial_of
 
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_the_program_and_goes_on(launch, monkeypatch):
     assert not runs(pids[0])
 
 
-@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, ending.Ended)])
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, signals.Ended)])
 def test_a_signal_while_the_program_starts_leaves_it_not_behind(launch, monkeypatch, number, raised):
     started = []
 
@@ -146,11 +146,11 @@ def test_a_signal_while_the_program_starts_leaves_it_not_behind(launch, monkeypa
             signal.raise_signal(number)
 
     monkeypatch.setattr(trial.subprocess, "Popen", Popen)
-    before = signal.signal(number, ending._end)
+    before = signal.signal(number, signals._end_process)
     try:
         with pytest.raises(raised):
             trial.run(launch("1"))
-        assert signal.getsignal(number) is ending._end
+        assert signal.getsignal(number) is signals._end_process
     finally:
         signal.signal(number, before)
     assert [runs(each.pid) for each in started] == [False]

@@ -47,7 +47,7 @@ def trace(length, kernel="gemm", *, payload=None):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """before.duckdb and after.duckdb, whose steps take 1 and 1.1 ms, their traces, and baselines of them: main and next."""
-    from traceq.app.source import runs_of
+    from traceq.app.source import read_runs_of
     from traceq.loading.ingest import ingest
 
     folder = tmp_path_factory.mktemp("compare")
@@ -55,7 +55,7 @@ def made(tmp_path_factory):
         (folder / f"{name}.json").write_text(trace(length))
         ingest([folder / f"{name}.json"], folder / f"{name}.duckdb")
     for name, source in (("main", "before"), ("next", "after")):
-        baselines.save(name, runs_of(str(folder / f"{source}.duckdb")), folder / ".traceq" / "baselines")
+        baselines.save(name, read_runs_of(str(folder / f"{source}.duckdb")), folder / ".traceq" / "baselines")
     return folder
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from traceq.cli import _progress
-from traceq.cli.ingest import summary
+from traceq.cli.ingest import summarize
 from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
 from traceq.loading.ingest import IngestedTrace, IngestResult
@@ -122,7 +122,7 @@ def test_the_summary_counts(counts, skipped, line):
         IngestedTrace(Path("t"), number, cpu_slices=cpu, gpu_slices=gpu, notes=notes)
         for number, (cpu, gpu, notes) in enumerate(counts)
     )
-    assert summary(IngestResult(Path("d"), traces, (Path("s"),) * skipped)) == line
+    assert summarize(IngestResult(Path("d"), traces, (Path("s"),) * skipped)) == line
 
 
 def test_the_bar_shows_what_is_done_on_a_terminal(monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from traceq.capture import record
-from traceq.common.owner import owner
+from traceq.common.owner import owner_word
 
 EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.2.sqlite"
 
@@ -85,7 +85,7 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
         "skip": 5,
         "memory": False,
         "stacks": False,
-        "status": str(directory / f".it_s.{owner()}.status"),
+        "status": str(directory / f".it_s.{owner_word()}.status"),
     }
 
 
@@ -121,7 +121,7 @@ def test_a_program_that_a_signal_ended_has_the_code_of_a_shell(tmp_path):
 
 
 def test_what_a_killed_recording_left_goes_with_the_next(traceq, tmp_path):
-    number, _, machine = owner().split("-")
+    number, _, machine = owner_word().split("-")
     gone = f"{number}-1-{machine}"
     left, other = (
         [tmp_path / f".a.{gone}.status", tmp_path / f".a.duckdb.{gone}.0a1b2c3d.ingest"],

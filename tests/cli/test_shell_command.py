@@ -11,9 +11,9 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from traceq.app.open import locked
+from traceq.app.open import open_locked
 from traceq.cli._prompt import completer, history, prompt_for
-from traceq.cli.shell import Session, is_ready, line_editor
+from traceq.cli.shell import ShellSession, is_ready, line_editor
 from traceq.errors import MissingTool
 
 
@@ -75,9 +75,13 @@ def test_enter_starts_a_line(text):
 
 
 def typed(keys, database):
-    with locked(database) as connection, create_pipe_input() as keyboard, create_app_session(keyboard, DummyOutput()):
+    with (
+        open_locked(database) as connection,
+        create_pipe_input() as keyboard,
+        create_app_session(keyboard, DummyOutput()),
+    ):
         keyboard.send_text(keys)
-        session = Session(connection)
+        session = ShellSession(connection)
         session.interact(prompt_for(connection, is_ready))
         return session
 
@@ -120,7 +124,7 @@ def test_completion_knows_tables_columns_and_keywords(database):
     def offers(text):
         return [each.text for each in complete.get_completions(Document(text), None)]
 
-    with locked(database) as connection:
+    with open_locked(database) as connection:
         complete = completer(connection)
     assert "time_ledger" in offers("select * from time_l")
     assert "registers_per_thread" in offers("select k.regis")
@@ -141,7 +145,7 @@ def test_what_only_typing_needs_is_said_to_be_missing(database, monkeypatch, pac
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
     with (
-        locked(database) as connection,
+        open_locked(database) as connection,
         pytest.raises(MissingTool, match=rf"traceq shell needs {package}[\w.]*, .*: pip install 'prompt-toolkit>="),
     ):
         line_editor(connection)

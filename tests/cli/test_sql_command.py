@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from traceq.cli import sql
-from traceq.common.owner import owner
+from traceq.common.owner import owner_word
 
 EVERY_TYPE = """
 select 9223372036854775807 as most, sum(9223372036854775807) as more, 1.50::decimal(9, 2) as exact,
@@ -430,7 +430,7 @@ PLACE = "select current_setting('temp_directory') as place"
 
 def test_large_sorts_spill_beside_the_database(traceq, database):
     outcome = traceq("sql", database, PLACE, "--format", "csv")
-    assert outcome.stdout == f'"place"\n"{database.parent / f".{database.name}.{owner()}.spill"}"\n'
+    assert outcome.stdout == f'"place"\n"{database.parent / f".{database.name}.{owner_word()}.spill"}"\n'
 
 
 def test_large_sorts_spill_elsewhere_where_the_folder_of_the_database_cannot_be_written(
@@ -439,7 +439,7 @@ def test_large_sorts_spill_elsewhere_where_the_folder_of_the_database_cannot_be_
     monkeypatch.setattr("traceq.database.connect.gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr("os.access", lambda _path, mode: mode != os.W_OK)
     outcome = traceq("sql", database, PLACE, "--format", "csv")
-    assert outcome.stdout == f'"place"\n"{tmp_path / f"traceq-{owner()}-00000000"}"\n'
+    assert outcome.stdout == f'"place"\n"{tmp_path / f"traceq-{owner_word()}-00000000"}"\n'
 
 
 def test_csv_is_inert_in_a_spreadsheet(traceq, database):

@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from traceq.cli.tables import dictionary
+from traceq.cli.tables import write_dictionary
 from traceq.database import catalogue
 
 
@@ -65,7 +65,7 @@ def test_private_names_are_left_out(documented):
 
 
 def test_the_page_shows_comments_as_they_are(documented):
-    assert r"| z | integer | a \| b &lt;c&gt; |" in dictionary(catalogue.tables(documented))
+    assert r"| z | integer | a \| b &lt;c&gt; |" in write_dictionary(catalogue.tables(documented))
 
 
 def test_json_has_every_table_with_its_columns(traceq):

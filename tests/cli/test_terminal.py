@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from traceq.cli._output import terminal, write
+from traceq.cli._output import terminal_width_and_colour, write
 
 
 class Screen(io.StringIO):
@@ -54,7 +54,7 @@ def stdout(monkeypatch):
 )
 def test_colours_are_for_terminals_and_for_who_asks_for_them(stdout, is_terminal, environment, expected):
     stdout(is_terminal=is_terminal, **environment)
-    assert terminal() == expected
+    assert terminal_width_and_colour() == expected
 
 
 BOLD = "\x1b[1mbold\x1b[0m\n" * 100

@@ -11,7 +11,7 @@ import traceq
 from traceq.common import limits as limits_
 from traceq.common import process
 from traceq.common.limits import LEAST_OF_READING, Limits, limits, within
-from traceq.common.units import parsed_size
+from traceq.common.units import parse_size
 from traceq.database import connect as connections
 from traceq.database.connect import connect
 from traceq.database.empty import create_database
@@ -45,7 +45,7 @@ def test_a_limit_is_kept_also_on_the_second_connection(database):
             memory, threads = connection.execute(SETTINGS).fetchone()
             assert memory == "900.0 MiB"
             assert threads <= 7
-    with traceq.open(database, memory_limit=parsed_size("1 GiB")) as traces:
+    with traceq.open(database, memory_limit=parse_size("1 GiB")) as traces:
         assert traces.sql(SETTINGS).fetchall()[0][0] == "1.0 GiB"
 
 
@@ -165,10 +165,10 @@ def test_a_slurm_job_may_use_what_it_was_given(monkeypatch, given, usable):
     ("text", "size"), [("2GiB", 2 << 30), ("512 MB", 512_000_000), ("1048576", 1 << 20), ("1.5 kB", 1500)]
 )
 def test_sizes(text, size):
-    assert parsed_size(text) == size
+    assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "GiB", "2 XB", "-1", "2 GiB 3"])
 def test_what_is_no_size(text):
     with pytest.raises(ValueError, match="is not a size"):
-        parsed_size(text)
+        parse_size(text)

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from builder import TraceBuilder
 
-from traceq.app.open import locked
+from traceq.app.open import open_locked
 from traceq.common.limits import Limits, within
 from traceq.database import made_by_others, times
 from traceq.database.connect import SCHEMA, connect, create_schema
@@ -113,7 +113,7 @@ def test_what_a_database_says_of_places_is_not_believed(made, secret):
 def test_a_query_of_anybody_changes_and_reaches_nothing(made, tmp_path, statement):
     path = made()
     before = sorted(tmp_path.rglob("*"))
-    with locked(path) as connection, pytest.raises(duckdb.Error):
+    with open_locked(path) as connection, pytest.raises(duckdb.Error):
         connection.execute(statement.format(tmp_path)).fetchall()
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -146,7 +146,7 @@ def test_duckdb_gives_no_advice_of_its_own(tmp_path):
     ],
 )
 def test_sql_of_users_gets_no_advice_of_duckdb(made, query, said):
-    with locked(made()) as connection, pytest.raises(QueryError) as caught, one_line_errors():
+    with open_locked(made()) as connection, pytest.raises(QueryError) as caught, one_line_errors():
         run(connection, query).fetchall()
     assert str(caught.value).endswith(said)
 

@@ -9,7 +9,7 @@ import fsspec.config
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from traceq.common.secret import masked
+from traceq.common.secret import mask_secrets
 from traceq.dataset.place import Place, folder_of, is_address, run_of
 from traceq.errors import StoreError
 
@@ -156,7 +156,7 @@ def test_an_address_with_credentials_is_refused_without_showing_them(name, shown
     ],
 )
 def test_texts_lose_their_credentials(text, expected):
-    assert masked(text) == expected
+    assert mask_secrets(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import traceq
-from traceq.app.open import locked
+from traceq.app.open import open_locked
 from traceq.database.connect import connect
 from traceq.database.user_sql import one_line_errors, run
 from traceq.dataset.catalogue import create_catalogue
@@ -175,7 +175,7 @@ def local(tmp_path):
 @pytest.fixture(scope="module")
 def closed(written, two_windows):
     """Connections for SQL typed by anybody, to the dataset in the store and to the folder."""
-    with locked(written) as store, locked(two_windows) as folder:
+    with open_locked(written) as store, open_locked(two_windows) as folder:
         yield {"store": store, "folder": folder}
 
 
@@ -457,7 +457,7 @@ def test_places_have_names_of_all_kinds(request, tmp_path, one_rank, name, where
         shutil.copytree(one_rank, target)
     with traceq.open(target) as traces:
         assert traces.sql(RANKS).fetchall() == [(0, 48)]
-    with locked(target) as connection:
+    with open_locked(target) as connection:
         assert run(connection, RANKS).fetchall() == [(0, 48)]
 
 

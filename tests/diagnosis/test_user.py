@@ -333,7 +333,7 @@ def test_an_entry_point_that_breaks_is_one_line(monkeypatch, error):
         def load(self):
             raise error
 
-    monkeypatch.setattr(plugins, "declared", lambda _: [Broken()])
+    monkeypatch.setattr(plugins, "list_entry_points", lambda _: [Broken()])
     with pytest.raises(
         traceq.UnusableRule, match=r"^entry point broken \(broken:rule\): [A-Z].*reinstall or remove.*$"
     ):

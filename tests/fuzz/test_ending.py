@@ -19,14 +19,14 @@ def ended_by(code):
 def test_a_second_signal_while_the_first_is_answered():
     code = """
 import os, signal
-from traceq.common import ending
-ending.catch()
-stop = ending._stop_children
-ending._stop_children = lambda: (signal.pthread_sigmask(signal.SIG_UNBLOCK, ending._NUMBERS), ending_again(), stop())
+from traceq.common import signals
+signals.end_on_signals()
+stop = signals._stop_children
+signals._stop_children = lambda: (signal.pthread_sigmask(signal.SIG_UNBLOCK, signals._NUMBERS), ending_again(), stop())
 def ending_again():
-    ending._stop_children = stop
+    signals._stop_children = stop
     signal.raise_signal(signal.SIGTERM)
-ending._end(signal.SIGTERM, None)
+signals._end_process(signal.SIGTERM, None)
 """
     assert ended_by(code) == (128 + signal.SIGTERM, "traceq: ended by SIGTERM\n")
 
@@ -34,10 +34,10 @@ ending._end(signal.SIGTERM, None)
 def test_scratch_and_children_go_although_the_main_thread_is_inside_a_library(tmp_path):
     code = f"""
 import ctypes, pathlib, subprocess, sys, threading, os, signal, time
-from traceq.common import ending
-ending.catch()
+from traceq.common import signals
+signals.end_on_signals()
 scratch = pathlib.Path({str(tmp_path / "scratch")!r})
-with ending.scratch(scratch):
+with signals.remove_on_signal(scratch):
     scratch.mkdir()
     (scratch / "file").touch()
     child = subprocess.Popen(["sleep", "1000"])
@@ -57,10 +57,10 @@ with ending.scratch(scratch):
 def test_blocks_that_end_themselves_get_exceptions():
     code = """
 import signal
-from traceq.common import ending
-ending.catch()
-with ending.raising():
-    for number, kind in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, ending.Ended)):
+from traceq.common import signals
+signals.end_on_signals()
+with signals.raise_signals():
+    for number, kind in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, signals.Ended)):
         try:
             signal.raise_signal(number)
         except kind:

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from small_traces import ask, error_of, ingest, names_in, started, trace_file
 
-from traceq.common.owner import is_gone, owner
+from traceq.common.owner import is_gone, owner_word
 from traceq.common.scratch import temporary_folder
 from traceq.database import publish
 from traceq.database.connect import SCHEMA_VERSION
@@ -199,7 +199,7 @@ def dead_pid():
 @pytest.mark.slow
 def test_stale_directories_of_dead_processes_are_removed(database, source, dead_pid):
     folder = database.parent
-    kept = [scratch_of(owner()), scratch_of(dead_pid, "other.duckdb"), ".t.duckdb.notes", scratch_of("x")]
+    kept = [scratch_of(owner_word()), scratch_of(dead_pid, "other.duckdb"), ".t.duckdb.notes", scratch_of("x")]
     for name in (scratch_of(dead_pid), scratch_of(10**30), *kept):
         (folder / name).mkdir()
         (folder / name / "trace-1.duckdb").touch()
@@ -238,8 +238,8 @@ def test_directories_of_dead_processes_of_this_machine_go_at_once(database, sour
 
 
 def test_a_number_that_is_given_again_is_another_process():
-    pid, _, machine = owner().split("-")
-    assert not is_gone(owner())
+    pid, _, machine = owner_word().split("-")
+    assert not is_gone(owner_word())
     assert is_gone(f"{pid}-1-{machine}")
     assert is_gone(f"{pid}-1-00000000") is None
     assert is_gone(pid) is None

@@ -10,7 +10,7 @@ import handmade_traces
 import pytest
 from handmade_traces import training
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.answers.reported import finding
@@ -231,7 +231,7 @@ def test_ranks_whose_recording_is_short_are_named():
     ],
 )
 def test_ranks_in_words(ranks, words):
-    assert numbers(ranks) == words
+    assert list_ranks(ranks) == words
 
 
 def test_what_it_is_not():

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from traceq.app.compare import ComparisonView, compare
-from traceq.app.open import locked
+from traceq.app.open import open_locked
 from traceq.app.read_options import ReadOptions, Which
 from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
@@ -85,7 +85,7 @@ class Session:
     def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> Answer:
         """The result of a query, which can read its database and nothing else. Raises QueryError after 30 s."""
         most = min(max(max_rows, 1), _MOST_ROWS)
-        with self._asking, locked(self._named(source).file) as connection:
+        with self._asking, open_locked(self._named(source).file) as connection:
 
             def work() -> tuple[list[str], list[list[Any]]]:
                 relation = run(connection, query)
@@ -146,7 +146,7 @@ class Session:
 
     def _opened(self, path: str, step_range: str | None, window: str | None) -> _Database:
         place = Path(path).expanduser()
-        key = (place.absolute(), _stamp(place), step_range, window)
+        key = (place.absolute(), _stamp_of(place), step_range, window)
         if key not in self._by_source:
             database = _Database(f"db{len(self._by_name) + 1}", str(place), self._file(place, step_range, window))
             # What cannot be reported on gets no name.
@@ -175,7 +175,7 @@ class Session:
         self.close()
 
 
-def _stamp(place: Path) -> tuple[int, int] | None:
+def _stamp_of(place: Path) -> tuple[int, int] | None:
     """What changes when a file or a dataset is written anew; None for what is neither."""
     file = place / NAME if is_dataset(place) else place
     if not file.is_file():

@@ -19,7 +19,6 @@ from traceq.common.progress import Progress, Silent
 from traceq.loading.options import Paths, TraceOptions
 
 if TYPE_CHECKING:
-    from traceq.app.asked import Named, Numbered
     from traceq.app.check import CheckView
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from traceq.app.trim import Trimmed
     from traceq.app.verify import VerificationView
     from traceq.app.whatif import WhatIfChoicesView, WhatIfView
+    from traceq.app.whatif_request import Named, Numbered
     from traceq.diagnosis.subject import Goal
     from traceq.exports.trace_file import Written
     from traceq.loading.ingest import Failure, IngestResult

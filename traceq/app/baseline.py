@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
-from traceq.app.source import Sources, runs_of, several
+from traceq.app.source import Sources, as_list, read_runs_of
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
 from traceq.runs.compare.side import once
@@ -44,12 +44,12 @@ def save_baseline(
     if path.exists() and not (force or add):  # said before an hour is spent on reading
         raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it, --add adds to it")
     kept = baselines.find(name, directory) if add else None
-    given = runs_of(sources, which, read)
+    given = read_runs_of(sources, which, read)
     new = [replace(run, source=name) for run in once(given)]
     runs = once([*(kept.runs if kept else ()), *new])[-max(MOST_KEPT, len(new)) :]
     steps = sum(len(run.counted) for run in runs)
     if not steps:
-        listed = ", ".join(map(str, several(sources)))
+        listed = ", ".join(map(str, as_list(sources)))
         raise UnusableBaseline(f"{listed}: no step counts, so that nothing could be compared with it")
     path = baselines.save(name, runs, directory, force=force or add)
     return SavedBaseline(path, len(runs), steps, len(given) - len(new))

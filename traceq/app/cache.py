@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from traceq.common.cache_folder import folder, limit, part_of, prepare
+from traceq.common.cache_folder import cache_limit, cache_path, partial_path, prepare_cache
 from traceq.common.code_hash import code_hash
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
@@ -40,10 +40,10 @@ class Entry(NamedTuple):
     used: float
 
 
-def entries() -> list[Entry]:
+def list_entries() -> list[Entry]:
     """What is in the cache, what was used last first."""
     found = []
-    for path in _databases():
+    for path in _list_databases():
         try:
             facts = path.stat()
         except FileNotFoundError:  # removed by another process
@@ -54,13 +54,13 @@ def entries() -> list[Entry]:
 
 def last_of(source: str | Path) -> Path | None:
     """The entry used last of a trace of this name, found without reading the trace: it may have changed since."""
-    pattern = re.compile(rf"{re.escape(_stem(source))}-[0-9a-f]{{32}}{re.escape(_SUFFIX)}")
-    return next((entry.path for entry in entries() if pattern.fullmatch(entry.path.name)), None)
+    pattern = re.compile(rf"{re.escape(_safe_stem(source))}-[0-9a-f]{{32}}{re.escape(_SUFFIX)}")
+    return next((entry.path for entry in list_entries() if pattern.fullmatch(entry.path.name)), None)
 
 
 def clear() -> list[Entry]:
     """Remove all entries; what was removed. Who reads one of them reads on."""
-    removed = entries()
+    removed = list_entries()
     for entry in removed:
         entry.path.unlink(missing_ok=True)
     forget()
@@ -69,8 +69,8 @@ def clear() -> list[Entry]:
 
 def entry_of(source: str | Path, options: TraceOptions) -> Path:
     """Return where the cache keeps the database of the traces `source`, and note there that it is used, if it is there."""
-    prepare(folder())
-    entry = folder() / _name(source, options)
+    prepare_cache(cache_path())
+    entry = cache_path() / _name(source, options)
     if entry.exists():
         os.utime(entry)
     return entry
@@ -82,7 +82,7 @@ def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterato
 
     Raises UnusableTrace where the traces have changed meanwhile.
     """
-    with part_of(entry) as place:
+    with partial_path(entry) as place:
         place.mkdir(mode=0o700)
         yield (part := place / "traces.duckdb")
         # What it is named by may have changed before the ingest looked, and an ingest knows no hash of what lies beside.
@@ -113,17 +113,17 @@ def _name(source: str | Path, options: TraceOptions) -> str:
         sorted(options.step_texts.items()),
     ]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
-    return f"{_stem(source)}-{key[:32]}{_SUFFIX}"
+    return f"{_safe_stem(source)}-{key[:32]}{_SUFFIX}"
 
 
-def _stem(source: str | Path) -> str:
+def _safe_stem(source: str | Path) -> str:
     return _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
 
 
 def _shrink(kept: Path) -> None:
     """Remove what was not used for longest until all fit; `kept` stays."""
-    found = entries()
-    left = sum(entry.size for entry in found) - limit()
+    found = list_entries()
+    left = sum(entry.size for entry in found) - cache_limit()
     for entry in reversed(found):
         if left <= 0:
             return
@@ -132,6 +132,6 @@ def _shrink(kept: Path) -> None:
             left -= entry.size
 
 
-def _databases() -> Sequence[Path]:
-    place = folder()
+def _list_databases() -> Sequence[Path]:
+    place = cache_path()
     return [path for path in place.glob(f"*{_SUFFIX}") if not path.name.startswith(".")] if place.is_dir() else []

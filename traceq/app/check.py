@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq.app.noise import KnownNoiseOf, known_noise
+from traceq.app.noise import KnownNoiseOf, read_known_noise
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
-from traceq.app.source import Source, Sources, check_writes, is_trace, opened_runs, runs_of, several
+from traceq.app.source import Source, Sources, as_list, check_writes, is_trace, open_runs, read_runs_of
 from traceq.app.view import View
 from traceq.common.limits import limits
 from traceq.database.user_sql import interruptible, too_long
@@ -84,22 +84,22 @@ def check(
 
     Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
     """
-    sources = several(sources)
-    file, against = _asked(budgets, None if baseline is None else str(baseline), max_regression, noise)
+    sources = as_list(sources)
+    file, against = _read_request(budgets, None if baseline is None else str(baseline), max_regression, noise)
     if fail_on_likely:
         if against.baseline is None:
             raise WrongUse("--fail-on-likely needs a baseline: say --baseline NAME_OR_FILE.")
         against = replace(against, fail_on_likely=True)
     inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
     check_writes(read.writes, inputs)
-    measured = [each for source in sources for each in _measured(source, file.budgets if file else (), which, read)]
+    measured = [each for source in sources for each in _measure(source, file.budgets if file else (), which, read)]
     if not measured:
         raise WrongUse(f"There is no trace in {', '.join(map(str, sources))}: nothing to check.")
     runs = [each.run for each in measured]
-    comparison = None if against.baseline is None else _compared(against.baseline, against, runs, which, read)
+    comparison = None if against.baseline is None else _compare_with(against.baseline, against, runs, which, read)
     judged = list(evaluate(file.budgets, measured)) if file else []
     if against.is_asked:
-        judged.append(_regression(against, comparison))
+        judged.append(_judge_regression(against, comparison))
     against_file = file_of(against.baseline) if against.baseline else None
     return CheckView(
         Check(
@@ -113,7 +113,7 @@ def check(
     )
 
 
-def _asked(
+def _read_request(
     budgets: str | Path | None, baseline: str | None, max_regression: float | None, noise: KnownNoiseOf | None
 ) -> tuple[BudgetFile | None, Compare]:
     """The file of budgets, and what to compare with: the arguments come before the file."""
@@ -152,9 +152,9 @@ def _check_baseline(baseline: str) -> None:
         raise UnusableBaseline(baselines.missing(baseline))
 
 
-def _measured(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[Measured]:
+def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[Measured]:
     """The runs of a source with what the queries of the budgets return."""
-    with opened_runs(source, which, read) as (connection, runs):
+    with open_runs(source, which, read) as (connection, runs):
         if connection is None:
             return [Measured(run) for run in runs.values()]
         connection.execute("set errors_as_json = true")  # they say line and column
@@ -163,7 +163,7 @@ def _measured(source: Source, budgets: Sequence[Budget], which: Which, read: Rea
                 run,
                 trace_id,
                 {
-                    budget.name: _answer(connection, partial(ask, connection, budget.query, run, trace_id))
+                    budget.name: _run_query(connection, partial(ask, connection, budget.query, run, trace_id))
                     for budget in budgets
                     if budget.query is not None
                 },
@@ -172,7 +172,7 @@ def _measured(source: Source, budgets: Sequence[Budget], which: Which, read: Rea
         ]
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str]) -> Fraction | str:
+def _run_query(connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str]) -> Fraction | str:
     timeout = limits().timeout
     try:
         return interruptible(connection, asked, timeout, too_long("the query", timeout))
@@ -180,9 +180,9 @@ def _answer(connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction 
         return str(error)
 
 
-def _compared(baseline: str, against: Compare, runs: Sequence[Run], which: Which, read: ReadOptions) -> Comparison:
+def _compare_with(baseline: str, against: Compare, runs: Sequence[Run], which: Which, read: ReadOptions) -> Comparison:
     allowed = against.max_regression
-    base = runs_of(baseline, Which(which.rank), read if is_trace(baseline) else AS_FOUND)
+    base = read_runs_of(baseline, Which(which.rank), read if is_trace(baseline) else AS_FOUND)
     are_jobs = not which.is_named and jobs_of(base) and jobs_of(runs)
     return (compare_jobs if are_jobs else compare)(
         base,
@@ -191,11 +191,11 @@ def _compared(baseline: str, against: Compare, runs: Sequence[Run], which: Which
         # A regression of the size that fails is not too small, and steps that could not show it are no proof that there is none.
         floor_share=FLOOR if allowed is None else min(FLOOR, float(allowed)),
         sensitivity_share=SENSITIVITY if allowed is None else min(SENSITIVITY, float(allowed)),
-        noise=known_noise(against.noise, which.rank),
+        noise=read_known_noise(against.noise, which.rank),
     )
 
 
-def _regression(against: Compare, comparison: Comparison | None) -> Judged:
+def _judge_regression(against: Compare, comparison: Comparison | None) -> Judged:
     allowed = against.max_regression
     bounds = () if allowed is None else (Limit("at most", allowed, SHARE),)
     budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)

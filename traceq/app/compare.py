@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from traceq.app import notebook
 from traceq.app.check import with_cause
-from traceq.app.noise import KnownNoiseOf, known_noise
+from traceq.app.noise import KnownNoiseOf, read_known_noise
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
-from traceq.app.source import Sources, check_writes, opened_runs, several
+from traceq.app.source import Sources, as_list, check_writes, open_runs
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.errors import WrongUse
@@ -145,7 +145,7 @@ def compare(
     """
     if not 0 < level < 1:
         raise WrongUse(f"level {level:g} is not a probability between 0 and 1.")
-    check_writes(read.writes, [*several(base), *several(new)])
+    check_writes(read.writes, [*as_list(base), *as_list(new)])
     base_runs, base_step = _read(base, which, read, drawn=drawn)
     new_runs, new_step = _read(new, which, read, drawn=drawn)
     are_jobs = not which.is_named and jobs_of(base_runs) and jobs_of(new_runs)
@@ -158,7 +158,7 @@ def compare(
         floor_share=floor_share,
         sensitivity_share=sensitivity_share,
         statistic=statistic,
-        noise=known_noise(noise, which.rank),
+        noise=read_known_noise(noise, which.rank),
         anyway=anyway,
     )
     if ticket:
@@ -170,8 +170,8 @@ def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> 
     """The runs of a side, of all ranks if none is chosen, and the typical step of the first that has a database."""
     found: list[Run] = []
     timeline = None
-    for source in several(sources):
-        with opened_runs(source, which, read, all_ranks=which.rank is None) as (connection, runs):
+    for source in as_list(sources):
+        with open_runs(source, which, read, all_ranks=which.rank is None) as (connection, runs):
             found += runs.values()
             if drawn and connection is not None and timeline is None:
                 drawings = (typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())

@@ -9,7 +9,7 @@ from pathlib import Path
 from traceq.app import notebook
 from traceq.app.compare import TOP
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import Source, check_writes, is_trace, opened
+from traceq.app.source import Source, check_writes, is_trace, open_source
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.database.connect import is_database
@@ -68,7 +68,7 @@ def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, t
     if not (is_snapshot(base) and is_snapshot(new)):
         raise WrongUse("A memory snapshot is compared with one other memory snapshot: nothing else has what it tells.")
     check_writes(read.writes, [base, new])
-    return MemoryComparisonView(compared(_side(base, read), _side(new, read)), top=top)
+    return MemoryComparisonView(compared(_read_side(base, read), _read_side(new, read)), top=top)
 
 
 def is_snapshot(source: Source) -> bool:
@@ -81,7 +81,7 @@ def is_snapshot(source: Source) -> bool:
     elif not path.is_file():
         return False
     if is_dataset(source) or is_database(path):
-        with opened(source, "compared") as connection:
+        with open_source(source, "compared") as connection:
             formats = [row["format"] for row in rows(connection, "trace")]
         return bool(formats) and not any(format_of(each).has_times for each in formats)
     from traceq.importers.memory_snapshot import sniff
@@ -89,8 +89,8 @@ def is_snapshot(source: Source) -> bool:
     return is_trace(source) and sniff(path)
 
 
-def _side(source: Source, read: ReadOptions) -> MemorySide:
-    with opened(source, "compared", read) as connection:
+def _read_side(source: Source, read: ReadOptions) -> MemorySide:
+    with open_source(source, "compared", read) as connection:
         traces = rows(connection, "trace")
         if len(traces) != 1:
             raise WrongUse(f"{source} holds {len(traces)} memory snapshots: compare files of one each.")

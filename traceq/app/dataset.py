@@ -42,7 +42,7 @@ def list_dataset(name: str) -> Listed:
     sizes = place.sizes()
     left = leftovers(place, manifest, sizes)
     unused, waiting = sum(left.useless.values()), sum(left.waiting.values())
-    windows = list(_windows(manifest, stale_windows(manifest, sizes)))
+    windows = list(_list_windows(manifest, stale_windows(manifest, sizes)))
     return Listed(
         name=place.name,
         traceq=manifest.traceq,
@@ -55,7 +55,7 @@ def list_dataset(name: str) -> Listed:
     )
 
 
-def _windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[WindowListed]:
+def _list_windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[WindowListed]:
     of_window: dict[tuple[str, int], list[Piece]] = {}
     for piece in manifest.pieces:
         of_window.setdefault((piece.run, piece.window), []).append(piece)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import Source, is_trace, opened
+from traceq.app.source import Source, is_trace, open_source
 from traceq.app.trace_selection import select_traces
 from traceq.health.diagnosis import TraceHealth, diagnose
 from traceq.reports.renderers.health_to_json import health_to_json
@@ -51,7 +51,7 @@ def doctor(
 
     `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
     """
-    with opened(source, "examined", read) as connection:
+    with open_source(source, "examined", read) as connection:
         wanted = select_traces(connection, traces, rank)
         content = tuple(each for each in diagnose(connection) if each.trace_id in wanted)
     # Of a database the files may be gone, or others by now.

@@ -10,13 +10,13 @@ from statistics import median
 
 from traceq.analysis.categories import BUSY
 from traceq.app.ingest import ingest
-from traceq.app.source import runs_of
+from traceq.app.source import read_runs_of
 from traceq.app.view import View
 from traceq.capture import files
 from traceq.capture import trial as capture
 from traceq.capture.knobs.registry import ABLATE
 from traceq.common.process import usable_cpus
-from traceq.common.units import duration, rounded_time, some
+from traceq.common.units import duration, round_time, some
 from traceq.diagnosis.rules.registry import built_in
 from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
 from traceq.reports.document import Block
@@ -224,7 +224,7 @@ class _Runner:
         if not left:
             return ""
         took = (time.monotonic() - self._began) / self._ran
-        return f"; next {left[0][1].name}, {some(len(left), 'run')}, about {rounded_time(took * len(left))}"
+        return f"; next {left[0][1].name}, {some(len(left), 'run')}, about {round_time(took * len(left))}"
 
     def _left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
         """What is still to be run, in order; not a baseline in rounds in which all that it is for has failed."""
@@ -279,7 +279,7 @@ class _Runner:
             return trial
         try:
             ingest(traces, database, force=True)
-            run = runs_of(database)[0]
+            run = read_runs_of(database)[0]
         except TraceqError as error:
             self._running.tell(f"{trial.setting}: its recording cannot be read: {error}")
             return trial
@@ -299,7 +299,7 @@ def _valid(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
 def profile_of(folder: Folder, setting: Setting) -> Run | None:
     """The recording of a setting, None where there is none: by the rules of all packs, as what they say is measured."""
     database = folder.traces / f"{file_name(setting)}.duckdb"
-    return runs_of(database, rules=built_in())[0] if database.exists() else None
+    return read_runs_of(database, rules=built_in())[0] if database.exists() else None
 
 
 def _gpu_share(run: Run) -> float | None:

@@ -13,11 +13,11 @@ import duckdb
 from duckdb import ColumnExpression, ConstantExpression
 
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import Source, opened
+from traceq.app.source import Source, open_source
 from traceq.app.trace_selection import select_traces
-from traceq.common import ending
-from traceq.common.files import atomic_write, packed_write
-from traceq.common.owner import PATTERN, owner
+from traceq.common import signals
+from traceq.common.files import atomic_write, write_packed
+from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
@@ -70,7 +70,7 @@ def export(
 
     # tables include finding, which a temporary database has as these rules fill it
     judging = (goal, chosen_rules) if name in _TABLE else None
-    with opened(source, "exported", read.writing(output), judging) as connection:
+    with open_source(source, "exported", read.writing(output), judging) as connection:
         if rules:
             lock(connection)
         chosen = list(select_traces(connection, traces, rank, ranks))
@@ -126,7 +126,7 @@ def _write_trace(
     findings: Mapping[int, Sequence[Finding]],
 ) -> Written:
     chosen = None if finding is None else choose(finding, findings)
-    with packed_write(output) as file:
+    with write_packed(output) as file:
         if chosen is not None:
             return write_finding(connection, chosen, findings, file, MOST_OF_FINDING)
         return write_trace(connection, traces, findings, file)
@@ -142,9 +142,9 @@ def _write_tables(
         with atomic_write(output) as file:
             _write_table(connection, name, file, wanted[0], traces)
         return
-    with _folder(output) as folder:
+    with _write_folder(output) as folder:
         for table in wanted:
-            if names or _of(connection, table, traces).limit(1).fetchall():
+            if names or _quote(connection, table, traces).limit(1).fetchall():
                 with (folder / f"{_file_name(table.name)}.{name}").open("wb") as file:
                     _write_table(connection, name, file, table, traces)
 
@@ -155,12 +155,12 @@ def _file_name(table: str) -> str:
 
 
 @contextmanager
-def _folder(output: Path) -> Iterator[Path]:
+def _write_folder(output: Path) -> Iterator[Path]:
     """A directory that is there in full or not at all."""
-    part = output.with_name(f".{output.name}.{owner()}.part")
+    part = output.with_name(f".{output.name}.{owner_word()}.part")
     remove_gone(output.parent, re.compile(rf"\.{re.escape(output.name)}\.({PATTERN})\.part"))
     try:
-        with ending.scratch(part):
+        with signals.remove_on_signal(part):
             part.mkdir()
             yield part
             part.replace(output)
@@ -172,7 +172,7 @@ def _folder(output: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _of(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[int]) -> duckdb.DuckDBPyRelation:
+def _quote(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[int]) -> duckdb.DuckDBPyRelation:
     """The rows of some traces."""
     relation = connection.table(table.name)
     if traces and any(column.name == "trace_id" for column in table.columns):
@@ -183,7 +183,7 @@ def _of(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[in
 def _write_table(
     connection: duckdb.DuckDBPyConnection, name: str, file: BinaryIO, table: Table, traces: Sequence[int]
 ) -> None:
-    rows = _of(connection, table, traces)
+    rows = _quote(connection, table, traces)
     # Rows of a view come in any order, and the same input is to make the same bytes.
     ordered = rows.sort(*map(ColumnExpression, rows.columns)) if table.kind == "view" else rows
     WRITERS[name](result_of(connection, ordered, name), file)

@@ -44,9 +44,9 @@ def ingest(
         asked = Asked(
             run=run,
             choice=options.choice,
-            captures=capture_sources(_absolute(options.capture)),
-            inductor=_absolute(options.inductor),
-            beside=Beside(tuple(map(Path, _absolute(logs))), offset),
+            captures=capture_sources(_make_absolute(options.capture)),
+            inductor=_make_absolute(options.inductor),
+            beside=Beside(tuple(map(Path, _make_absolute(logs))), offset),
             force=force,
             wait=wait,
             failed=failed,
@@ -71,14 +71,14 @@ def _into_dataset(sources: Paths, target: str, asked: Asked, cluster: str | None
     if asked.run is not None:
         check_run(asked.run)
     check_step_range(asked.choice.step_range)
-    found = find_sources(_absolute(sources))
+    found = find_sources(_make_absolute(sources))
     check_offset(asked.beside, found)
     place = Place(target)
-    with _workers(place, len(found), cluster) as workers:
+    with _make_workers(place, len(found), cluster) as workers:
         return ingest_dataset(found, place, asked, workers)
 
 
-def _workers(place: Place, traces: int, address: str | None) -> AbstractContextManager[Workers]:
+def _make_workers(place: Place, traces: int, address: str | None) -> AbstractContextManager[Workers]:
     jobs = limits().share(traces).processes
     if place.is_of_process:
         if jobs > 1 or address is not None:
@@ -93,6 +93,6 @@ def _workers(place: Place, traces: int, address: str | None) -> AbstractContextM
     return cluster(address)
 
 
-def _absolute(paths: Paths) -> tuple[str, ...]:
+def _make_absolute(paths: Paths) -> tuple[str, ...]:
     """The paths as processes in other folders know them."""
     return tuple(os.path.abspath(each) for each in paths_of(paths))  # noqa: PTH100 - Path.absolute keeps ..

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
-from traceq.app.source import Sources, check_writes, runs_of, several
+from traceq.app.source import Sources, as_list, check_writes, read_runs_of
 from traceq.app.view import View
-from traceq.common.units import parsed_share
+from traceq.common.units import parse_share
 from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
 from traceq.reports.document import Block
@@ -39,14 +39,14 @@ def noise(
 
     Raises WrongUse for fewer than two runs, and for runs that cannot be compared.
     """
-    check_writes(read.writes, several(sources))
-    return NoiseView(noise_of(runs_of(sources, which, read), statistic))
+    check_writes(read.writes, as_list(sources))
+    return NoiseView(noise_of(read_runs_of(sources, which, read), statistic))
 
 
 KnownNoiseOf = float | str | Path
 
 
-def known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoise | None:
+def read_known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoise | None:
     """The stated noise between runs: a share of the step (0.008, "0.8%"), or a baseline with several runs.
 
     Raises WrongUse for what is neither, and for a baseline of fewer than two runs.
@@ -58,6 +58,6 @@ def known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoi
         measured = noise_of(runs_of_rank(runs, rank, str(known)))
         return KnownNoise(measured.between, len(measured.runs) - 1, f"of the {len(measured.runs)} runs of {known}")
     try:
-        return KnownNoise(known if isinstance(known, float | int) else parsed_share(str(known)))
+        return KnownNoise(known if isinstance(known, float | int) else parse_share(str(known)))
     except ValueError as error:
         raise WrongUse(f"--noise: {error}; nor is it the name of a baseline.") from error

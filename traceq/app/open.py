@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Self
 
 import duckdb
 
-from traceq.app.asked import Named, Numbered, changes
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.report import ReportView
 from traceq.app.source import database_of, is_trace
+from traceq.app.whatif_request import Named, Numbered, changes
 from traceq.database import user_sql
 from traceq.database.connect import connect
 from traceq.database.failures import one_line
@@ -41,7 +41,7 @@ class Traces:
         self.path: str | Path = str(path) if is_address(path) else Path(path)
         self._stack = ExitStack()
         with ExitStack() as stack:
-            self._connection = connect(stack.enter_context(_database(path, read, judged=True)))
+            self._connection = connect(stack.enter_context(_find_database(path, read, judged=True)))
             stack.callback(self._connection.close)
             self._stack = stack.pop_all()
         # Otherwise a misspelt table name could find one of traceq's own variables.
@@ -129,7 +129,7 @@ class Traces:
 
 
 @contextmanager
-def _database(source: str | Path, read: ReadOptions, *, judged: bool = False) -> Iterator[Path]:
+def _find_database(source: str | Path, read: ReadOptions, *, judged: bool = False) -> Iterator[Path]:
     """The database `source`, or that of traces; what is not there is taken for a database, which says so."""
     if Path(source).exists() or is_trace(source) or is_dataset(source):
         with database_of(source, read, judged=judged) as database:
@@ -139,10 +139,10 @@ def _database(source: str | Path, read: ReadOptions, *, judged: bool = False) ->
 
 
 @contextmanager
-def locked(source: str | Path, read: ReadOptions = AS_FOUND) -> Iterator[duckdb.DuckDBPyConnection]:
+def open_locked(source: str | Path, read: ReadOptions = AS_FOUND) -> Iterator[duckdb.DuckDBPyConnection]:
     """A trace database, or that of traces, for SQL typed by anybody: read-only, without files, network and extensions."""
     with ExitStack() as stack:
-        connection = connect(stack.enter_context(_database(source, read)))
+        connection = connect(stack.enter_context(_find_database(source, read)))
         stack.callback(_close, connection)
         connection.execute(user_sql.ERRORS_WITH_POSITION)
         connection.execute("set lock_configuration = true")

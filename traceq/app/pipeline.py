@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traceq.app import cache
-from traceq.common.cache_folder import folder, is_wanted
+from traceq.common.cache_folder import cache_path, is_cache_wanted
 from traceq.common.limits import limits
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis.cache import fill
@@ -28,7 +28,7 @@ def cached_database(source: str | Path, read: ReadOptions) -> Path | None:
 
     None where there is to be no cache, or, after a note that says why, where it cannot be used.
     """
-    if not (read.cache and is_wanted()):
+    if not (read.cache and is_cache_wanted()):
         return None
     try:
         entry = cache.entry_of(source, read)
@@ -37,7 +37,7 @@ def cached_database(source: str | Path, read: ReadOptions) -> Path | None:
                 make_database(source, part, read)
     except OSError as error:
         limits().note(
-            f"{folder()} cannot be used as a cache ({error.strerror or error}); the trace is read again by each command"
+            f"{cache_path()} cannot be used as a cache ({error.strerror or error}); the trace is read again by each command"
         )
         return None
     return entry

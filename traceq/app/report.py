@@ -13,7 +13,7 @@ import duckdb
 
 from traceq.app import frames, notebook
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import Source, Sources, is_trace, looked_at, together
+from traceq.app.source import Source, Sources, ingest_together, is_trace, open_selection
 from traceq.app.trace_selection import select_traces
 from traceq.app.view import View
 from traceq.common.files import atomic_write
@@ -197,7 +197,7 @@ def report(
     if not isinstance(source, str | Path):
         if store:
             raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE... -o DB.")
-        with together(source, read) as database:
+        with ingest_together(source, read) as database:
             bare = AS_FOUND.writing(*read.writes)
             view = report(
                 database, top, bare, goal=goal, rules=rules, drawn=drawn, ticket=ticket, traces=traces, rank=rank
@@ -214,7 +214,7 @@ def report(
     chosen = user_rules.rules(rules)
     # what rules of users read is not known: of other ranks they shall not find less than there is
     is_whole = any(each not in built_in() for each in chosen)
-    with looked_at(source, traces, rank, read, whole=is_whole) as (connection, looked):
+    with open_selection(source, traces, rank, read, whole=is_whole) as (connection, looked):
         if rules:
             lock(connection)
         wanted = list(select_traces(connection, traces, rank)) if traces or rank is not None else None

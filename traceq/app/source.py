@@ -53,7 +53,7 @@ def check_is_trace(source: Source) -> None:
 
 
 @contextmanager
-def opened(
+def open_source(
     source: Source, done: str, read: ReadOptions = AS_FOUND, judging: Judging | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the database `source`, or that of the traces `source`, read-only.
@@ -71,7 +71,7 @@ def opened(
 
 
 @contextmanager
-def looked_at(
+def open_selection(
     source: Source, traces: Sequence[int], rank: int | None, read: ReadOptions, *, whole: bool
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Look | None]]:
     """The database `source` to report on, as `opened` gives it, and what is looked at of a dataset; None where all of it is.
@@ -85,14 +85,14 @@ def looked_at(
             raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
         found = look(place, manifest, traces, rank)
     if found is None:
-        with opened(source, "reported", read) as connection:
+        with open_source(source, "reported", read) as connection:
             yield connection, None
         return
     _refuse_options(read)
     with temporary_folder() as folder:
         pieces = manifest.pieces if whole else found.pieces
         create_copy(folder / "looked.duckdb", place, manifest, pieces)
-        with opened(folder / "looked.duckdb", "reported", read) as connection:
+        with open_source(folder / "looked.duckdb", "reported", read) as connection:
             yield connection, found
 
 
@@ -107,7 +107,7 @@ def database_of(
     """
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
-    check_writes(read.writes, [source, *several(read.capture)])
+    check_writes(read.writes, [source, *as_list(read.capture)])
     is_stored = is_dataset(source)
     if is_stored or (not is_trace(source) and Path(source).exists()):
         _refuse_options(read)
@@ -134,9 +134,9 @@ def database_of(
 
 
 @contextmanager
-def together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
+def ingest_together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
     """Make a temporary database of several traces, with their findings."""
-    check_writes(read.writes, [*sources, *several(read.capture)])
+    check_writes(read.writes, [*sources, *as_list(read.capture)])
     with temporary_folder() as folder:
         make_database(sources, folder / "traces.duckdb", read)
         yield folder / "traces.duckdb"
@@ -181,7 +181,7 @@ def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes:
 
 
 @contextmanager
-def opened_runs(
+def open_runs(
     source: Source,
     which: Which,
     read: ReadOptions = AS_FOUND,
@@ -199,13 +199,13 @@ def opened_runs(
             raise WrongUse(f"--trace is for trace databases; {source} is a baseline: choose by --rank.")
         yield None, dict(enumerate(stored if all_ranks else runs_of_rank(stored, which.rank, str(source))))
         return
-    with opened(source, "compared", read) as connection:
+    with open_source(source, "compared", read) as connection:
         ranks = select_traces(connection, () if which.trace is None else (which.trace,))
         wanted = list(ranks) if all_ranks else select_rank(ranks, which.rank, str(source))
         yield connection, interruptible(connection, lambda: read_runs(connection, str(source), wanted, rules))
 
 
-def runs_of(
+def read_runs_of(
     sources: Sources,
     which: Which = LOWEST,
     read: ReadOptions = AS_FOUND,
@@ -213,12 +213,12 @@ def runs_of(
 ) -> list[Run]:
     """The runs of all sources, one rank of each, by what `rules` say. Raises WrongUse when a source lacks the rank."""
     found: list[Run] = []
-    for source in several(sources):
-        with opened_runs(source, which, read, rules=rules) as (_, runs):
+    for source in as_list(sources):
+        with open_runs(source, which, read, rules=rules) as (_, runs):
             found += runs.values()
     return found
 
 
-def several(sources: Sources) -> list[Source]:
+def as_list(sources: Sources) -> list[Source]:
     """The sources as a list, also when there is one."""
     return [sources] if isinstance(sources, str | Path) else list(sources)

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
-from traceq.app.source import Sources, check_writes, runs_of, several
+from traceq.app.source import Sources, as_list, check_writes, read_runs_of
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.errors import TraceqError, WrongUse
@@ -76,7 +76,7 @@ def tradeoff(
     given = [
         (None if value is None else float(value), source)
         for value, group in (sources.items() if isinstance(sources, Mapping) else [(None, sources)])
-        for source in several(group)
+        for source in as_list(group)
     ]
     if (knob or AMOUNTS[0]) in AMOUNTS and any(value == 0 for value, _ in given):
         raise WrongUse(f"0=SOURCE: a step with {knob or AMOUNTS[0]} 0 does nothing.")
@@ -85,7 +85,7 @@ def tradeoff(
     read = read.writing(plot)
     check_writes(read.writes, [source for _, source in given])
     taken, named, values_from = _valued(
-        [(value, run) for value, source in given for run in runs_of(source, which, read)], knob
+        [(value, run) for value, source in given for run in read_runs_of(source, which, read)], knob
     )
     counted = _work(taken, named, work)
     setting = TradeoffTerms(named, is_amount(taken, named, counted), counted, percentile, latency_budget, values_from)

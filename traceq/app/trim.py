@@ -12,8 +12,8 @@ import duckdb
 
 from traceq.analysis.steps.choice import read_window
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import check_is_trace, check_writes, opened
-from traceq.common.files import packed_write
+from traceq.app.source import check_is_trace, check_writes, open_source
+from traceq.common.files import write_packed
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import run
 from traceq.errors import WrongUse
@@ -63,7 +63,7 @@ def trim(
         raise WrongUse("Say what to keep: --steps 3..5, --window START..END or --ranks 0,3.")
     span = None if steps is None else read_steps(steps)
     output = Path(output)
-    found = _chosen(source, ranks, read)
+    found = _choose(source, ranks, read)
     check_writes([output], [each.path for each in found])
     is_several = len(found) > 1 or output.is_dir()
     if is_several and not output.is_dir() and (output.is_file() or output.suffix.lower() in _ENDINGS):
@@ -96,7 +96,7 @@ def read_steps(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2] or match[1])
 
 
-def _chosen(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list[TraceSource]:
+def _choose(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list[TraceSource]:
     check_is_trace(source)
     found = find_sources([source])
     if not ranks:
@@ -112,7 +112,7 @@ def _chosen(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list
 
 
 def _rank(source: TraceSource, read: ReadOptions) -> int | None:
-    with opened(source.path, "trimmed", read) as connection:
+    with open_source(source.path, "trimmed", read) as connection:
         ((rank,),) = connection.execute("select any_value(rank) from trace").fetchall()
         return None if rank is None else int(rank)
 
@@ -142,16 +142,16 @@ def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> No
 
 
 def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read: ReadOptions) -> Trimmed:
-    with opened(source.path, "trimmed", read.writing(target)) as connection:
+    with open_source(source.path, "trimmed", read.writing(target)) as connection:
         ((trace_id,),) = connection.execute("select trace_id from trace").fetchall()
-        part = _part(connection, trace_id, span, read.window)
+        part = _cut_part(connection, trace_id, span, read.window)
         run(connection, "sharing/sql/selection.sql", trace_id=trace_id, ts=part.ts, ts_end=part.ts_end)
         records = _write(connection, source, target, trace_id, part)
     carry(source.path, target)
     return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
 
 
-def _part(
+def _cut_part(
     connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, window: str | None
 ) -> Part:
     if span is not None:
@@ -161,7 +161,7 @@ def _part(
 
 def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part) -> int:
     if source.importer.NAME == "chrome":
-        with packed_write(target, is_small=True) as file:
+        with write_packed(target, is_small=True) as file:
             return chrome_part.write_part(connection, source.path, trace_id, part, file)
     with sqlite_target(target) as made, open_sqlite_file(source.path, Notes()) as export:
         return nsys_part.write_part(connection, export, made, trace_id, part)
@@ -178,6 +178,6 @@ def sqlite_target(target: Path) -> Iterator[Path]:
 
 def put(made: Path, target: Path) -> None:
     """Copy the file `made` to `target`, compressed if its name says so."""
-    with packed_write(target, is_small=True) as file, made.open("rb") as content:
+    with write_packed(target, is_small=True) as file, made.open("rb") as content:
         while chunk := content.read(1 << 20):
             file.write(chunk)

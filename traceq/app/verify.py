@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from traceq.app.noise import KnownNoiseOf, known_noise
+from traceq.app.noise import KnownNoiseOf, read_known_noise
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
-from traceq.app.source import Sources, check_writes, runs_of, several
+from traceq.app.source import Sources, as_list, check_writes, read_runs_of
 from traceq.app.view import View
 from traceq.diagnosis.calibrated import Hardware
 from traceq.diagnosis.packs import rules_for
@@ -58,9 +58,9 @@ def verify(
 
     Raises NoSuchFinding when the runs before have no such finding.
     """
-    check_writes(read.writes, [*several(before), *several(after)])
-    sides = [runs_of(sources, which, read, rules_for(finding)) for sources in (before, after)]
-    verification = verify_runs(finding, *sides, noise=known_noise(noise, which.rank), anyway=anyway)
+    check_writes(read.writes, [*as_list(before), *as_list(after)])
+    sides = [read_runs_of(sources, which, read, rules_for(finding)) for sources in (before, after)]
+    verification = verify_runs(finding, *sides, noise=read_known_noise(noise, which.rank), anyway=anyway)
     return VerificationView(_with_earlier(verification, calibration, hardware(sides[0])))
 
 

@@ -14,12 +14,23 @@ from traceq.analysis.replay.replayed import SLOWER, UNKNOWN_CAUSE
 from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replayed
 from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
-from traceq.app.asked import ASKABLE, COPIES, HOST, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import Source, opened
+from traceq.app.source import Source, open_source
 from traceq.app.trace_selection import select_traces
 from traceq.app.view import View
 from traceq.app.whatif_host import host_answer, host_choices, without_finding
+from traceq.app.whatif_request import (
+    ASKABLE,
+    COPIES,
+    HOST,
+    MOVABLE,
+    NO_LENGTH,
+    TRANSFERS,
+    Named,
+    Numbered,
+    changes,
+    is_missing,
+)
 from traceq.common.units import share
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -93,17 +104,17 @@ def whatif(
         )
     elif remove or scale or overlap or move or graph or transfer_only:
         raise WrongUse("--finding is a change of its own: leave the others out.")
-    with opened(source, "replayed", read) as connection:
+    with open_source(source, "replayed", read) as connection:
 
         def work() -> WhatIfView:
-            trace_id = _one(connection, trace, rank)
+            trace_id = _trace_id_of(connection, trace, rank)
             if finding is None:
                 return answer_of(connection, asked, trace_id)
-            subject, chosen = _finding(connection, finding, trace_id)
+            subject, chosen = _find_finding(connection, finding, trace_id)
             if subject.device is None:
-                facts = replace(_facts(connection, subject, (Asked("remove", chosen.rule),)), finding=chosen)
+                facts = replace(_known_facts(connection, subject, (Asked("remove", chosen.rule),)), finding=chosen)
                 return WhatIfView(without_finding(facts, chosen))
-            without = _without(subject, finding, chosen)
+            without = _changes_without(subject, finding, chosen)
             return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
 
         return interruptible(connection, work)
@@ -113,11 +124,11 @@ def whatif_choices(
     source: Source, read: ReadOptions = AS_FOUND, *, trace: int | None = None, rank: int | None = None
 ) -> WhatIfChoicesView:
     """What `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
-    with opened(source, "replayed", read) as connection:
-        return interruptible(connection, lambda: choices_of(connection, _one(connection, trace, rank)))
+    with open_source(source, "replayed", read) as connection:
+        return interruptible(connection, lambda: choices_of(connection, _trace_id_of(connection, trace, rank)))
 
 
-def _one(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:
+def _trace_id_of(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:
     """The trace_id of what is named; None where nothing is."""
     if rank is None:
         return trace
@@ -126,9 +137,11 @@ def _one(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | N
 
 def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:
     """What can be changed in the trace."""
-    subject = _subject(connection, trace)
-    times = _times(connection, subject)
-    found = [Choice(_options(name), name, _WORDS.get(name, BY_NAME[name].words), dur) for name, dur in times.items()]
+    subject = _subject_of(connection, trace)
+    times = _times_by_category(connection, subject)
+    found = [
+        Choice(_options_for(name), name, _WORDS.get(name, BY_NAME[name].words), dur) for name, dur in times.items()
+    ]
     if subject.device is None:
         found += host_choices(subject.ledger)
     if any(name.startswith("copy") for name in times):
@@ -143,7 +156,7 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
     return WhatIfChoicesView(
         Choices(
             subject.trace_id,
-            _file(connection, subject.trace_id),
+            _file_name(connection, subject.trace_id),
             subject.rank,
             subject.steps,
             _step(subject),
@@ -154,15 +167,15 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
 
 def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], trace: int | None) -> WhatIfView:
     """What becomes of the steps of the trace. Raises WrongUse for what it does not have."""
-    subject = _subject(connection, trace)
+    subject = _subject_of(connection, trace)
     _check_present(connection, subject, asked)
-    facts = _facts(connection, subject, asked)
+    facts = _known_facts(connection, subject, asked)
     if subject.device is None:
         answer = host_answer(subject, facts)
         if answer is None:
             raise _not_there(subject, asked[0])
         return WhatIfView(answer)
-    parts = [(each, change) for each in asked for change in _changes(each)]
+    parts = [(each, change) for each in asked for change in _replay_changes(each)]
     with closing(connection.cursor()) as own:
         try:
             found = what_if(own, subject.trace_id, [change for _, change in parts])
@@ -172,14 +185,14 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
     for each in asked:
         if each not in changed:
             raise _not_there(subject, each)
-    return WhatIfView(_answer(facts, found))
+    return WhatIfView(_fill_answer(facts, found))
 
 
-def _facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> Answer:
+def _known_facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> Answer:
     """What is known before anything is changed."""
     return Answer(
         trace_id=subject.trace_id,
-        file=_file(connection, subject.trace_id),
+        file=_file_name(connection, subject.trace_id),
         rank=subject.rank,
         asked=tuple(asked),
         steps=subject.steps,
@@ -188,14 +201,14 @@ def _facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Seque
     )
 
 
-def _finding(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Subject, Finding]:
+def _find_finding(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Subject, Finding]:
     """A finding by its name, and the trace that it is of."""
-    trace_id = _subject(connection, trace).trace_id
+    trace_id = _subject_of(connection, trace).trace_id
     ((subject, judge),) = cached_or_judged(connection, rules=rules_for(name), traces=[trace_id])
     return subject, choose(name, {trace_id: judge().every_finding}).finding
 
 
-def _without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]:
+def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]:
     """The changes that take away what a finding owns of each category of the ledger."""
     owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
     if not owned:
@@ -208,7 +221,7 @@ def _without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]
     )
 
 
-def _changes(asked: Asked) -> list[Change]:
+def _replay_changes(asked: Asked) -> list[Change]:
     """The change as replays take it."""
     of_everything = {"graph": "kernels", "transfer": "communication"}
     what = [asked.what or of_everything[asked.kind]]
@@ -218,7 +231,7 @@ def _changes(asked: Asked) -> list[Change]:
     return [Change(asked.kind, each, asked.factor or 0.0, slower) for each in what]
 
 
-def _answer(facts: Answer, found: Found) -> Answer:
+def _fill_answer(facts: Answer, found: Found) -> Answer:
     return replace(
         facts,
         steps=found.steps,
@@ -228,12 +241,12 @@ def _answer(facts: Answer, found: Found) -> Answer:
         saved=Saved(low_ns=found.saved.low, likely_ns=found.saved.likely, high_ns=found.saved.high),
         error_share=found.told.error,
         unexplained_share=found.told.unexplained,
-        reason=_reason(found.told, facts.asked),
+        reason=_doubt_of(found.told, facts.asked),
         limits=tuple(Part(each.category, each.dur_ns) for each in found.limits),
     )
 
 
-def _reason(told: Replayed, asked: Sequence[Asked]) -> str | None:
+def _doubt_of(told: Replayed, asked: Sequence[Asked]) -> str | None:
     if told.error > MOST_ERROR:
         return f"the replay is {share(told.error)} off, more than the {share(MOST_ERROR)} for a likely saving"
     if told.unexplained > MOST_UNEXPLAINED:
@@ -243,7 +256,7 @@ def _reason(told: Replayed, asked: Sequence[Asked]) -> str | None:
     return None
 
 
-def _subject(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subject:
+def _subject_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subject:
     found = subjects(connection)
     if not found:
         raise WrongUse("The database holds no trace.")
@@ -255,11 +268,11 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subjec
 
 
 def _check_present(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> None:
-    times = _times(connection, subject)
+    times = _times_by_category(connection, subject)
     # Without a GPU nothing is idle; what the host does has these categories all the same.
     present = {*times, *((*IDLE, *HOST) if subject.device is None else ())}
     for each in asked:
-        if absent(each, present) or (subject.device is None and each.kind in ("overlap", "graph", "transfer")):
+        if is_missing(each, present) or (subject.device is None and each.kind in ("overlap", "graph", "transfer")):
             raise _not_there(subject, each)
 
 
@@ -270,7 +283,7 @@ def _not_there(subject: Subject, asked: Asked) -> WrongUse:
     )
 
 
-def _times(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str, float]:
+def _times_by_category(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str, float]:
     """Categories that a change can be about, with their time per counted step, longest first: GPU work, then idle time."""
     work = ask(connection, statement("reports/sql/whatif_work.sql"), trace_id=subject.trace_id)
     idle = sorted(
@@ -280,7 +293,7 @@ def _times(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str,
     return {**{row["category"]: row["dur_ns"] for row in work}, **dict(idle)}
 
 
-def _options(name: str) -> tuple[str, ...]:
+def _options_for(name: str) -> tuple[str, ...]:
     if name in NO_LENGTH:
         return ("--remove",)
     more = ("--overlap",) if name in TRANSFERS else ("--move",) if name in MOVABLE else ()
@@ -295,6 +308,6 @@ def _step(subject: Subject) -> float | None:
     return subject.step_ns or None
 
 
-def _file(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
+def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
     traces = {each["trace_id"]: each["path"] for each in ask(connection, statement("database/trace.sql"))}
     return PurePath(traces[trace_id]).name

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import HOST_LABELS
-from traceq.app.asked import HOST, HOST_MOVABLE, HOST_OF
+from traceq.app.whatif_request import HOST, HOST_MOVABLE, HOST_OF
 from traceq.diagnosis.host_change import HostChange, HostWon, host_changes
 from traceq.diagnosis.needs import NEEDS
 from traceq.reports.whatif.answer import Answer, Asked, Choice, Part, Saved
@@ -26,10 +26,10 @@ def host_answer(subject: Subject, facts: Answer) -> Answer | None:
         return replace(facts, reason="the trace has no steps that count: nothing can be predicted")
     if not subject.has("host_alone"):
         return replace(facts, reason=NEEDS["host_alone"].lacking)
-    won = host_changes(subject, [_change(each) for each in facts.asked])
+    won = host_changes(subject, [_host_change(each) for each in facts.asked])
     if any(not held + elsewhere for held, elsewhere in zip(won.held_ns, won.elsewhere_ns, strict=True)):
         return None
-    reason = _reason(facts.asked, won)
+    reason = _doubt_of(facts.asked, won)
     if reason is not None and not any(won.held_ns):
         return replace(facts, reason=reason)
     step = facts.recorded_ns or 0.0
@@ -40,7 +40,7 @@ def host_answer(subject: Subject, facts: Answer) -> Answer | None:
         after_ns=step - won.likely_ns,
         saved=Saved(low, None if reason else won.likely_ns, won.high_ns),
         reason=reason,
-        limits=_limits(won.left_ns, step - won.likely_ns),
+        limits=_scale_parts(won.left_ns, step - won.likely_ns),
     )
 
 
@@ -57,21 +57,21 @@ def without_finding(facts: Answer, finding: Finding) -> Answer:
         replayed_ns=step,
         after_ns=step - finding.saving_ns,
         saved=Saved(finding.saving_low_ns, finding.saving_ns, finding.saving_high_ns),
-        limits=_limits(left, step - finding.saving_ns),
+        limits=_scale_parts(left, step - finding.saving_ns),
     )
 
 
 def host_choices(ledger: Mapping[str, float]) -> list[Choice]:
     """The categories of the training thread's time that can be changed, longest first."""
     found = sorted(((name, dur) for name, dur in ledger.items() if name in HOST and dur), key=lambda each: -each[1])
-    return [Choice(_options(name), name, HOST_LABELS[name], dur) for name, dur in found]
+    return [Choice(_options_for(name), name, HOST_LABELS[name], dur) for name, dur in found]
 
 
-def _options(name: str) -> tuple[str, ...]:
+def _options_for(name: str) -> tuple[str, ...]:
     return ("--remove", "--scale", "--move") if name in HOST_MOVABLE else ("--remove", "--scale")
 
 
-def _change(asked: Asked) -> HostChange:
+def _host_change(asked: Asked) -> HostChange:
     prefix, _, pattern = asked.what.partition(":")
     categories = () if pattern else HOST_OF.get(asked.what, (asked.what,))
     # there is no work of a GPU to be changed
@@ -81,7 +81,7 @@ def _change(asked: Asked) -> HostChange:
     return HostChange(glob, categories, left=asked.factor or 0.0)
 
 
-def _reason(asked: Sequence[Asked], won: HostWon) -> str | None:
+def _doubt_of(asked: Sequence[Asked], won: HostWon) -> str | None:
     """Why there are only bounds, or nothing."""
     for each, held, elsewhere in zip(asked, won.held_ns, won.elsewhere_ns, strict=True):
         if held < _LEAST_SEEN * elsewhere:
@@ -91,7 +91,7 @@ def _reason(asked: Sequence[Asked], won: HostWon) -> str | None:
     return None
 
 
-def _limits(left: Mapping[str, float], after: float) -> tuple[Part, ...]:
+def _scale_parts(left: Mapping[str, float], after: float) -> tuple[Part, ...]:
     """What the step then consists of, longest first, which adds up to it."""
     whole = sum(left.values())
     parts = [(name, dur * after / whole) for name, dur in left.items() if dur > 0 and whole]

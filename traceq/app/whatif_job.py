@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from traceq.analysis.job.recorded import lasts_without, recorded
 from traceq.app.read_options import AS_FOUND, ReadOptions
-from traceq.app.source import Source, opened
+from traceq.app.source import Source, open_source
 from traceq.app.view import View
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.database.user_sql import interruptible
 from traceq.errors import WrongUse
 from traceq.reports.build import jobs_of
@@ -49,17 +49,17 @@ def whatif_job(
 
     Raises WrongUse for ranks or hosts that are not there, and for traces that are no job that could be judged.
     """
-    with opened(source, "replayed", read) as connection:
-        return interruptible(connection, lambda: _answer(connection, ranks, hosts))
+    with open_source(source, "replayed", read) as connection:
+        return interruptible(connection, lambda: _replay_job(connection, ranks, hosts))
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: Sequence[str]) -> JobWhatIfView:
+def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: Sequence[str]) -> JobWhatIfView:
     job = judged(tuple(jobs_of(connection)))
     if job is None:
         raise WrongUse("These traces are not one job of several ranks: `like median` needs the traces of its ranks.")
     if job.dur_ns is None or job.claim_limit_ns is None:
         raise WrongUse(f"This job cannot be replayed: {job.cannot_tell or 'its collectives tell no time'}.")
-    chosen = _chosen(job, ranks, hosts)
+    chosen = _choose_ranks(job, ranks, hosts)
     times = recorded(connection, job.job, job.time_window, len(job.members), job.claim_limit_ns)
     if times is None:
         raise WrongUse("This job cannot be replayed: none of its collectives was matched.")
@@ -83,11 +83,11 @@ def _answer(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: 
     )
 
 
-def _chosen(job: Job, ranks: Sequence[int], hosts: Sequence[str]) -> list[int]:
+def _choose_ranks(job: Job, ranks: Sequence[int], hosts: Sequence[str]) -> list[int]:
     there = {each.rank for each in job.members}
     missing = sorted(set(ranks) - there)
     if missing:
-        raise WrongUse(f"The job has no {numbers(missing)}; there are {numbers(there)}.")
+        raise WrongUse(f"The job has no {list_ranks(missing)}; there are {list_ranks(there)}.")
     by_host: dict[str, list[int]] = {}
     for each in job.members:
         if each.host is not None:

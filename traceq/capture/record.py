@@ -17,8 +17,8 @@ from traceq.capture.files import numbered
 from traceq.capture.monitor import SUFFIX as LOG_SUFFIX
 from traceq.capture.monitor import monitored
 from traceq.capture.snapshot.write import write
-from traceq.common import ending
-from traceq.common.owner import PATTERN, owner
+from traceq.common import signals
+from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
 from traceq.errors import MissingTool, StoreError, TraceqError
 from traceq.formats.made_with import SUFFIX
@@ -88,7 +88,7 @@ def record(request: Request, launch: Launch) -> Recorded:
     for tool in (launch.command[0], request.command[0]):
         _check_tool(tool)
     log = launch.directory / f"{launch.name}{LOG_SUFFIX}"
-    with ending.raising(), _status_directory(launch) as told, monitored(log):
+    with signals.raise_signals(), _status_directory(launch) as told, monitored(log):
         try:
             exit_code = supervise.run(launch.command, {**os.environ, **launch.additions})
         except OSError as error:
@@ -167,7 +167,7 @@ def _free_name(directory: Path, name: str) -> str:
 
 def _status_of(directory: Path, name: str) -> Path:
     # Beside the traces: the directory for temporary files may be another one in a container that the program starts.
-    return directory / f".{name}.{owner()}.status"
+    return directory / f".{name}.{owner_word()}.status"
 
 
 def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:

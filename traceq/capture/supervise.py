@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from traceq.common import ending
+from traceq.common import signals
 
 # What a terminal, a batch system or a user sends to end a job or to make it write a checkpoint.
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -31,7 +31,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     Signals are passed on to the program. Told a second time to end by SIGINT or SIGTERM, it is killed if it still
     runs 5 s later. Raises OSError when the command cannot be started.
     """
-    with ending.elsewhere(), _held_back() as early:
+    with signals.leave_signals(), _held_back() as early:
         # Handlers are not inherited by what is executed; blocked signals would be.
         child = subprocess.Popen(command, env=dict(environment))
         if hasattr(signal, "sigtimedwait"):

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from traceq.capture import processes, status
 from traceq.capture.knobs import registry
 from traceq.capture.record import INJECT
-from traceq.common import ending
+from traceq.common import signals
 from traceq.errors import MissingTool, ProgramFailed
 
 # Why a run came to its end: it made its steps, it ended before, its time was over, none of its processes measures any more.
@@ -71,12 +71,12 @@ def run(launch: Launch) -> Ran:
     Its output goes to the log. Raises MissingTool when the command is not there.
     """
     told = launch.traces / f".{launch.name}.status"
-    with ending.raising(), _empty(told), processes.adopting(), launch.log.open("wb") as log:
+    with signals.raise_signals(), _empty(told), processes.adopting(), launch.log.open("wb") as log:
         killed = processes.killed_for_memory()
         began = time.monotonic()
         child: subprocess.Popen[bytes] | None = None
         try:
-            with ending.later():
+            with signals.defer_signals():
                 child = _start(launch, told, log)
             watched = _Watched(child, told, launch)
             end = watched.wait()

@@ -9,7 +9,7 @@ from typing import ClassVar
 import click
 
 from traceq.cli._group import LazyGroup, os_error_words
-from traceq.common import ending
+from traceq.common import signals
 from traceq.common.process import (
     address_space,
     block_pandas_import,
@@ -130,7 +130,7 @@ def _check_threads() -> None:
 
 def run() -> None:
     """The program `traceq`."""
-    ending.catch()
+    signals.end_on_signals()
     _check_address_space()
     _check_open_files()
     _check_threads()

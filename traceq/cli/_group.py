@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from traceq.common import ending
-from traceq.common.near import near
-from traceq.common.process import no_threads
+from traceq.common import signals
+from traceq.common.near import find_near
+from traceq.common.process import thread_lack_in
 from traceq.common.text import printable, without_controls
 from traceq.errors import TraceqError, WrongUse
 
@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
         if self.default is not None and name not in self.lazy and _is_source(name):
             return super().resolve_command(ctx, [self.default, *args])
         if name not in self.lazy and not name.startswith("-"):
-            close = difflib.get_close_matches(name, self.lazy, n=2) + (near(Path(name)) if self.default else [])
+            close = difflib.get_close_matches(name, self.lazy, n=2) + (find_near(Path(name)) if self.default else [])
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else " `traceq -h` lists the commands."
             what = "command" if self.default is None else "command, and no file"
             raise click.UsageError(f"There is no {what} {printable(name)!r}.{hint}", ctx)
@@ -110,7 +110,7 @@ class LazyGroup(click.Group):
         except KeyboardInterrupt:
             click.echo("traceq: interrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except ending.Ended as error:
+        except signals.Ended as error:
             click.echo(f"traceq: ended by {signal.Signals(error.number).name}", err=True)
             raise
         except BrokenPipeError:
@@ -126,7 +126,7 @@ def _system_says(error: OSError | RuntimeError) -> str:
     """What to say where the system refuses something; another error is a fault of traceq, and raised again."""
     if isinstance(error, OSError):
         return os_error_words(error)
-    if (lack := no_threads(error)) is None:
+    if (lack := thread_lack_in(error)) is None:
         raise error
     return lack
 

@@ -23,7 +23,7 @@ from traceq.common.limits import TIMEOUT, Limits, within
 from traceq.common.process import usable_cpus
 from traceq.common.progress import Progress, Silent
 from traceq.common.text import printable
-from traceq.common.units import parsed_duration, parsed_share, parsed_size
+from traceq.common.units import parse_duration, parse_share, parse_size
 from traceq.diagnosis.record import EXTRA
 from traceq.loading.options import TraceOptions
 from traceq.reports import SUFFIXES
@@ -98,7 +98,7 @@ class _RulePaths(click.Path):
         return [each for each in super().split_envvar_value(rv) if each]
 
 
-def _regex(text: str) -> str:
+def _check_regex(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
@@ -106,39 +106,39 @@ def _regex(text: str) -> str:
     return text
 
 
-SHARE = Parsed("percent", parsed_share)
-REGEX = Parsed("regex", _regex)
+SHARE = Parsed("percent", parse_share)
+REGEX = Parsed("regex", _check_regex)
 FILE: click.Path = click.Path(dir_okay=False, path_type=Path)
 
 
-def _steps_per(text: str) -> str:
+def _check_steps_per(text: str) -> str:
     from traceq.analysis.steps.choice import read_steps_per
 
     read_steps_per(text)
     return text
 
 
-def _window(text: str) -> str:
+def _check_window(text: str) -> str:
     from traceq.analysis.steps.choice import read_window
 
     read_window(text)
     return text
 
 
-def _seconds(text: str) -> float:
-    return max(parsed_duration(text), 1) / 1e9
+def _parse_seconds(text: str) -> float:
+    return max(parse_duration(text), 1) / 1e9
 
 
 _step_options = (
     click.option("--step-range", type=REGEX, help="The annotations whose names match are the steps; for traces only."),
     click.option(
         "--steps-per",
-        type=Parsed("number", _steps_per),
+        type=Parsed("number", _check_steps_per),
         help="Steps in each unit that is found as one: 2; or 1/2 where two units are a step; for traces only.",
     ),
     click.option(
         "--window",
-        type=Parsed("window", _window),
+        type=Parsed("window", _check_window),
         help="What to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only.",
     ),
 )
@@ -146,7 +146,7 @@ capture_option = click.option(
     "--capture",
     multiple=True,
     metavar="FILE",
-    shell_complete=completion.files,
+    shell_complete=completion.complete_files,
     help="A trace of the capture of the program's CUDA graphs, or of the program without them: gives kernels of graphs their"
     " operators; may be repeated; for traces only.",
 )
@@ -154,7 +154,7 @@ inductor_option = click.option(
     "--inductor",
     multiple=True,
     metavar="PATH",
-    shell_complete=completion.files,
+    shell_complete=completion.complete_files,
     help="What torch.compile wrote of its kernels: torch_compile_debug, files of provenance tracking; may be repeated; for traces"
     " only. [default: what lies beside the trace]",
 )
@@ -167,13 +167,13 @@ cache_option = click.option(
 )
 memory_option = click.option(
     "--memory-limit",
-    type=Parsed("size", parsed_size),
+    type=Parsed("size", parse_size),
     help="Most memory for DuckDB in all processes together, e.g. 2GiB; at least 128MiB to read traces, 768MiB for queries."
     " [default: a quarter of the memory at hand, at least 1GiB]",
 )
 wait_option = click.option(
     "--wait",
-    type=Parsed("time", parsed_duration),
+    type=Parsed("time", parse_duration),
     metavar="TIME",
     default=0,
     help="Wait so long, e.g. 10min, for another one that writes the dataset. [default: not at all]",
@@ -193,7 +193,7 @@ def timeout_option(what: str) -> Callable[[F], F]:
     """--timeout: how long `what` may take."""
     return click.option(
         "--timeout",
-        type=Parsed("duration", _seconds),
+        type=Parsed("duration", _parse_seconds),
         default=TIMEOUT,
         help=f"How long {what} may take, e.g. 20min. [default: 5min]",
     )
@@ -208,7 +208,7 @@ force_option = click.option("--force", is_flag=True, help="Replace the file to w
 noise_option = click.option(
     "--noise",
     metavar="SHARE_OR_BASELINE",
-    shell_complete=completion.baselines,
+    shell_complete=completion.complete_baselines,
     help="What runs of one program are known to differ by (traceq noise): a share of the step, or a baseline whose runs tell it."
     " [default: measured from three runs a side, else assumed]",
 )
@@ -225,7 +225,7 @@ def within_limits(command: Callable[..., T]) -> Callable[..., T]:
         timeout: float = TIMEOUT,
         **others: Any,
     ) -> T:
-        with within(Limits(memory_limit, jobs or usable_cpus(), timeout, _progress(), note)):
+        with within(Limits(memory_limit, jobs or usable_cpus(), timeout, _make_progress(), print_note)):
             return command(*arguments, **others)
 
     return run
@@ -248,19 +248,19 @@ def gather(name: str, make: Callable[..., object], *options: str) -> Callable[[C
 def trace_options(command: Callable[..., T]) -> Callable[..., T]:
     """Declare the options about traces and pass them as one argument `options`; run the command within its limits."""
     command = within_limits(gather("options", TraceOptions, *_OF_TRACES)(command))
-    return _steps(capture_option(inductor_option(memory_option(command))))
+    return _declare_step_options(capture_option(inductor_option(memory_option(command))))
 
 
 def read_options(command: Callable[..., T]) -> Callable[..., T]:
     """Declare the options about sources and pass them as one argument `read`; run the command within its limits."""
     command = within_limits(gather("read", ReadOptions, *_OF_TRACES, "cache")(command))
-    return _steps(capture_option(inductor_option(memory_option(cache_option(command)))))
+    return _declare_step_options(capture_option(inductor_option(memory_option(cache_option(command)))))
 
 
 _OF_TRACES = ("step_range", "steps_per", "window", "capture", "inductor")
 
 
-def _steps(command: F) -> F:
+def _declare_step_options(command: F) -> F:
     """--step-range, --steps-per and --window."""
     for option in reversed(_step_options):
         command = option(command)
@@ -294,7 +294,7 @@ def traces_options(command: F) -> F:
     )(command)
 
 
-def _numbers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[int, ...]:
+def _parse_numbers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[int, ...]:
     try:
         return tuple(int(each) for each in value.split(",")) if value else ()
     except ValueError:
@@ -303,7 +303,9 @@ def _numbers(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 
 def ranks_option(command: F) -> F:
     """--ranks: several ranks in one word."""
-    return click.option("--ranks", callback=_numbers, metavar="N,N", help="Only traces of these ranks: 0,6.")(command)
+    return click.option("--ranks", callback=_parse_numbers, metavar="N,N", help="Only traces of these ranks: 0,6.")(
+        command
+    )
 
 
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:
@@ -333,7 +335,7 @@ def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[
     )
 
 
-def _progress() -> Progress:
+def _make_progress() -> Progress:
     """A progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
         return Silent()
@@ -352,6 +354,6 @@ def explicit_options(*names: str) -> list[str]:
     ]
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Say on stderr what is not an error."""
     click.echo(f"traceq: note: {printable(text)}", err=True)

@@ -38,7 +38,7 @@ def write_view(view: View[Any], format_: str, output: Path | None) -> None:
 
 def write_text(to_text: _ToText, output: Path | None) -> None:
     """Write a text in the width and colours of the terminal."""
-    width, colour = terminal() if output is None else (_WIDTH, False)
+    width, colour = terminal_width_and_colour() if output is None else (_WIDTH, False)
     write(to_text(width, colour=colour), output, colour=colour)
 
 
@@ -46,7 +46,7 @@ def write_blocks(blocks: Iterable[Block]) -> None:
     """Write a document to stdout as text."""
     from traceq.reports.renderers.to_text import text_of
 
-    width, colour = terminal()
+    width, colour = terminal_width_and_colour()
     write(text_of(blocks, width, colour=colour), None, colour=colour)
 
 
@@ -58,9 +58,9 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
     if output is None:
         encoding = sys.stdout.encoding or "utf-8"
         shown = text.encode(encoding, "replace").decode(encoding)
-        pager = _pager() if _is_too_long(shown) else None
+        pager = _pager_name() if _is_too_long(shown) else None
         if pager is not None:
-            _page(shown, pager, colour=colour)
+            _show_in_pager(shown, pager, colour=colour)
         else:
             click.echo(shown, nl=False, color=colour or None)
         return
@@ -70,7 +70,7 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
         file.write(text.encode())
 
 
-def _page(text: str, pager: str, *, colour: bool) -> None:
+def _show_in_pager(text: str, pager: str, *, colour: bool) -> None:
     """Show the text in the pager; its colours only in one that shows them, or where FORCE_COLOR demands them."""
     if colour and pager == "less":
         # click sets -R only where LESS is unset. It goes in front, as what the user set may end in the text of a prompt.
@@ -78,7 +78,7 @@ def _page(text: str, pager: str, *, colour: bool) -> None:
     click.echo_via_pager(text, color=colour and (pager in _COLOUR_PAGERS or _demands_colours()))
 
 
-def _pager() -> str | None:
+def _pager_name() -> str | None:
     """The name, without its path, of the program that click pages with; None where PAGER is empty or not a command."""
     said = os.environ.get("PAGER")
     try:
@@ -93,7 +93,7 @@ def _is_too_long(text: str) -> bool:
     return sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines
 
 
-def terminal() -> tuple[int, bool]:
+def terminal_width_and_colour() -> tuple[int, bool]:
     """The columns that stdout has, and whether it shows colours.
 
     COLUMNS says how wide it is, whatever it is. NO_COLOR forbids colours, FORCE_COLOR (but for 0) demands them;
@@ -105,10 +105,10 @@ def terminal() -> tuple[int, bool]:
         width = int(said)
     else:
         width = shutil.get_terminal_size((_WIDTH, 0)).columns if is_terminal else _WIDTH
-    return width, _colours(is_terminal=is_terminal)
+    return width, _has_colours(is_terminal=is_terminal)
 
 
-def _colours(*, is_terminal: bool) -> bool:
+def _has_colours(*, is_terminal: bool) -> bool:
     # Of both, NO_COLOR wins: so it does in Python itself.
     if os.environ.get("NO_COLOR"):
         return False

@@ -38,16 +38,16 @@ def write_plain(
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     note = ""
     if width is not None:
-        widths = _narrowed(widths, numeric, width)
-        if _total(widths) > width and 1 < len(lines) <= _FEW_ROWS + 1:
+        widths = _narrow(widths, numeric, width)
+        if _total_width(widths) > width and 1 < len(lines) <= _FEW_ROWS + 1:
             write_vertical(header, lines[1:], file, width)
             return
-        shown = _shown(widths, width)
+        shown = _columns_that_fit(widths, width)
         if len(shown) < len(widths):
             note = f"{len(shown)} of {len(widths)} columns are shown; --vertical shows all\n"
-            lines, widths, numeric = _elided(lines, widths, numeric, shown)
+            lines, widths, numeric = _leave_out(lines, widths, numeric, shown)
     for row in (lines[0], ["-" * each for each in widths], *lines[1:]):
-        cells = map(_fitted, row, widths, numeric)
+        cells = map(_fit_cell, row, widths, numeric)
         file.write(f"{_GAP.join(cells).rstrip()}\n".encode())
     if len(lines) == 1:
         file.write(b"(no rows)\n")
@@ -65,7 +65,7 @@ def write_vertical(
             file.write(b"\n")
         for name, value in zip(names, row, strict=True):
             line = f"{name}{' ' * (margin - cell_len(name))}{_GAP}{printable(value)}".rstrip()
-            file.write(f"{_fitted(line, width, False).rstrip() if width else line}\n".encode())
+            file.write(f"{_fit_cell(line, width, False).rstrip() if width else line}\n".encode())
 
 
 def write_markdown(
@@ -93,26 +93,26 @@ def write_markdown_result(result: Result, file: BinaryIO) -> None:
     write_markdown(result.schema.names, result.rows(), result.numeric, file)
 
 
-def _total(widths: Sequence[int]) -> int:
+def _total_width(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def _shown(widths: Sequence[int], available: int) -> list[int]:
+def _columns_that_fit(widths: Sequence[int], available: int) -> list[int]:
     """The columns from both ends that fit beside a column of an ellipsis, all where all fit; at least the first."""
-    if _total(widths) <= available:
+    if _total_width(widths) <= available:
         return list(range(len(widths)))
     left, right = [0], list[int]()
     while len(left) + len(right) < len(widths):
         takes_left = len(left) <= len(right)
         column = len(left) if takes_left else len(widths) - 1 - len(right)
         kept = [widths[each] for each in (*left, *right, column)]
-        if _total([*kept, len(_ELLIPSIS)]) > available:
+        if _total_width([*kept, len(_ELLIPSIS)]) > available:
             break
         (left if takes_left else right).append(column)
     return [*left, *reversed(right)]
 
 
-def _elided(
+def _leave_out(
     lines: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool], shown: Sequence[int]
 ) -> tuple[list[list[str]], list[int], list[bool]]:
     """The same with these columns, and an ellipsis where others are left out."""
@@ -125,7 +125,7 @@ def _elided(
     return [cut(line, _ELLIPSIS) for line in lines], cut(widths, len(_ELLIPSIS)), cut(numeric, False)
 
 
-def _narrowed(widths: Sequence[int], numeric: Sequence[bool], available: int) -> list[int]:
+def _narrow(widths: Sequence[int], numeric: Sequence[bool], available: int) -> list[int]:
     """Take from the widest text column until all fit or none can give more; a number is never cut."""
     narrowed = list(widths)
     texts = [i for i, is_number in enumerate(numeric) if not is_number]
@@ -141,7 +141,7 @@ def _narrowed(widths: Sequence[int], numeric: Sequence[bool], available: int) ->
     return narrowed
 
 
-def _fitted(cell: str, width: int, is_number: bool) -> str:
+def _fit_cell(cell: str, width: int, is_number: bool) -> str:
     length = cell_len(cell)
     if length > width:
         return set_cell_size(cell, width - 1) + "…"

@@ -12,7 +12,7 @@ from traceq.common.text import printable
 
 
 @click.command(short_help="Write a trace without what names anybody.")
-@click.argument("source", metavar="TRACE", shell_complete=completion.files)
+@click.argument("source", metavar="TRACE", shell_complete=completion.complete_files)
 @output_option
 @click.option(
     "--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]"

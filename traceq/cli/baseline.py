@@ -50,8 +50,8 @@ def baseline() -> None:
 
 
 @click.command(short_help="Keep the summary of runs under a name.")
-@click.argument("name", shell_complete=completion.baselines)
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
+@click.argument("name", shell_complete=completion.complete_baselines)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @rank_option("Keep")
 @read_options
 @click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
@@ -117,7 +117,7 @@ def _read(path: Path) -> tuple[Kept | str, int]:
 
 
 @click.command(short_help="Show steps, ledger and findings of a baseline.")
-@click.argument("name", shell_complete=completion.baselines)
+@click.argument("name", shell_complete=completion.complete_baselines)
 @click.option(
     "--format",
     "format_",
@@ -145,7 +145,7 @@ def show(*, name: str, format_: str, directory: Path | None) -> None:
 
 
 @click.command(short_help="Delete a baseline.")
-@click.argument("name", shell_complete=completion.baselines)
+@click.argument("name", shell_complete=completion.complete_baselines)
 @directory_option
 def drop(*, name: str, directory: Path | None) -> None:
     """Delete a baseline."""

@@ -26,22 +26,24 @@ def cache(action: str) -> None:
       traceq cache
       traceq cache clear
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.app.cache import clear, entries
-    from traceq.common.cache_folder import folder, limit
+    from traceq.app.cache import clear, list_entries
+    from traceq.common.cache_folder import cache_limit, cache_path
 
     if action == "clear":
         removed = clear()
         freed = size(sum(entry.size for entry in removed))
-        click.echo(f"{printable(str(folder()))}: {some(len(removed), 'entry', 'entries')} removed, {freed}")
+        click.echo(f"{printable(str(cache_path()))}: {some(len(removed), 'entry', 'entries')} removed, {freed}")
         return
-    found = entries()
+    found = list_entries()
     used = size(sum(entry.size for entry in found))
-    click.echo(f"{printable(str(folder()))}: {some(len(found), 'entry', 'entries')}, {used} of at most {size(limit())}")
+    click.echo(
+        f"{printable(str(cache_path()))}: {some(len(found), 'entry', 'entries')}, {used} of at most {size(cache_limit())}"
+    )
     now = time.time()
     for entry in found:
         age = max(0, int(now - entry.used)) // _DAY
-        click.echo(f"  {size(entry.size):>10}  used {_days(age):>12}  {printable(entry.path.name)}")
+        click.echo(f"  {size(entry.size):>10}  used {_days_ago(age):>12}  {printable(entry.path.name)}")
 
 
-def _days(age: int) -> str:
+def _days_ago(age: int) -> str:
     return "today" if age == 0 else f"{some(age, 'day')} ago"

@@ -23,7 +23,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 
 
 @click.command(short_help="Fail when a budget is exceeded, or a baseline is missed.")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @click.option(
     "--budgets",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -33,7 +33,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 @click.option(
     "--baseline",
     metavar="NAME_OR_FILE",
-    shell_complete=completion.baselines,
+    shell_complete=completion.complete_baselines,
     help="Compare with this baseline, trace or trace database.",
 )
 @click.option(

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")
-@click.argument("sources", nargs=-1, metavar="[BASE NEW]", shell_complete=completion.baselines)
+@click.argument("sources", nargs=-1, metavar="[BASE NEW]", shell_complete=completion.complete_baselines)
 @click.option(
     "--base",
     multiple=True,
     metavar="SOURCE...",
-    shell_complete=completion.baselines,
+    shell_complete=completion.complete_baselines,
     help="Runs of the base, pooled.",
 )
 @click.option(
     "--new",
     multiple=True,
     metavar="SOURCE...",
-    shell_complete=completion.baselines,
+    shell_complete=completion.complete_baselines,
     help="Runs to compare with them, pooled.",
 )
 @document_options(default=None)
@@ -102,7 +102,7 @@ def compare(
       traceq compare --ticket main profile.sqlite -o ticket.md
       traceq compare --base a1.duckdb a2.duckdb --new b1.duckdb b2.duckdb
     """  # noqa: D301 - click wants the backspace itself
-    base, new = _sides(sources, base, new)
+    base, new = _split_sides(sources, base, new)
     from traceq.app.compare import compare as compare_runs
 
     name = format_ or ("md" if ticket else "text")
@@ -143,7 +143,7 @@ _OF_TIMES = (
 )  # fmt: skip
 
 
-def _sides(
+def _split_sides(
     sources: tuple[str, ...], base: tuple[str, ...], new: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if base and new and not sources:

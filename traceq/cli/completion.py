@@ -38,34 +38,34 @@ def completion(context: click.Context, /, shell: str) -> None:
     click.echo(made(context.find_root().command, {}, "traceq", _VARIABLE).source())
 
 
-def files(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_files(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Files, which the shell completes itself."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(begun, type="file")]
 
 
-def baselines(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_baselines(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The baselines whose names begin so, else files: bash completes files only where nothing else is offered."""
     from traceq.runs.baselines import names
 
-    return _beginning(names(context.params.get("directory")), begun) or files(context, parameter, begun)
+    return _complete_names(names(context.params.get("directory")), begun) or complete_files(context, parameter, begun)
 
 
-def findings(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_findings(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """F1, F2, ... of the trace on the line, as far as a database or the cache knows them; else the first few."""
     from click.shell_completion import CompletionItem
 
-    titles = _titles(context) or dict.fromkeys(range(1, _USUAL_FINDINGS + 1))
+    titles = _finding_titles(context) or dict.fromkeys(range(1, _USUAL_FINDINGS + 1))
     return [CompletionItem(f"F{n}", help=title) for n, title in titles.items() if f"F{n}".startswith(begun.upper())]
 
 
-def _titles(context: click.Context) -> dict[int, str]:
+def _finding_titles(context: click.Context) -> dict[int, str]:
     """The titles of the findings by number; empty where they are not known without reading a trace."""
     from traceq.database.connect import connect
     from traceq.errors import TraceqError
 
-    for database in _databases(context):
+    for database in _databases_on_line(context):
         try:
             with connect(database) as connection:
                 query = "select rank_order, any_value(title) from finding group by all order by rank_order"
@@ -75,7 +75,7 @@ def _titles(context: click.Context) -> dict[int, str]:
     return {}
 
 
-def _databases(context: click.Context) -> Iterator[Path]:
+def _databases_on_line(context: click.Context) -> Iterator[Path]:
     """The databases on the line, and those in the cache of traces on it."""
     from traceq.app.cache import last_of
     from traceq.database.connect import is_database
@@ -91,48 +91,48 @@ def _databases(context: click.Context) -> Iterator[Path]:
             yield database
 
 
-def changes(_context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_changes(_context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete the names of changes that this option of traceq whatif takes."""
-    from traceq.app.asked import ASKABLE, COPIES, MOVABLE, TRANSFERS
+    from traceq.app.whatif_request import ASKABLE, COPIES, MOVABLE, TRANSFERS
 
     names = {"overlap": TRANSFERS, "move": MOVABLE}
-    return _beginning(names.get(parameter.name or "", (*ASKABLE, COPIES)), begun)
+    return _complete_names(names.get(parameter.name or "", (*ASKABLE, COPIES)), begun)
 
 
-def one_of(
+def complete_one_of(
     names: Iterable[str],
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     """Return a completer for a fixed list of names."""
-    return lambda _context, _parameter, begun: _beginning(names, begun)
+    return lambda _context, _parameter, begun: _complete_names(names, begun)
 
 
-def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The rules whose names begin so."""
     from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
     from traceq.diagnosis.rules.registry import RULES
 
-    return _beginning(dict.fromkeys([*(name.replace("_", "-") for name in RULES), *RULES_OF_JOBS]), begun)
+    return _complete_names(dict.fromkeys([*(name.replace("_", "-") for name in RULES), *RULES_OF_JOBS]), begun)
 
 
-def metrics(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_metrics(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """With --plan the metrics whose names begin so, else files."""
     from click.shell_completion import CompletionItem
 
     from traceq.formats.capabilities import METRICS
 
-    return _beginning(METRICS, begun) if context.params.get("plan") else [CompletionItem(begun, type="file")]
+    return _complete_names(METRICS, begun) if context.params.get("plan") else [CompletionItem(begun, type="file")]
 
 
-def tables(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_tables(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The tables, views and macros whose names begin so."""
     from traceq.database.connect import SCHEMA
     from traceq.database.sql import statement
 
     found = [name for file in SCHEMA for name in _CREATED.findall(statement(file))]
-    return _beginning(sorted(name for name in found if not name.startswith("_")), begun)
+    return _complete_names(sorted(name for name in found if not name.startswith("_")), begun)
 
 
-def _beginning(names: Iterable[str], begun: str) -> list[CompletionItem]:
+def _complete_names(names: Iterable[str], begun: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(name) for name in names if name.startswith(begun)]

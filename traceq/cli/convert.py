@@ -5,16 +5,20 @@ from __future__ import annotations
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import memory_option, note, wait_option, within_limits
+from traceq.cli._options import memory_option, print_note, wait_option, within_limits
 from traceq.common.text import printable
 from traceq.common.units import some
 
 
 @click.command(short_help="Make a dataset of a database, or a database of a dataset.")
-@click.argument("source", metavar="DB_OR_DATASET", shell_complete=completion.files)
-@click.argument("target", required=False, metavar="", shell_complete=completion.files)
+@click.argument("source", metavar="DB_OR_DATASET", shell_complete=completion.complete_files)
+@click.argument("target", required=False, metavar="", shell_complete=completion.complete_files)
 @click.option(
-    "-o", "--output", metavar="TARGET", shell_complete=completion.files, help="The dataset or database to make."
+    "-o",
+    "--output",
+    metavar="TARGET",
+    shell_complete=completion.complete_files,
+    help="The dataset or database to make.",
 )
 @wait_option
 @memory_option
@@ -38,5 +42,5 @@ def convert(*, source: str, target: str | None, output: str | None, wait: int) -
 
     done = make(source, output or target or "", wait=wait / 1e9)
     if done.not_judged is not None:
-        note(f"every report will run the rules again: {done.not_judged}")
+        print_note(f"every report will run the rules again: {done.not_judged}")
     click.echo(printable(f"{done.target}: {some(done.traces, 'trace')}"))

@@ -51,7 +51,7 @@ def dataset() -> None:
 
 
 @click.command("list", short_help="List the windows of a dataset and their ranks.")
-@click.argument("name", metavar="DATASET", shell_complete=completion.files)
+@click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
 @format_option
 def list_(*, name: str, format_: str) -> None:
     """List the windows of a dataset: ranks, bytes, when the ranks were last judged together, and whether that still holds.
@@ -77,7 +77,7 @@ def list_(*, name: str, format_: str) -> None:
 def _write_list(found: Listed) -> None:
     from traceq.cli._table import write_plain
     from traceq.cli.sql import terminal_width
-    from traceq.common.ranks import numbers
+    from traceq.common.ranks import list_ranks
 
     ranks = sum(len(each.ranks) for each in found.windows)
     held = f"{some(len(found.windows), 'window')}, {some(ranks, 'trace')}, {size(found.bytes)}"
@@ -88,7 +88,7 @@ def _write_list(found: Listed) -> None:
                 each.run,
                 str(each.window),
                 str(len(each.ranks)),
-                numbers(each.ranks),
+                list_ranks(each.ranks),
                 size(each.bytes),
                 each.judged_at,
                 "fresh" if each.is_fresh else "stale",
@@ -106,7 +106,7 @@ def _write_list(found: Listed) -> None:
 
 
 @click.command(short_help="Take a run, a window or a rank out of a dataset.")
-@click.argument("name", metavar="DATASET", shell_complete=completion.files)
+@click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
 @click.option("--run", required=True, metavar="NAME", help="Of this run; all of it without --window and --rank.")
 @click.option("--window", type=click.IntRange(min=0), metavar="N", help="Only this window.")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank.")
@@ -125,17 +125,17 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int
       traceq dataset drop job/ --run baseline --window 0 --rank 17
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.dataset import drop_from_dataset
-    from traceq.common.ranks import numbers
+    from traceq.common.ranks import list_ranks
 
     gone = drop_from_dataset(name, run, window=window, rank=rank, wait=wait / 1e9)
     for each in sorted({piece.window for piece in gone}):
         ranks = [piece.rank for piece in gone if piece.window == each]
-        click.echo(printable(f"{name}: run {run}, window {each}: {numbers(ranks)} dropped"))
+        click.echo(printable(f"{name}: run {run}, window {each}: {list_ranks(ranks)} dropped"))
     click.echo(f"{some(len(gone), 'trace')}, {size(sum(piece.size for piece in gone))}")
 
 
 @click.command(short_help="Remove what a dataset does not need any more.")
-@click.argument("name", metavar="DATASET", shell_complete=completion.files)
+@click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
 @click.option("--all", "everything", is_flag=True, help="Also what an ingest that ended early has left to go on with.")
 @wait_option
 @memory_option
@@ -163,7 +163,7 @@ def compact(*, name: str, everything: bool, wait: int) -> None:
 
 
 @click.command(short_help="Check that a dataset holds what it lists, row by row.")
-@click.argument("name", metavar="DATASET", shell_complete=completion.files)
+@click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
 @format_option
 @memory_option
 @click.pass_context

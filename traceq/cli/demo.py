@@ -22,7 +22,7 @@ _QUERY = "select name, sum(dur) as dur from kernel group by all order by dur des
     "-o",
     "--output",
     metavar="DB",
-    shell_complete=completion.files,
+    shell_complete=completion.complete_files,
     help=f"Database to make. [default: {_DATABASE}]",
 )
 @click.pass_context
@@ -34,19 +34,19 @@ def demo(context: click.Context, output: str | None) -> None:
     be written).
     """
     from traceq.app.ingest import ingest
-    from traceq.cli.ingest import summary
+    from traceq.cli.ingest import summarize
     from traceq.cli.report import report
 
     database = output or default_database()
-    with resources.as_file(_bundled()) as trace:
-        click.echo(summary(ingest([trace], database)))
+    with resources.as_file(_bundled_trace()) as trace:
+        click.echo(summarize(ingest([trace], database)))
     click.echo()
     with report.make_context("report", [database], parent=context.parent) as inner:
         report.invoke(inner)
     click.echo(f"\n{next_steps(database)}")
 
 
-def _bundled() -> Traversable:
+def _bundled_trace() -> Traversable:
     return resources.files("traceq").joinpath("app/demo/training.pt.trace.json.gz")
 
 

@@ -28,7 +28,9 @@ _OF_TRACES = (
 
 
 @click.command(short_help="Show what a trace can answer, or what a capture needs.")
-@click.argument("names", nargs=-1, metavar="SOURCE_OR_DB | --plan [METRIC]...", shell_complete=completion.metrics)
+@click.argument(
+    "names", nargs=-1, metavar="SOURCE_OR_DB | --plan [METRIC]...", shell_complete=completion.complete_metrics
+)
 @click.option("--plan", is_flag=True, help="Print the commands that capture these metrics; without names, list them.")
 @output_option
 @click.option(
@@ -66,7 +68,7 @@ def doctor(
             raise click.UsageError(f"{', '.join(clash)}: for traces; --plan takes names of metrics only.")
         _plan(names)
         return
-    source = _source(names)
+    source = _examine_source(names)
     from traceq.app.doctor import doctor as examine
 
     view = examine(source, read.writing(output), traces=traces, rank=rank)
@@ -81,7 +83,7 @@ def doctor(
         raise BrokenIdentity(f"{source}: numbers that must agree do not: {', '.join(view.broken)}; {way_out}")
 
 
-def _source(names: Sequence[str]) -> str:
+def _examine_source(names: Sequence[str]) -> str:
     if not names:
         raise click.UsageError("Name a trace or a database, or plan a capture: traceq doctor --plan lists the metrics.")
     if len(names) > 1:
@@ -101,34 +103,34 @@ def _plan(names: Sequence[str]) -> None:
             f"--plan takes names of metrics, and {path} is a file: traceq doctor {path} examines it."
         )
     if names:
-        click.echo("\n\n".join(_sections(metrics_named(names))))
+        click.echo("\n\n".join(_plan_sections(metrics_named(names))))
         return
     width = max(map(len, METRICS))
     for metric in METRICS.values():
         click.echo(f"{metric.name.ljust(width)}  {metric.answers}")
 
 
-def _sections(metrics: Sequence[Metric]) -> Iterator[str]:
+def _plan_sections(metrics: Sequence[Metric]) -> Iterator[str]:
     from traceq.capture.plan import record_backend
 
     for metric in metrics:
-        yield "\n".join(_described(metric))
+        yield "\n".join(_describe(metric))
     for form in (each for each in FORMATS if each.is_recorded):
         able = {each.name: form.captures[each.name] for each in metrics}
         captures = [each for each in able.values() if isinstance(each, Capture)]
         missing = [name for name, each in able.items() if isinstance(each, str)]
-        yield _commands(form.profiler, form.commands(merged(captures)) if captures else None, missing)
+        yield _format_commands(form.profiler, form.commands(merged(captures)) if captures else None, missing)
     backend = record_backend(metrics)
     options = "".join(f" {each.options}" for each in metrics if each.options and backend in each.record)
     command = backend and f"traceq record --backend {backend}{options} -- python train.py"
-    yield _commands("traceq record", command, [each.name for each in metrics if backend not in each.record])
+    yield _format_commands("traceq record", command, [each.name for each in metrics if backend not in each.record])
 
 
-def _described(metric: Metric) -> Iterator[str]:
+def _describe(metric: Metric) -> Iterator[str]:
     yield f"{metric.name}: {metric.answers}"
     facts = {
         "costs": metric.cost,
-        **{form.profiler: _verdict(capture) for form, capture in metric.captures()},
+        **{form.profiler: _plan_verdict(capture) for form, capture in metric.captures()},
         "traceq record": " or ".join(f"--backend {each} {metric.options}".rstrip() for each in metric.record)
         or "cannot",
     }
@@ -139,13 +141,13 @@ def _described(metric: Metric) -> Iterator[str]:
         )
 
 
-def _verdict(capture: Capture | str) -> str:
+def _plan_verdict(capture: Capture | str) -> str:
     if isinstance(capture, str):
         return f"cannot: {capture}"
     return f"yes: {capture.note}" if capture.note else "yes"
 
 
-def _commands(tool: str, commands: str | None, missing: Sequence[str]) -> str:
+def _format_commands(tool: str, commands: str | None, missing: Sequence[str]) -> str:
     """A heading that a shell and Python take for a comment, and what to paste below it."""
     if not commands:
         return f"# {tool}: gives none of these"

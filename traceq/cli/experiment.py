@@ -12,7 +12,7 @@ from traceq.capture.knobs.registry import ABLATIONS, KNOBS
 from traceq.cli import completion
 from traceq.cli._options import FILE, F, Parsed
 from traceq.common.text import printable
-from traceq.common.units import parsed_duration, parsed_size
+from traceq.common.units import parse_duration, parse_size
 from traceq.reports import SUFFIXES
 from traceq.runs.trials.plan import read_vary
 from traceq.runs.trials.trial import ROUNDS, STEPS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _seconds(text: str) -> float:
-    return parsed_duration(text) / 1e9
+    return parse_duration(text) / 1e9
 
 
 def _several(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def _once(_ctx: click.Context, _param: click.Parameter, pairs: tuple[tuple[str, 
 
 _VALUES = Parsed("name=values", read_vary)
 _TIME = Parsed("time", _seconds)
-_SIZE = Parsed("size", parsed_size)
+_SIZE = Parsed("size", parse_size)
 
 
 def _list_knobs(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -78,7 +78,9 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     short_help="Run a program at several settings, and say which win.",
     context_settings={"allow_interspersed_args": False},
 )
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.files)
+@click.argument(
+    "command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.complete_files
+)
 @click.option("--vary", multiple=True, type=_VALUES, callback=_once, help="Values of a knob: num_workers=0,2,4.")
 @click.option("--env", multiple=True, type=_VALUES, callback=_once, help="Values of a variable: NAME=A,B.")
 @click.option(
@@ -87,7 +89,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     multiple=True,
     callback=_several,
     metavar="FINDING",
-    shell_complete=completion.one_of(("all", "F1", "F2", "F3")),
+    shell_complete=completion.complete_one_of(("all", "F1", "F2", "F3")),
     help="F1, a rule, or all.",
 )
 @click.option(
@@ -95,7 +97,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     multiple=True,
     callback=_ablations,
     metavar="PART",
-    shell_complete=completion.one_of(ABLATIONS),
+    shell_complete=completion.complete_one_of(ABLATIONS),
     help=f"{', '.join(ABLATIONS)}.",
 )
 @click.option("--factorial", is_flag=True, help="All combinations of --vary and --env, not one at a time.")
@@ -111,7 +113,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     show_default=True,
     help="What to choose a setting for.",
 )
-@click.option("--latency-budget", type=Parsed("time", parsed_duration), help='Longest step allowed: "50 ms".')
+@click.option("--latency-budget", type=Parsed("time", parse_duration), help='Longest step allowed: "50 ms".')
 @click.option(
     "--percentile",
     type=click.Choice(("p50", "p95", "p99")),

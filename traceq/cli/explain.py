@@ -24,8 +24,8 @@ _EVERY = 1_000
 
 
 @click.command(short_help="Explain a rule: what it finds, how it is measured, what to try.")
-@click.argument("rule", shell_complete=completion.rules)
-@click.argument("source", required=False, metavar="[SOURCE_OR_DB]", shell_complete=completion.files)
+@click.argument("rule", shell_complete=completion.complete_rules)
+@click.argument("source", required=False, metavar="[SOURCE_OR_DB]", shell_complete=completion.complete_files)
 @rules_option
 def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> None:
     """Explain a rule: what it finds, why it matters, how it is measured, what to try.
@@ -56,7 +56,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
             f"{rule} is a finding: say in which trace or database, as in traceq explain {rule} TRACE."
         )
     wanted = rule.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0].lower().replace("_", "-")
-    pages = [_page(known[wanted])] if wanted in known else []
+    pages = [_print_page(known[wanted])] if wanted in known else []
     if wanted in RULES:
         pages.append(_page_of_job(wanted))
     if not pages:
@@ -66,7 +66,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
     click.echo("\n".join(map(printable, "\n\n".join(pages).split("\n"))))
 
 
-def _page(rule: Rule) -> str:
+def _print_page(rule: Rule) -> str:
     from traceq.diagnosis.calibrated import on_predictions
     from traceq.diagnosis.rules_page import describe_pack, example_of
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
-@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.files)
+@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
 )
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--finding",
     metavar="ID",
-    shell_complete=completion.findings,
+    shell_complete=completion.complete_findings,
     help="Only the time around this finding: its id, its rule, or F1, F2, ...",
 )
 @traces_options
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "tables",
     multiple=True,
     metavar="NAME",
-    shell_complete=completion.tables,
+    shell_complete=completion.complete_tables,
     help="Only this table or view; repeatable.",
 )
 @goal_option("Optimise for this, as traceq report does.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import note, trace_options, wait_option
+from traceq.cli._options import print_note, trace_options, wait_option
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Read trace files into a trace database.")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", shell_complete=completion.files)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", shell_complete=completion.complete_files)
 @click.option(
     "-o",
     "--output",
     "database",
     metavar="DB",
-    shell_complete=completion.files,
+    shell_complete=completion.complete_files,
     help="Database to make or add to; with a slash at the end, or an address, a dataset. [default: SOURCE's name, .duckdb, here]",
 )
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
@@ -96,21 +96,21 @@ def ingest(
         offset=offset,
         cluster=cluster,
         wait=wait / 1e9,
-        failed=_tell,
+        failed=_print_failure,
     )
-    click.echo(summary(result))
+    click.echo(summarize(result))
     if (options.capture or options.inductor) and result.skipped:
-        note("what was there already knows nothing of --capture and --inductor: --force reads it again.")
+        print_note("what was there already knows nothing of --capture and --inductor: --force reads it again.")
     if result.failures:
         click.get_current_context().exit(1)
 
 
-def _tell(failure: Failure) -> None:
+def _print_failure(failure: Failure) -> None:
     # click.echo would write past the bar, which is drawn over it then
     sys.stderr.write(f"traceq: failed: {printable(failure.reason)}\n")
 
 
-def summary(result: IngestResult) -> str:
+def summarize(result: IngestResult) -> str:
     """What an ingest did to its database, in one line; a note on stderr if the rules could not run."""
     if result.not_judged is not None:
         click.echo(printable(f"traceq: note: every report will run the rules again: {result.not_judged}"), err=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Several, short_help="Say what runs of one program differ by.")
-@click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...", shell_complete=completion.baselines)
+@click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...", shell_complete=completion.complete_baselines)
 @document_options()
 @rank_option("Take")
 @click.option(

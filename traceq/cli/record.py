@@ -28,7 +28,9 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.command(
     short_help="Record a training program without editing it.", context_settings={"allow_interspersed_args": False}
 )
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.files)
+@click.argument(
+    "command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.complete_files
+)
 @click.option(
     "--backend",
     type=click.Choice(("torch", "nsys")),
@@ -100,28 +102,30 @@ def record(
         raise click.UsageError("--stacks is for --backend torch: nsys keeps Python stacks for its own viewer only.")
     launch = plan(request)
     if dry_run:
-        click.echo(_shell(launch))
+        click.echo(_shell_text(launch))
         return
     recorded = run(request, launch)
     for reason in recorded.reasons:
-        _tell(reason)
+        _print_line(reason)
     traces = tuple(request.directory / trace.name for trace in recorded.traces)
     database = request.directory / f"{launch.name}.duckdb"
-    failed = bool(traces) and not _kept(context, database, traces, report=not no_report, html=html)
+    failed = bool(traces) and not _ingest_and_report(context, database, traces, report=not no_report, html=html)
     context.exit(recorded.exit_code or int(failed))
 
 
-def _shell(launch: Launch) -> str:
+def _shell_text(launch: Launch) -> str:
     """The launch as a shell would take it."""
     additions = [f"{name}={shlex.quote(value)} \\" for name, value in launch.additions.items()]
     return "\n".join([*additions, shlex.join(launch.command)])
 
 
-def _tell(text: str) -> None:
+def _print_line(text: str) -> None:
     click.echo(f"traceq: {printable(text)}", err=True)
 
 
-def _kept(context: click.Context, database: Path, traces: tuple[Path, ...], *, report: bool, html: Path | None) -> bool:
+def _ingest_and_report(
+    context: click.Context, database: Path, traces: tuple[Path, ...], *, report: bool, html: Path | None
+) -> bool:
     """Ingest the traces and report on them; False when that failed, which must not hide the program's exit code."""
     try:
         _ingest(traces, database)
@@ -130,21 +134,21 @@ def _kept(context: click.Context, database: Path, traces: tuple[Path, ...], *, r
         if html is not None:
             _report(context, database, "-o", str(html), "--format", "html")
     except TraceqError as error:
-        _tell(f"error: {error}")
+        _print_line(f"error: {error}")
         return False
     finally:
         for trace in traces:
-            _tell(f"trace: {trace}")
+            _print_line(f"trace: {trace}")
     if not report:  # which says itself what is next
-        _tell(f"next: traceq report {shlex.quote(str(database))}")
+        _print_line(f"next: traceq report {shlex.quote(str(database))}")
     return True
 
 
 def _ingest(traces: tuple[Path, ...], database: Path) -> None:
     from traceq.app.ingest import ingest
-    from traceq.cli.ingest import summary
+    from traceq.cli.ingest import summarize
 
-    _tell(summary(within_limits(ingest)(traces, database)))
+    _print_line(summarize(within_limits(ingest)(traces, database)))
 
 
 def _report(context: click.Context, database: Path, *options: str) -> None:

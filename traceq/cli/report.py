@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Report where the time of each step went.")
-@click.argument("sources", metavar="SOURCE_OR_DB...", nargs=-1, required=True, shell_complete=completion.files)
+@click.argument("sources", metavar="SOURCE_OR_DB...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @document_options(all_suffixes(), None)
 @click.option("-v", "--verbose", is_flag=True, help="Text: with the evidence for each finding.")
 @click.option("--full", is_flag=True, help="Text: all sections.")
 @click.option(
     "--finding",
     metavar="F1",
-    shell_complete=completion.findings,
+    shell_complete=completion.complete_findings,
     help="Text: one finding in full: its number, its id or its rule.",
 )
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @click.option(
     "--against",
     metavar="BASE",
-    shell_complete=completion.baselines,
+    shell_complete=completion.complete_baselines,
     help="With --ticket: compare with this trace, trace database or baseline.",
 )
 @click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from traceq.cli._options import FILE, explicit_options, note
+from traceq.cli._options import FILE, explicit_options, print_note
 from traceq.common.text import printable
 
 # Each is a measurement of its own; the others are options of --blind, but for --output.
@@ -108,16 +108,16 @@ def _freeze_or_grade(folder: Path, again: str | None, jobs: int | None, output: 
     from traceq.reports.blind import next_steps
 
     if not is_frozen(folder, again):
-        with within(Limits(jobs=jobs or os.cpu_count() or 1, note=note)):
+        with within(Limits(jobs=jobs or os.cpu_count() or 1, note=print_note)):
             frozen = freeze(folder, again, lambda name: click.echo(f"judging {printable(name)}", err=True))
         for line in next_steps(folder, place_of(folder, again), frozen):
             click.echo(printable(line))
         return
     found = measure(folder, again)
     _write_page(found.page, output)
-    note(f"{found.record}: the findings by rule")
+    print_note(f"{found.record}: the findings by rule")
     if found.unseen:
-        note(
+        print_note(
             f"came after the others were frozen, not graded: {', '.join(found.unseen)}; --again NAME freezes all, not blind"
         )
 

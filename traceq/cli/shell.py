@@ -11,7 +11,7 @@ import click
 
 from traceq.cli import completion
 from traceq.cli._options import read_options
-from traceq.common import ending
+from traceq.common import signals
 from traceq.common.extras import install_command
 from traceq.common.text import printable
 from traceq.errors import MissingTool, QueryError
@@ -31,7 +31,7 @@ A statement ends with a semicolon and may take several lines.
 
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
-@click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.files)
+@click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @read_options
 @click.pass_context
 def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> None:
@@ -46,14 +46,14 @@ def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> Non
       traceq shell profile.duckdb
       echo "select count(*) from kernel;" | traceq shell profile.duckdb
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.app.open import locked
+    from traceq.app.open import open_locked
 
-    with locked(database, read) as connection:
-        session = Session(connection)
+    with open_locked(database, read) as connection:
+        session = ShellSession(connection)
         if sys.stdin.isatty() and sys.stdout.isatty():
             prompt = line_editor(connection)
             click.echo(f"{printable(database)}: type .help for help, .quit to leave")
-            with ending.raising():
+            with signals.raise_signals():
                 session.interact(prompt)
         else:
             session.follow(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
@@ -81,7 +81,7 @@ def is_ready(text: str) -> bool:
     return not stripped or stripped.startswith(".") or is_complete(text)
 
 
-class Session:
+class ShellSession:
     """Answers statements and dot commands; an error is one line and counted in `failures`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:

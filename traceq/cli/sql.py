@@ -42,13 +42,13 @@ class _WithQuery(click.Command):
 
 
 @click.command(cls=_WithQuery, short_help="Ask a trace database in SQL.")
-@click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.files)
+@click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @click.argument("query", required=False)
 @click.option(
     "--of",
     "finding",
     metavar="F1",
-    shell_complete=completion.findings,
+    shell_complete=completion.complete_findings,
     help="Run the query of a finding: its number, its id or its rule.",
 )
 @format_option(FORMATS, "text")
@@ -94,7 +94,7 @@ def sql(
         text = report(database, _EVERY, read, rules=rules, drawn=False).finding(finding).instances.query
     else:
         text = _read_query() if query == "-" else str(query)
-    from traceq.app.open import locked
+    from traceq.app.open import open_locked
     from traceq.cli._table import write_markdown_result, write_result
     from traceq.database.user_sql import interruptible, one_line_errors, results, too_long
     from traceq.exports.result import WRITERS, result_of
@@ -106,7 +106,7 @@ def sql(
     write_rows = writers[format_]
     timeout = limits().timeout
     width = None if output is not None else terminal_width()
-    with locked(database, read.writing(output)) as connection, _opened(output) as file:
+    with open_locked(database, read.writing(output)) as connection, _open_output(output) as file:
         found = results(connection, text, only_one=format_ == "parquet")
         stopped = too_long("the query", timeout)
         separator = b""
@@ -117,7 +117,7 @@ def sql(
             separator = b"" if format_ == "json" else b"\n"
 
 
-def _opened(output: Path | None) -> AbstractContextManager[BinaryIO]:
+def _open_output(output: Path | None) -> AbstractContextManager[BinaryIO]:
     """The file to write, else standard output."""
     from traceq.common.files import atomic_write
 

@@ -41,7 +41,7 @@ This page is what `traceq tables --format md` prints.
 
 
 @click.command(short_help="Show the data dictionary: tables, views, columns and macros.")
-@click.argument("name", required=False, shell_complete=completion.tables)
+@click.argument("name", required=False, shell_complete=completion.complete_tables)
 @click.option(
     "--format",
     "format_",
@@ -76,7 +76,7 @@ def tables(name: str | None, format_: str) -> None:
     if name is not None:
         write_columns(catalogue.find(known, name), file, format_)
     elif format_ == "md":
-        file.write(dictionary(known).encode())
+        file.write(write_dictionary(known).encode())
     else:
         write_overview(known, file, format_)
 
@@ -100,7 +100,7 @@ def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
     _write(("column", "type", "meaning"), rows, file, format_)
 
 
-def dictionary(known: Sequence[Table]) -> str:
+def write_dictionary(known: Sequence[Table]) -> str:
     """The whole dictionary as one Markdown page."""
     page = io.BytesIO()
     page.write(_INTRODUCTION.encode())

@@ -12,7 +12,7 @@ import click
 from traceq.cli import completion
 from traceq.cli._options import FILE, Parsed, document_options, rank_option, read_options
 from traceq.cli._output import write_view
-from traceq.common.units import parsed_duration
+from traceq.common.units import parse_duration
 
 if TYPE_CHECKING:
     from traceq.app.read_options import ReadOptions, Which
@@ -22,14 +22,16 @@ _GIVEN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)=(.+)", re.DOTALL)
 
 
 def _latency(text: str) -> int:
-    found = parsed_duration(text)
+    found = parse_duration(text)
     if found <= 0:
         raise ValueError(f"{text} leaves no time for a step.")
     return found
 
 
 @click.command(short_help="Weigh throughput against latency, for example over batch sizes.")
-@click.argument("sources", nargs=-1, required=True, metavar="[VALUE=]SOURCE...", shell_complete=completion.files)
+@click.argument(
+    "sources", nargs=-1, required=True, metavar="[VALUE=]SOURCE...", shell_complete=completion.complete_files
+)
 @click.option("--knob", metavar="NAME", help="What differs. [default: batch_size, samples, tokens or sequences]")
 @click.option("--work", metavar="KEY", help="What throughput counts, as marked. [default: samples, tokens, the knob]")
 @click.option("--latency-budget", type=Parsed("time", _latency), help='Longest step allowed: "50 ms".')

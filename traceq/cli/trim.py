@@ -14,7 +14,7 @@ from traceq.common.units import some
 
 
 @click.command(short_help="Cut a trace down to some of its steps.")
-@click.argument("source", metavar="TRACE", shell_complete=completion.files)
+@click.argument("source", metavar="TRACE", shell_complete=completion.complete_files)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import FILE, Several, document_options, noise_option, note, rank_option, read_options
+from traceq.cli._options import FILE, Several, document_options, noise_option, print_note, rank_option, read_options
 from traceq.cli._output import write_view
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Several, short_help="Check whether a fix saved what its finding predicted.")
-@click.argument("finding", metavar="FINDING", shell_complete=completion.findings)
+@click.argument("finding", metavar="FINDING", shell_complete=completion.complete_findings)
 @click.option(
     "--before",
     multiple=True,
     required=True,
     metavar="SOURCE...",
-    shell_complete=completion.files,
+    shell_complete=completion.complete_files,
     help="Runs before the fix.",
 )
 @click.option(
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="SOURCE...",
-    shell_complete=completion.files,
+    shell_complete=completion.complete_files,
     help="Runs after it.",
 )
 @click.option(
@@ -80,5 +80,5 @@ def verify(
     )
     told = None if append is None else view.append_to(append, program)
     if told is not None:
-        note(told)
+        print_note(told)
     write_view(view, format_, output)

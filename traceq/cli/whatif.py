@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Predict what a change would save, before you make it.")
-@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.files)
-@click.argument("like", nargs=-1, metavar="[like median]", shell_complete=completion.one_of(("like", "median")))
+@click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
+@click.argument(
+    "like", nargs=-1, metavar="[like median]", shell_complete=completion.complete_one_of(("like", "median"))
+)
 @click.option(
     "--remove",
     multiple=True,
     metavar="WHAT",
-    shell_complete=completion.changes,
+    shell_complete=completion.complete_changes,
     help="Take all of its time away.",
 )
 @click.option(
@@ -30,14 +32,14 @@ if TYPE_CHECKING:
     multiple=True,
     type=(str, float),
     metavar="WHAT FACTOR",
-    shell_complete=completion.changes,
+    shell_complete=completion.complete_changes,
     help="Multiply its time: 0.5 is twice as fast.",
 )
 @click.option(
     "--overlap",
     multiple=True,
     metavar="WHAT",
-    shell_complete=completion.changes,
+    shell_complete=completion.complete_changes,
     help="Let communication or copies run beside kernels.",
 )
 @click.option(
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=(str, int),
     metavar="WHAT N",
-    shell_complete=completion.changes,
+    shell_complete=completion.complete_changes,
     help="Let N other threads do it: work of the host.",
 )
 @click.option("--graph", is_flag=True, help="Launch the kernels between two waits at once, as a CUDA graph does.")
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 @click.option(
     "--finding",
     metavar="F1",
-    shell_complete=completion.findings,
+    shell_complete=completion.complete_findings,
     help="Take away what a finding owns: its number, its id or its rule.",
 )
 @click.option("--list", "lists", is_flag=True, help="List what can be changed in this trace.")

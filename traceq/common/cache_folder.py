@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from traceq.common import ending
-from traceq.common.owner import PATTERN, owner
+from traceq.common import signals
+from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove, remove_gone
-from traceq.common.units import parsed_size
+from traceq.common.units import parse_size
 from traceq.errors import WrongUse
 
 # All that is in it, bytes.
@@ -21,7 +21,7 @@ _LIMIT = 10 << 30
 _PART = re.compile(rf"\.({PATTERN})\.[^/]*")
 
 
-def folder() -> Path:
+def cache_path() -> Path:
     """Where it is: $TRACEQ_CACHE, else traceq in $XDG_CACHE_HOME or ~/.cache."""
     said = os.environ.get("TRACEQ_CACHE")
     if said:
@@ -31,23 +31,23 @@ def folder() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "traceq"
 
 
-def limit() -> int:
+def cache_limit() -> int:
     """The bytes that all in it may have together: $TRACEQ_CACHE_LIMIT, else 10 GiB. Raises WrongUse for no size."""
     said = os.environ.get("TRACEQ_CACHE_LIMIT")
     if not said:
         return _LIMIT
     try:
-        return parsed_size(said)
+        return parse_size(said)
     except ValueError as error:
         raise WrongUse(f"TRACEQ_CACHE_LIMIT: {error}") from error
 
 
-def is_wanted() -> bool:
+def is_cache_wanted() -> bool:
     """Whether the environment leaves the cache on: TRACEQ_NO_CACHE is not set, and the limit is not 0."""
-    return not os.environ.get("TRACEQ_NO_CACHE") and limit() > 0
+    return not os.environ.get("TRACEQ_NO_CACHE") and cache_limit() > 0
 
 
-def prepare(place: Path) -> None:
+def prepare_cache(place: Path) -> None:
     """Make the directory, for its owner only, and remove what killed processes left in it.
 
     Raises OSError where the directory belongs to somebody else.
@@ -62,11 +62,11 @@ def prepare(place: Path) -> None:
 
 
 @contextmanager
-def part_of(wanted: Path) -> Iterator[Path]:
+def partial_path(wanted: Path) -> Iterator[Path]:
     """Where this process writes what becomes `wanted`, a path in the directory; what is left there afterwards is removed."""
-    part = wanted.with_name(f".{owner()}.{wanted.name}")
+    part = wanted.with_name(f".{owner_word()}.{wanted.name}")
     remove(part)
-    with ending.scratch(part):
+    with signals.remove_on_signal(part):
         try:
             yield part
         finally:

@@ -17,7 +17,7 @@ from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import IO, Any
 
-from traceq.common import ending
+from traceq.common import signals
 from traceq.common.process import ONE_BLAS_THREAD, block_pandas_import
 from traceq.common.scratch import remove_abandoned
 
@@ -29,7 +29,7 @@ class Child:
         # Not `python -m`: that puts the current directory first, where a file of the user's may be named like a library.
         program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; sys.exit(main())"
         # Ctrl-C reaches the whole group: it is for the parent to stop its children.
-        with ending.held_back():
+        with signals.block_interrupts():
             self._process = subprocess.Popen(
                 [sys.executable, "-c", program],
                 stdin=subprocess.PIPE,
@@ -39,7 +39,7 @@ class Child:
         assert self._process.stdin is not None  # noqa: S101
         assert self._process.stdout is not None  # noqa: S101
         self._requests = self._process.stdin
-        self.answers = _messages(self._process.stdout)
+        self.answers = _read_messages(self._process.stdout)
         """The messages of the child, until it ends."""
 
     def send(self, message: object) -> None:
@@ -63,13 +63,13 @@ class Child:
         return self._process.returncode
 
 
-def requests() -> Iterator[Any]:
+def read_requests() -> Iterator[Any]:
     """In a child: the messages of the parent, until there will be no more."""
     block_pandas_import()
-    return _messages(sys.stdin.buffer)
+    return _read_messages(sys.stdin.buffer)
 
 
-def answer(message: object) -> None:
+def send_answer(message: object) -> None:
     """In a child: send a message to the parent; where that is gone there is nothing left to do."""
     try:
         _send(sys.stdout.buffer, message)
@@ -82,18 +82,18 @@ def _send(pipe: IO[bytes], message: object) -> None:
     pipe.flush()
 
 
-def _messages(pipe: IO[bytes]) -> Iterator[Any]:
+def _read_messages(pipe: IO[bytes]) -> Iterator[Any]:
     # The last message of a child that was killed may be cut short.
     with suppress(EOFError, pickle.UnpicklingError):
         while True:
             yield pickle.load(pipe)  # noqa: S301 - from our own child or parent
 
 
-class _Held(SpawnProcess):
+class _SpawnedProcess(SpawnProcess):
     """A process of multiprocessing that gets no Ctrl-C, and ends when its parent was killed."""
 
     def start(self) -> None:
-        with ending.held_back():
+        with signals.block_interrupts():
             super().start()
 
     def run(self) -> None:
@@ -108,7 +108,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-class Held(SpawnContext):
+class SpawnedProcesses(SpawnContext):
     """What multiprocessing needs to start new Pythons that leave Ctrl-C to their parent."""
 
-    Process = _Held
+    Process = _SpawnedProcess

@@ -14,15 +14,15 @@ def code_hash(*rooms: str) -> str:
     """The hash of all files of code in these folders or files of the package."""
     found = hashlib.sha256()
     for room in rooms:
-        for path, content in _files(files("traceq").joinpath(room), room):
+        for path, content in _list_code(files("traceq").joinpath(room), room):
             found.update(f"{path} {len(content)}\n".encode() + content)
     return found.hexdigest()
 
 
-def _files(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+def _list_code(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
     if place.is_file():
         if path.endswith((".py", ".sql", ".toml", ".json")):
             yield path, place.read_bytes()
         return
     for entry in sorted(place.iterdir(), key=lambda entry: entry.name):
-        yield from _files(entry, f"{path}/{entry.name}")
+        yield from _list_code(entry, f"{path}/{entry.name}")

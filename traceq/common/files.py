@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from traceq.common import ending
-from traceq.common.owner import PATTERN, owner
+from traceq.common import signals
+from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
 from traceq.errors import StoreError
 
@@ -25,14 +25,14 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     direct = path.exists() and not path.is_file()
     # A link stays; but /dev/stdout leads to names like pipe:[4711], which nothing can open.
     target = path if direct else path.resolve()
-    part = target if direct else target.with_name(f".{target.name}.{owner()}.part")
+    part = target if direct else target.with_name(f".{target.name}.{owner_word()}.part")
     try:
         if direct:
             with part.open("wb") as file:
                 yield file
             return
         remove_gone(target.parent, re.compile(rf"\.{re.escape(target.name)}\.({PATTERN})\.part"))
-        with ending.scratch(part):
+        with signals.remove_on_signal(part):
             with part.open("wb") as file:
                 yield file
             part.replace(target)
@@ -46,7 +46,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def packed_write(path: Path, *, is_small: bool = False) -> Iterator[BinaryIO]:
+def write_packed(path: Path, *, is_small: bool = False) -> Iterator[BinaryIO]:
     """The same, compressed if its name ends in .gz: quickly, or to be small. The same input makes the same bytes."""
     with atomic_write(path) as file:
         if path.suffix.lower() != ".gz":

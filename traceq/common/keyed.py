@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable
 from functools import cache
 
-from traceq.common.cache_folder import folder, is_wanted, prepare
+from traceq.common.cache_folder import cache_path, is_cache_wanted, prepare_cache
 
 
 def hashed(program: str) -> str | None:
@@ -22,11 +22,11 @@ def hashed(program: str) -> str | None:
 @cache
 def _key() -> bytes | None:
     """Read or make the 32 random bytes that stay in the cache of the user."""
-    if not is_wanted():
+    if not is_cache_wanted():
         return None
-    kept = folder() / "program.key"
+    kept = cache_path() / "program.key"
     try:
-        prepare(folder())
+        prepare_cache(cache_path())
         with kept.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)

@@ -14,17 +14,17 @@ _MOST_SUGGESTIONS = 2
 _CLOSE = 0.7
 
 
-def near(path: Path) -> list[str]:
+def find_near(path: Path) -> list[str]:
     """At most two paths beside `path` whose names come close to its name, the closest first."""
     names: dict[str, list[str]] = {}
     try:
         with os.scandir(path.parent) as entries:
             for entry in islice(entries, _MOST_ENTRIES):
                 if not entry.name.startswith("."):
-                    names.setdefault(_stem(entry.name), []).append(entry.name)
+                    names.setdefault(_bare_stem(entry.name), []).append(entry.name)
     except OSError:
         return []
-    close = difflib.get_close_matches(_stem(path.name), names, n=_MOST_SUGGESTIONS, cutoff=_CLOSE)
+    close = difflib.get_close_matches(_bare_stem(path.name), names, n=_MOST_SUGGESTIONS, cutoff=_CLOSE)
     found = [name for stem in close for name in sorted(names[stem])]
     alike = difflib.get_close_matches(path.name, found, n=_MOST_SUGGESTIONS, cutoff=0)
     return [str(path.with_name(name)) for name in alike]
@@ -32,10 +32,10 @@ def near(path: Path) -> list[str]:
 
 def way_out(path: Path, otherwise: str = "") -> str:
     """`; did you mean A or B?` of the paths that come close, else that the folder is not there, else `otherwise`."""
-    if suggestions := near(path):
+    if suggestions := find_near(path):
         return f"; did you mean {' or '.join(suggestions)}?"
     return otherwise if path.parent.is_dir() else f": there is no folder {path.parent}"
 
 
-def _stem(name: str) -> str:
+def _bare_stem(name: str) -> str:
     return name.partition(".")[0].casefold()

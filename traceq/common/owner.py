@@ -20,22 +20,22 @@ _NAMESPACE = Path("/proc/self/ns/pid")
 _START = 19
 
 
-def owner() -> str:
+def owner_word() -> str:
     """This process: its number, when it began, and the machine or container on which numbers mean what they do here."""
     pid = os.getpid()
-    return f"{pid}-{_start(pid)}-{_machine()}"
+    return f"{pid}-{_start_of(pid)}-{_machine_hash()}"
 
 
 def is_gone(word: str) -> bool | None:
     """Whether the process that the word stands for has ended; None where it was one of another machine, or cannot be told."""
     pid, _, rest = word.partition("-")
     start, _, machine = rest.partition("-")
-    if machine != _machine():
+    if machine != _machine_hash():
         return None
-    return not is_running(int(pid)) or _start(int(pid)) != start
+    return not is_running(int(pid)) or _start_of(int(pid)) != start
 
 
-def _start(pid: int) -> str:
+def _start_of(pid: int) -> str:
     """When the process began, in ticks since the machine did: numbers are given again. 0 where the system does not say it."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
@@ -45,7 +45,7 @@ def _start(pid: int) -> str:
 
 
 @cache
-def _machine() -> str:
+def _machine_hash() -> str:
     try:
         told = _BOOT.read_text() + str(_NAMESPACE.readlink())
     except OSError:  # not Linux

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-def plugins(group: str) -> list[Any]:
+def load_plugins(group: str) -> list[Any]:
     """The objects of all entry points of the group, by name. Raises UnusablePlugin for one that cannot be loaded."""
     found = []
-    for entry in sorted(declared(group), key=lambda each: each.name):
+    for entry in sorted(list_entry_points(group), key=lambda each: each.name):
         try:
             found.append(entry.load())
         except Exception as error:
@@ -28,13 +28,13 @@ def plugins(group: str) -> list[Any]:
     return found
 
 
-def declared(group: str) -> tuple[EntryPoint, ...]:
+def list_entry_points(group: str) -> tuple[EntryPoint, ...]:
     """The entry points of the group."""
-    return tuple(_all(tuple(sys.path)).select(group=group))
+    return tuple(_find_entry_points(tuple(sys.path)).select(group=group))
 
 
 @cache
-def _all(_places: tuple[str, ...]) -> Any:
+def _find_entry_points(_places: tuple[str, ...]) -> Any:
     """Every entry point of the packages that can be imported; looking for them takes 3 ms, and is done for each of our groups."""
     from importlib.metadata import entry_points
 

@@ -50,7 +50,7 @@ def usable_memory() -> int:
 
 def _limits_of_groups() -> Iterator[int]:
     """The limits of this process's control groups and of those around them, bytes: each holds."""
-    for folder, is_new in _groups("memory"):
+    for folder, is_new in _control_groups("memory"):
         limit = _read(folder / ("memory.max" if is_new else "memory.limit_in_bytes"))
         if limit.isdecimal():  # else "max", and the root has none
             yield int(limit)
@@ -105,11 +105,11 @@ def lack_of_threads() -> str | None:
             try:
                 _thread.start_new_thread(wait, ())
             except RuntimeError as error:
-                return f"{no_threads(error)}; {wanted} are needed, and {started} were there"
+                return f"{thread_lack_in(error)}; {wanted} are needed, and {started} were there"
     return None
 
 
-def no_threads(error: Exception) -> str | None:
+def thread_lack_in(error: Exception) -> str | None:
     """What to say of an error of Python where a thread could not be started; None for others."""
     if str(error) != "can't start new thread":
         return None
@@ -121,11 +121,11 @@ def no_threads(error: Exception) -> str | None:
 
 def cpu_quota() -> float | None:
     """CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
-    return min(_quotas(), default=None)
+    return min(_read_quotas(), default=None)
 
 
-def _quotas() -> Iterator[float]:
-    for folder, is_new in _groups("cpu"):
+def _read_quotas() -> Iterator[float]:
+    for folder, is_new in _control_groups("cpu"):
         if is_new:
             quota, _, period = _read(folder / "cpu.max").partition(" ")
         else:
@@ -141,7 +141,7 @@ def _read(file: Path) -> str:
         return ""
 
 
-def _groups(controller: str) -> Iterator[tuple[Path, bool]]:
+def _control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
     """The folders of this process's control groups and of those around them, and whether they are of version 2."""
     for group in _read(_GROUPS_OF_PROCESS).splitlines():  # nothing where this is not Linux
         _, controllers, place = group.split(":", 2)

@@ -58,7 +58,7 @@ def select_rank(known: Mapping[T, int | None], rank: int | None, source: str) ->
     return select_ranks(known, [rank], refuse)
 
 
-def numbers(ranks: Collection[int]) -> str:
+def list_ranks(ranks: Collection[int]) -> str:
     """Some ranks in words: "ranks 0-3, 6 and 20 more"; empty for none."""
     if not ranks:
         return ""

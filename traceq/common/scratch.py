@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from traceq.common import ending
-from traceq.common.owner import PATTERN, is_gone, owner
+from traceq.common import signals
+from traceq.common.owner import PATTERN, is_gone, owner_word
 from traceq.errors import StoreError
 
 # Not of every folder that begins so: what `traceq demo` makes is the user's.
@@ -30,8 +30,8 @@ def temporary_folder() -> Iterator[Path]:
     except OSError as error:
         raise _no_folder(error) from error
     remove_abandoned()
-    folder = place / f"traceq-{owner()}-{secrets.token_hex(4)}"
-    with ending.scratch(folder):
+    folder = place / f"traceq-{owner_word()}-{secrets.token_hex(4)}"
+    with signals.remove_on_signal(folder):
         try:
             folder.mkdir(mode=0o700)
         except OSError as error:
@@ -61,11 +61,11 @@ def remove_gone(place: Path, pattern: re.Pattern[str]) -> None:
             continue
         gone = is_gone(match[1])
         # A process of another machine may be at work: who has not written for an hour is not.
-        if gone or (gone is None and _age(path) > _STALE_SECONDS):
+        if gone or (gone is None and _age_of(path) > _STALE_SECONDS):
             remove(path)
 
 
-def _age(path: Path) -> float:
+def _age_of(path: Path) -> float:
     """Seconds since the file or folder, or something in it, was written; 0 when somebody else has just removed it."""
     try:
         return time.time() - max(each.stat().st_mtime for each in (path, *path.rglob("*")))

@@ -11,6 +11,6 @@ _QUERY = re.compile(r"(://[^\s?'\"]*)\?[^\s'\"]*=[^\s'\"]*")
 _NAMED = re.compile(r"(?i)\b((?:\w+[-_])*(?:signature|sig|token|secret|password|credential|key)=)[^\s&,;)'\"]+")
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The text without the credentials of the addresses in it."""
     return _NAMED.sub(r"\1***", _QUERY.sub(r"\1", _USER.sub("", text)))

@@ -31,7 +31,7 @@ def duration(nanoseconds: float | None) -> str:
     raise AssertionError("the last unit always fits")
 
 
-def rounded_time(seconds: float) -> str:
+def round_time(seconds: float) -> str:
     """What a person who waits wants to know: 40 s, 3 min, 2 h."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
@@ -221,7 +221,7 @@ _DURATION = re.compile(r"\s*([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*([a-
 _LONGEST = 2**63 - 1  # what a column of ns holds
 
 
-def parsed_duration(text: str) -> int:
+def parse_duration(text: str) -> int:
     """The whole nanoseconds in "50 ms", "1.5s" or "200 µs": a number and ns, us, µs, ms, s or min.
 
     Rounds halves to the even number. Raises ValueError, which says what is wrong, for anything else, also a number alone.
@@ -249,7 +249,7 @@ _SIZE_UNITS = {
 _SIZE = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,6})?)\s*([A-Za-z]*)\s*")
 
 
-def parsed_size(text: str) -> int:
+def parse_size(text: str) -> int:
     """The bytes in "2 GiB", "512MB" or "1073741824". Raises ValueError, which says what is wrong, for anything else."""
     match = _SIZE.fullmatch(text)
     if match is None or match[2] not in _SIZE_UNITS:
@@ -262,7 +262,7 @@ def parsed_size(text: str) -> int:
 _SHARE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*(%?)\s*")
 
 
-def parsed_share(text: str) -> float:
+def parse_share(text: str) -> float:
     """0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong, for anything else."""
     match = _SHARE.fullmatch(text)
     if match is None:

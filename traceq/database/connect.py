@@ -11,10 +11,10 @@ from tempfile import gettempdir
 
 import duckdb
 
-from traceq.common import ending
+from traceq.common import signals
 from traceq.common.limits import LEAST_OF_QUERIES, limits
 from traceq.common.near import way_out
-from traceq.common.owner import owner
+from traceq.common.owner import owner_word
 from traceq.common.process import usable_cpus
 from traceq.database import made_by_others, sql
 from traceq.database.failures import FAILURES, one_line
@@ -96,7 +96,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.execute(SHARES_OF_NOTHING)
     connection.execute("set threads = ?", [threads_for(memory)])
     spill = str(_spill_folder(path))
-    ending.until_the_end(spill)
+    signals.remove_on_exit(spill)
     if connection.execute("select current_setting('temp_directory')").fetchone() != (spill,):
         connection.execute("set temp_directory = ?", [spill])
 
@@ -105,8 +105,8 @@ def _spill_folder(path: Path) -> Path:
     """A folder of this process, on the disk of the database where that can be written: others may be small, or memory."""
     folder = path.resolve().parent
     if os.access(folder, os.W_OK):
-        return folder / f".{path.name}.{owner()}.spill"
-    return Path(gettempdir()) / f"traceq-{owner()}-00000000"
+        return folder / f".{path.name}.{owner_word()}.spill"
+    return Path(gettempdir()) / f"traceq-{owner_word()}-00000000"
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:

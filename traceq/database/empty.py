@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.common.cache_folder import folder, is_wanted, part_of, prepare
+from traceq.common.cache_folder import cache_path, is_cache_wanted, partial_path, prepare_cache
 from traceq.common.scratch import temporary_folder
 from traceq.database import sql
 from traceq.database.connect import SCHEMA, SCHEMA_VERSION, create_schema, is_database, writer_config
@@ -28,19 +28,19 @@ def create_database(path: Path) -> None:
 
 @cache
 def _empty_database() -> bytes:
-    return _kept() if is_wanted() else _made()
+    return _kept() if is_cache_wanted() else _made()
 
 
 def _kept() -> bytes:
     """The database in the cache, put there where it is not yet; a cache that cannot be used is done without."""
     texts = [sql.statement(name) for name in SCHEMA]
     key = hashlib.sha256("\0".join([duckdb.__version__, str(SCHEMA_VERSION), *texts]).encode()).hexdigest()
-    kept = folder() / _NAMES.replace("*", key[:32])
+    kept = cache_path() / _NAMES.replace("*", key[:32])
     try:
         if is_database(kept):
             return kept.read_bytes()
-        prepare(kept.parent)
-        with part_of(kept) as part:
+        prepare_cache(kept.parent)
+        with partial_path(kept) as part:
             part.write_bytes(_made())
             forget()
             part.replace(kept)
@@ -51,7 +51,7 @@ def _kept() -> bytes:
 
 def forget() -> None:
     """Remove what the cache holds of it, also for other versions of traceq."""
-    for kept in folder().glob(_NAMES):
+    for kept in cache_path().glob(_NAMES):
         kept.unlink(missing_ok=True)
 
 

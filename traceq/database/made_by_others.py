@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.common.cache_folder import folder, is_wanted, prepare
+from traceq.common.cache_folder import cache_path, is_cache_wanted, prepare_cache
 from traceq.common.code_hash import code_hash
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import statement
@@ -86,13 +86,13 @@ def remember(path: Path, seen: str | None) -> None:
 def _cache() -> Path | None:
     """The cache of traceq, None where there is to be none or nobody has a home."""
     try:
-        return folder() if is_wanted() else None
+        return cache_path() if is_cache_wanted() else None
     except (RuntimeError, WrongUse):
         return None
 
 
 def _mark(place: Path, seen: str) -> None:
-    prepare(place.parent)
+    prepare_cache(place.parent)
     place.mkdir(exist_ok=True)
     marks = list(place.iterdir())
     for each in marks if len(marks) >= _MOST_MARKS else ():

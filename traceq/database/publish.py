@@ -12,9 +12,9 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.common import ending
+from traceq.common import signals
 from traceq.common.limits import limits
-from traceq.common.owner import PATTERN, owner
+from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
 from traceq.database import made_by_others
 from traceq.database.connect import connect, writer_config
@@ -35,8 +35,8 @@ def scratch_beside(database: Path) -> Iterator[Path]:
             f"{database}: DuckDB cannot write where the path has a question mark; choose another place with -o"
         )
     remove_gone(database.parent, re.compile(rf"\.{re.escape(database.name)}\.({PATTERN})\.(?:.*\.ingest|spill)"))
-    scratch = database.parent / f".{database.name}.{owner()}.{secrets.token_hex(4)}.ingest"
-    with ending.scratch(scratch):
+    scratch = database.parent / f".{database.name}.{owner_word()}.{secrets.token_hex(4)}.ingest"
+    with signals.remove_on_signal(scratch):
         try:
             scratch.mkdir(mode=0o700)
         except OSError as error:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 
-from traceq.common.secret import masked
+from traceq.common.secret import mask_secrets
 
 if TYPE_CHECKING:
     import duckdb
@@ -154,7 +154,7 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         except Exception as error:
             # each file system has errors of its own, of the network among them
             reason = str(error) or type(error).__name__
-            raise OSError(f"{self._name}: {masked(' '.join(reason.split()))}") from error
+            raise OSError(f"{self._name}: {mask_secrets(' '.join(reason.split()))}") from error
 
 
 class _File:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import duckdb
 
-from traceq.common import ending
+from traceq.common import signals
 from traceq.database.connect import is_of_files
 from traceq.database.failures import without_advice
 from traceq.database.query import without_end
@@ -272,7 +272,7 @@ def _interrupt(connection: duckdb.DuckDBPyConnection, is_over: Callable[[], bool
     while not is_over():
         connection.interrupt()
         if told is not None and time.monotonic() > end:
-            ending.give_up(f"traceq: error: {told}")
+            signals.give_up(f"traceq: error: {told}")
 
 
 def _relation(

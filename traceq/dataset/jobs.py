@@ -12,7 +12,7 @@ import duckdb
 import msgspec
 
 from traceq.analysis.job.job import fill_jobs
-from traceq.common.child import Held
+from traceq.common.child import SpawnedProcesses
 from traceq.common.limits import Limits, limits, within
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect
@@ -32,7 +32,7 @@ def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], windo
     """Write the tables of the window's job into its folder, made of `pieces`; the window with what it holds."""
     if len(pieces) <= _MOST_HERE:
         return _filled(place, manifest, pieces, window)
-    with ProcessPoolExecutor(1, Held()) as process:
+    with ProcessPoolExecutor(1, SpawnedProcesses()) as process:
         try:
             return process.submit(_filled_within, limits().memory, place, manifest, pieces, window).result()
         except BrokenProcessPool as error:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from traceq.common import ending
+from traceq.common import signals
 from traceq.common.process import is_running
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
@@ -60,7 +60,7 @@ def writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
     beats.start()
     try:
         # Of a dataset elsewhere it stays after a signal, and counts for nothing after a while.
-        with ending.scratch(place.path(NAME)) if place.is_local else nullcontext():
+        with signals.remove_on_signal(place.path(NAME)) if place.is_local else nullcontext():
             yield lambda: _check(place, mine)
     finally:
         over.set()

@@ -20,7 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.registry import get_filesystem_class, known_implementations
 
 from traceq.common.extras import install_command
-from traceq.common.secret import masked
+from traceq.common.secret import mask_secrets
 from traceq.database.failures import way_out
 from traceq.database.remote import address_of
 from traceq.errors import StoreError
@@ -62,7 +62,7 @@ class Place:
     name: str
 
     def __post_init__(self) -> None:
-        shown = masked(self.name)
+        shown = mask_secrets(self.name)
         if is_address(self.name) and shown != self.name:
             raise StoreError(
                 f"{shown}: holds credentials or a query; leave them out of addresses: fsspec finds credentials in the"
@@ -292,7 +292,7 @@ class Place:
         except Exception as error:
             # each file system has errors of its own, of the network among them
             reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
-            raise StoreError(f"{self.name}: {masked(' '.join(reason.split()))}{way_out(error)}") from error
+            raise StoreError(f"{self.name}: {mask_secrets(' '.join(reason.split()))}{way_out(error)}") from error
 
 
 def part_of(path: Path) -> Path:

@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple, Protocol
 
-from traceq.common import ending
+from traceq.common import signals
 from traceq.common.child import Child
 from traceq.common.limits import Share, limits
-from traceq.common.process import no_threads
+from traceq.common.process import thread_lack_in
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.dataset.piece import Made, PieceTask, make_piece
 from traceq.errors import StoreError, TraceqError
@@ -112,7 +112,9 @@ def _outcome(task: PieceTask, future: Future[Made], *, is_last: bool) -> Outcome
     except FAILURES as error:
         return Failure(shown, f"{shown}: {one_line(error)}{way_out(error)}")
     except Exception as error:  # noqa: BLE001 - a fault that one trace meets must not cost the others
-        return Failure(shown, f"{shown}: {no_threads(error) or f'traceq is at fault: {type(error).__name__}: {error}'}")
+        return Failure(
+            shown, f"{shown}: {thread_lack_in(error) or f'traceq is at fault: {type(error).__name__}: {error}'}"
+        )
 
 
 class Here(ThreadPoolExecutor):
@@ -146,7 +148,7 @@ class Processes(ThreadPoolExecutor):
         super().__init__(jobs)
         self._jobs = jobs
         self._scratch = TemporaryDirectory(prefix=f"traceq-ingest-{os.getpid()}-")
-        ending.until_the_end(self._scratch.name)
+        signals.remove_on_exit(self._scratch.name)
         self._idle: list[_Process] = []
         self._all: set[_Process] = set()
         self._lock = threading.Lock()

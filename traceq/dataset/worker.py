@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.common.child import answer, requests
+from traceq.common.child import read_requests, send_answer
 from traceq.common.process import lack_of_threads
 from traceq.errors import StoreError
 
@@ -10,12 +10,12 @@ from traceq.errors import StoreError
 def main() -> int:
     """Answer with the result, or with the exception, of each call."""
     lack = lack_of_threads()
-    for function, arguments in requests():
+    for function, arguments in read_requests():
         try:
             if lack is not None:
                 raise StoreError(lack)  # noqa: TRY301 - as what the function raises
             result = function(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the parent raises it
             result = error
-        answer(result)
+        send_answer(result)
     return 0

@@ -62,7 +62,7 @@ def rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
     Raises UnusableRule for a file that is none, and for a name that is taken.
     """
     found = [rule for each in wanted if each != EXTRA for rule in _from_path(Path(each))]
-    found += [_from_entry_point(each) for each in plugins.declared(_GROUP)]
+    found += [_from_entry_point(each) for each in plugins.list_entry_points(_GROUP)]
     taken = {rule.name for rule in built_in()}
     for rule in found:
         if rule.name in taken:

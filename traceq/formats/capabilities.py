@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from traceq.common.plugins import plugins
+from traceq.common.plugins import load_plugins
 from traceq.errors import UnknownMetric
 from traceq.formats.chrome import CHROME
 from traceq.formats.format import Capture, Format
@@ -39,7 +39,7 @@ def format_of(name: str) -> Format:
     """
     known = next((each for each in FORMATS if each.name == name), None)
     if known is None:
-        importers = (importer for importer in plugins("traceq.importers") if name == importer.NAME)
+        importers = (importer for importer in load_plugins("traceq.importers") if name == importer.NAME)
         known = next((importer.FORMAT for importer in importers if hasattr(importer, "FORMAT")), None)
     return known or Format(name)
 

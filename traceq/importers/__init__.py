@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from traceq.common.plugins import plugins
+from traceq.common.plugins import load_plugins
 from traceq.errors import UnusablePlugin
 from traceq.importers import chrome, memory_snapshot, nsys, operations, rocm, xplane
 from traceq.importers.unknown import why_unknown
@@ -50,7 +50,7 @@ IMPORTERS: tuple[Importer, ...] = (nsys, rocm, xplane, chrome, operations, memor
 def importers() -> tuple[Importer, ...]:
     """Traceq's own importers, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
     found = [*IMPORTERS]
-    for each in plugins("traceq.importers"):
+    for each in load_plugins("traceq.importers"):
         if any(each.NAME == taken.NAME for taken in found):
             raise UnusablePlugin(f"importer {each.NAME}: there is one of this name already; remove the other package")
         found.append(each)

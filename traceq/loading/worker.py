@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from traceq.common.child import answer, requests
-from traceq.common.process import lack_of_threads, no_threads
+from traceq.common.child import read_requests, send_answer
+from traceq.common.process import lack_of_threads, thread_lack_in
 from traceq.common.progress import State
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.errors import StoreError, TraceqError
@@ -16,28 +16,28 @@ _SECONDS_BETWEEN_MESSAGES = 0.1
 
 def main() -> int:
     """Build the task; 0 when done, 1 when an error was sent."""
-    task = next(requests())
+    task = next(read_requests())
     last = 0.0
 
     def progress(state: State) -> None:
         nonlocal last
         if time.monotonic() - last > _SECONDS_BETWEEN_MESSAGES:
             last = time.monotonic()
-            answer(state)
+            send_answer(state)
 
     try:
         if (lack := lack_of_threads()) is not None:
             raise StoreError(f"{task.source.path}: {lack}")
         build(task, progress)
     except TraceqError as error:
-        answer(error)
+        send_answer(error)
         return 1
     except RuntimeError as error:
-        if (lack := no_threads(error)) is None:
+        if (lack := thread_lack_in(error)) is None:
             raise
-        answer(StoreError(f"{task.source.path}: {lack}"))
+        send_answer(StoreError(f"{task.source.path}: {lack}"))
         return 1
     except FAILURES as error:
-        answer(StoreError(f"{task.source.path}: {one_line(error)}{way_out(error)}"))
+        send_answer(StoreError(f"{task.source.path}: {one_line(error)}{way_out(error)}"))
         return 1
     return 0

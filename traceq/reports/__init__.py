@@ -11,7 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
-from traceq.common.plugins import plugins
+from traceq.common.plugins import load_plugins
 from traceq.errors import UnusablePlugin
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def all_suffixes() -> Mapping[str, str]:
 def _foreign() -> tuple[Renderer, ...]:
     taken = {*_FORMATS, *SUFFIXES, *_BRIEF, *_BRIEF_SUFFIXES}
     found: list[Renderer] = []
-    for each in plugins("traceq.renderers"):
+    for each in load_plugins("traceq.renderers"):
         if each.NAME in taken or each.SUFFIX in taken:
             raise UnusablePlugin(
                 f"renderer {each.NAME} ({each.SUFFIX}): the name or the suffix is taken; remove the other package"

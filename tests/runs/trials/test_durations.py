@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from traceq.common.units import parsed_duration
+from traceq.common.units import parse_duration
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from traceq.common.units import parsed_duration
     ],
 )
 def test_read(text, expected):
-    assert parsed_duration(text) == expected
+    assert parse_duration(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "50", "ms", "-1 ms", "1e3 ms", "1 h", "nan s", "1,5 s", "\u0663 ms", "1 ms 2 us"])
@@ -28,9 +28,9 @@ def test_refused(text):
     with pytest.raises(
         ValueError, match="is not a duration: a number and one of ns, us, ms, s, min is needed, as in 50 ms"
     ):
-        parsed_duration(text)
+        parse_duration(text)
 
 
 def test_too_long():
     with pytest.raises(ValueError, match="longer than any step can be"):
-        parsed_duration("99999999999 min")
+        parse_duration("99999999999 min")

@@ -16,7 +16,7 @@ from traceq.analysis.replay.path_table import fill_path
 from traceq.analysis.replay.recorded import Step, read
 from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
 from traceq.analysis.replay.too_large import TooLarge, too_many_slices
-from traceq.common.units import parsed_size
+from traceq.common.units import parse_size
 from traceq.database.sql import run
 from traceq.database.tables import insert_rows
 
@@ -137,7 +137,7 @@ def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
 def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
     """How many GPU slices there is memory for."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
-    return int(_OF_LIMIT * parsed_size(limit) + _BESIDE) // _BYTES_PER_SLICE
+    return int(_OF_LIMIT * parse_size(limit) + _BESIDE) // _BYTES_PER_SLICE
 
 
 def _chosen(steps: list[Step], most: int) -> list[Step]:

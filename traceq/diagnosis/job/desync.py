@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import some
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.job.finding import JobFinding
@@ -50,14 +50,14 @@ def _finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
     place = f"{_words(first['op']) if first['differs'] == 'bytes' else 'collective'} {first['sequence']}"
     return job.finding(
         "desync",
-        numbers(ranks),
+        list_ranks(ranks),
         "desync",
         ranks=ranks,
         because=f"{place}: {_who_has_what(variants, has_majority=has_majority)}",
         confidence=confidence,
-        reason=f"{reason}; the group of {numbers(group)} differs at {some(first['places'], 'place')}.",
+        reason=f"{reason}; the group of {list_ranks(group)} differs at {some(first['places'], 'place')}.",
         fix=(
-            f"Find what makes {numbers(ranks)} skip, add or resize {place} or one before: a branch on rank, data or "
+            f"Find what makes {list_ranks(ranks)} skip, add or resize {place} or one before: a branch on rank, data or "
             "loss, another number of batches or parameters. `TORCH_DISTRIBUTED_DEBUG=DETAIL` stops at the first that differs."
         ),
     )
@@ -68,11 +68,11 @@ def _who_has_what(variants: list[dict[str, Any]], *, has_majority: bool) -> str:
     if has_majority and len(variants) == 1:
         fewer = [_has(first, "")]
     else:
-        fewer = [f"{numbers(each['ranks'])} {_has(each, '')}" for each in variants[:_MOST_LISTED]]
+        fewer = [f"{list_ranks(each['ranks'])} {_has(each, '')}" for each in variants[:_MOST_LISTED]]
     left = len(variants) - len(fewer)
     # a rank that lacks it is none of those that differ in it
     is_all = sum(len(each["ranks"]) for each in variants) + len(first["other_ranks"]) == len(first["group_ranks"])
-    others = "others" if has_majority and is_all and not left else numbers(first["other_ranks"])
+    others = "others" if has_majority and is_all and not left else list_ranks(first["other_ranks"])
     return ", ".join([*fewer, *([f"{left} more"] if left else []), f"{others} {_has(first, 'other_')}"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import duration, short_size
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
@@ -31,7 +31,7 @@ def slow_link(job: JobSubject) -> Iterator[JobFinding]:
     op = worst["op"].replace("_", "-")
     yield job.finding(
         "slow-link",
-        f"group of {numbers(ranks)}",
+        f"group of {list_ranks(ranks)}",
         "link",
         ranks=ranks,
         because=f"transfers take {worst['times_usual']:.2f}x the usual",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import duration, share
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
@@ -79,7 +79,7 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
     per_rank = facts["wait_absent"] / facts["ranks"] / job.steps
     yield job.finding(
         "absent-late-rank",
-        numbers(missing) or "absent ranks",
+        list_ranks(missing) or "absent ranks",
         "absent",
         because=f"{duration(per_rank)} per rank ({share(facts['wait_absent'] / facts['counted'])})",
         confidence="medium",
@@ -87,7 +87,7 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
             "Collectives took that much longer than the fastest of their operation, group and size; a link that is slow at "
             "times would look the same."
         ),
-        fix=f"Capture {numbers(missing) or 'the other ranks of their groups'} too: only there is seen why they are late.",
+        fix=f"Capture {list_ranks(missing) or 'the other ranks of their groups'} too: only there is seen why they are late.",
     )
 
 

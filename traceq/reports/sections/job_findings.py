@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import duration, some
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.document import Block, Items, Name, Paragraph, Query, Warn, table, with_code
@@ -72,7 +72,7 @@ def _columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
 
 def called(each: JobFinding) -> str:
     """What it is on; of a host or a stage with its ranks."""
-    return f"{each.unit}, {numbers(each.ranks)}" if len(each.ranks) > 1 and "rank" not in each.unit else each.unit
+    return f"{each.unit}, {list_ranks(each.ranks)}" if len(each.ranks) > 1 and "rank" not in each.unit else each.unit
 
 
 def _cannot_tell(job: Job, *, in_full: bool) -> Iterator[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import duration
 from traceq.reports.document import Block, Items
 from traceq.reports.model import Job
@@ -47,7 +47,7 @@ def _bound(job: Job) -> str:
     ]
     if not found:
         return ""
-    words = numbers(found)
+    words = list_ranks(found)
     ends = "look bound by communication, and are" if len(found) > 1 else "looks bound by communication, and is"
     return f"Alone, {words} {ends} not."
 
@@ -61,7 +61,7 @@ def _false_fast(job: Job) -> str:
     fast = [each for each in job.members if each.rank in late and 0 < (each.communication_ns or 0) < least]
     if not fast:
         return ""
-    words = numbers([each.rank for each in fast])
+    words = list_ranks([each.rank for each in fast])
     ends = "communicate least" if len(fast) > 1 else "communicates least"
     own = _range(sorted(each.communication_ns or 0 for each in fast), job)
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, with_code
@@ -184,10 +184,10 @@ def _present(job: Job) -> str:
     if job.absent and job.absent > 0:
         present = {each.rank for each in job.members}
         missing = [rank for rank in range(job.world_size or 0) if rank not in present]
-        text += f" Absent: {numbers(missing)}; waiting for them looks like slow transfers."
+        text += f" Absent: {list_ranks(missing)}; waiting for them looks like slow transfers."
     short = _short(job)
     if short:
-        text += f" Recorded less than 95 % of the longest: {numbers(short)}."
+        text += f" Recorded less than 95 % of the longest: {list_ranks(short)}."
     if job.clock_residual_ns is not None and job.claim_limit_ns is not None:
         text += f" Clocks agree within {duration(job.clock_residual_ns)};"
         text += f" less than {duration(job.claim_limit_ns)} is not called late."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import count, duration, mebibytes, size, sizes_alike, some
 from traceq.reports.document import Block, Name, Paragraph, Reference, Spans, Table, Verdict, table
 from traceq.reports.model import TraceReport
@@ -88,7 +88,7 @@ def _where(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
     """In how many of the snapshots memory ran out, and in which ranks."""
     if not is_job(reports):
         return f"Out of memory in {len(failed)} of {some(len(reports), 'snapshot')}"
-    which = f" ({numbers([each.trace.rank or 0 for each, _ in failed])})" if len(failed) < len(reports) else ""
+    which = f" ({list_ranks([each.trace.rank or 0 for each, _ in failed])})" if len(failed) < len(reports) else ""
     return f"Out of memory in {len(failed)} of {some(len(reports), 'rank')}{which}"
 
 

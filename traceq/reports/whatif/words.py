@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import BY_NAME, HOST_LABELS
-from traceq.common.ranks import numbers
+from traceq.common.ranks import list_ranks
 from traceq.common.units import UNKNOWN, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, table
@@ -177,7 +177,7 @@ def compose_job_answer(found: JobAnswer) -> Iterator[Block]:
 
 
 def _job_verdict(found: JobAnswer) -> str:
-    who = numbers(found.ranks)
+    who = list_ranks(found.ranks)
     like = f"With {who} like the usual rank"
     if found.recorded_ns - found.after_ns < _NOTHING * found.recorded_ns:
         return f"{like} a step of the job takes {duration(found.recorded_ns)} as before: nobody waits for that alone"
@@ -194,7 +194,7 @@ def _job_facts(found: JobAnswer) -> Iterator[tuple[str, Spans]]:
     yield "job", (some(found.of_ranks, "rank"), *name, f", {some(found.steps, 'step')}")
     yield (
         "changed",
-        (f"own time of {numbers(found.ranks)} before collectives, to the median rank's at the same places",),
+        (f"own time of {list_ranks(found.ranks)} before collectives, to the median rank's at the same places",),
     )
     yield "all ranks alike", (f"{duration(found.ideal_ns)} per step",)
     if found.waited_for:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from traceq.common.text import shortened
-from traceq.common.units import parsed_duration
+from traceq.common.units import parse_duration
 from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, TIMES, Bound, Limit
 
 _BOUND = re.compile(r"\s*(<=|>=)?\s*(.*?)\s*", re.DOTALL)
@@ -33,7 +33,7 @@ def share(text: str) -> Fraction:
 def time(value: object) -> Limit:
     """The most a time may be: "120 ms"; "<= 120 ms" says the same, ">= 120 ms" the least."""
     bound, text = _bound(value, 'a time as "120 ms"')
-    return Limit(bound or "at most", Fraction(parsed_duration(text)), NANOSECONDS)
+    return Limit(bound or "at most", Fraction(parse_duration(text)), NANOSECONDS)
 
 
 def time_or_share(value: object) -> Limit:
@@ -75,7 +75,7 @@ def in_unit(value: object, unit: str) -> Fraction:
     if number is not None:
         return number
     if isinstance(value, str) and unit == NANOSECONDS:
-        return Fraction(parsed_duration(value))
+        return Fraction(parse_duration(value))
     if isinstance(value, str) and unit == SHARE:
         return share(value)
     ways = {NANOSECONDS: ', or a duration as "5 ms"', SHARE: ', or a share as "3 %"', BYTES: " of bytes"}

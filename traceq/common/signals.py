@@ -31,7 +31,7 @@ _scratch: dict[str, None] = {}
 _ending = threading.RLock()
 
 # The end of a pipe to the thread that hears of signals, once there is one; and what stands in it for the end of `elsewhere`.
-_told: list[int] = []
+_wakeup_pipes: list[int] = []
 _BACK = 0
 
 
@@ -44,7 +44,7 @@ class Ended(SystemExit):
 
 
 @contextmanager
-def scratch(path: str | os.PathLike[str]) -> Iterator[None]:
+def remove_on_signal(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let a signal in the block remove the file or folder, whether or not it is there yet. The block itself does it otherwise."""
     name = os.path.abspath(path)  # noqa: PTH100 - pathlib takes 5 ms to import
     _scratch[name] = None
@@ -54,33 +54,35 @@ def scratch(path: str | os.PathLike[str]) -> Iterator[None]:
         _scratch.pop(name, None)
 
 
-def until_the_end(path: str | os.PathLike[str]) -> None:
+def remove_on_exit(path: str | os.PathLike[str]) -> None:
     """Let a signal remove the file or folder, from now on."""
     _scratch[os.path.abspath(path)] = None  # noqa: PTH100 - as above
 
 
-def catch() -> None:
+def end_on_signals() -> None:
     """End this process, traceq's own, in this way from now on. Signals that are ignored stay so."""
     for number in _NUMBERS:
         # Ignored under nohup, also by a program that `record` runs.
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
+            signal.signal(number, _end_process)
     # Registered first, it runs last. Python then gives signals back to the system, which would end what is done without a line.
-    atexit.register(_ignore)
-    if not _told and hasattr(signal, "pthread_sigmask"):
+    atexit.register(_ignore_signals)
+    if not _wakeup_pipes and hasattr(signal, "pthread_sigmask"):
         _watch()
 
 
-def _ignore() -> None:
+def _ignore_signals() -> None:
     for number in _NUMBERS:
-        if signal.getsignal(number) is _end:
+        if signal.getsignal(number) is _end_process:
             signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
-def raising() -> Iterator[None]:
+def raise_signals() -> Iterator[None]:
     """Let signals in the block raise as Python's own do: KeyboardInterrupt, and SystemExit(128 + number) of the others."""
-    before = {number: signal.signal(number, _raise) for number in _NUMBERS if signal.getsignal(number) is _end}
+    before = {
+        number: signal.signal(number, _raise_signal) for number in _NUMBERS if signal.getsignal(number) is _end_process
+    }
     try:
         yield
     finally:
@@ -88,30 +90,30 @@ def raising() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _raise(number: int, _frame: FrameType | None) -> NoReturn:
+def _raise_signal(number: int, _frame: FrameType | None) -> NoReturn:
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise Ended(number)
 
 
 @contextmanager
-def later() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Let signals that would raise do so at the end of the block: what it starts is known by then."""
     came: list[int] = []
-    numbers = [number for number in _NUMBERS if signal.getsignal(number) is _raise]
+    numbers = [number for number in _NUMBERS if signal.getsignal(number) is _raise_signal]
     for number in numbers:
         signal.signal(number, lambda told, _frame: came.append(told))
     try:
         yield
     finally:
         for number in numbers:
-            signal.signal(number, _raise)
+            signal.signal(number, _raise_signal)
         if came:
             signal.raise_signal(came[0])
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def block_interrupts() -> Iterator[None]:
     """Let processes that this thread starts in the block get no Ctrl-C, from their first moment on."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -124,7 +126,7 @@ def held_back() -> Iterator[None]:
 
 
 @contextmanager
-def elsewhere() -> Iterator[None]:
+def leave_signals() -> Iterator[None]:
     """Leave the signals that come in the block to the handlers that it sets."""
     global _is_elsewhere  # noqa: PLW0603 - a process has one set of handlers
     _is_elsewhere = True
@@ -132,7 +134,7 @@ def elsewhere() -> Iterator[None]:
         yield
     finally:
         # Signals are told in order: those before this are none of ours, even if they are heard of later.
-        for told in _told:
+        for told in _wakeup_pipes:
             os.write(told, bytes([_BACK]))
 
 
@@ -144,7 +146,7 @@ def _watch() -> None:
     heard, told = os.pipe()
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-    _told.append(told)
+    _wakeup_pipes.append(told)
 
     def listen() -> None:
         global _is_elsewhere  # noqa: PLW0603 - see above
@@ -152,8 +154,8 @@ def _watch() -> None:
             (number,) = os.read(heard, 1)
             if number == _BACK:
                 _is_elsewhere = False
-            elif not _is_elsewhere and signal.getsignal(number) is _end:
-                _end(number, None)
+            elif not _is_elsewhere and signal.getsignal(number) is _end_process:
+                _end_process(number, None)
 
     # Threads inherit what is blocked: no signal is for this one.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -168,26 +170,26 @@ def _watch() -> None:
 
 def give_up(line: str) -> None:
     """End this process with the line and exit code 1 where it is traceq's own, as what it waits for cannot be stopped."""
-    if _told:
+    if _wakeup_pipes:
         os.write(2, f"{_TIDY if os.isatty(2) else ''}{line}\n".encode())
-        _end(0, None)
+        _end_process(0, None)
 
 
-def _end(number: int, _frame: FrameType | None) -> NoReturn:
+def _end_process(number: int, _frame: FrameType | None) -> NoReturn:
     if not _ending.acquire(blocking=False):
         while True:  # the other thread does it
             signal.pause() if hasattr(signal, "pause") else threading.Event().wait()
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, _NUMBERS)  # inherited: a second signal must not stop the cleaning
     _stop_children()
-    arguments = [str(number), *_scratch, *_semaphores()]
+    arguments = [str(number), *_scratch, *_list_semaphores()]
     if sys.platform != "win32" and sys.executable:
         with suppress(OSError):  # the interpreter is gone, or there is no memory for it
             os.execv(sys.executable, [sys.executable, "-I", "-S", __file__, *arguments])  # noqa: S606 - takes the threads along
-    os._exit(_clean(arguments))
+    os._exit(_clean_up(arguments))
 
 
-def _descendants() -> list[int]:
+def _list_descendants() -> list[int]:
     """The processes that this one started, and those that they did; none where the system does not say it."""
     children: dict[int, list[int]] = {}
     for name in os.listdir(_PROCESSES) if os.path.isdir(_PROCESSES) else ():  # noqa: PTH112, PTH208 - as above
@@ -204,14 +206,14 @@ def _descendants() -> list[int]:
 def _stop_children() -> None:
     """Let no process that this one started see its end, and say something about that, before it is ended as well."""
     stopped: set[int] = set()
-    while found := set(_descendants()) - stopped:
+    while found := set(_list_descendants()) - stopped:
         for pid in found:
             with suppress(OSError):  # has just ended by itself
                 os.kill(pid, signal.SIGSTOP)
         stopped |= found
 
 
-def _semaphores() -> list[str]:
+def _list_semaphores() -> list[str]:
     """Files of multiprocessing's locks, which its own helper would remove with a warning."""
     if "multiprocessing.synchronize" not in sys.modules or not sys.platform.startswith("linux"):
         return []
@@ -219,7 +221,7 @@ def _semaphores() -> list[str]:
         return [line[line.index("/") :].strip() for line in maps if "/dev/shm/sem.mp-" in line]  # noqa: S108 - a fact
 
 
-def _clean(arguments: list[str]) -> int:
+def _clean_up(arguments: list[str]) -> int:
     """End children, remove scratch and say why, given the number of the signal, 0 for none, and what to remove; the exit code."""
     import shutil
     import tempfile
@@ -244,7 +246,7 @@ def _clean(arguments: list[str]) -> int:
 def _end_children() -> list[int]:
     """Kill the processes that this one started, and theirs, until there are none; their numbers."""
     ended: list[int] = []
-    while found := _descendants():
+    while found := _list_descendants():
         for pid in found:
             with suppress(OSError):  # has just ended by itself
                 os.kill(pid, signal.SIGKILL)
@@ -256,4 +258,4 @@ def _end_children() -> list[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(_clean(sys.argv[1:]))
+    sys.exit(_clean_up(sys.argv[1:]))

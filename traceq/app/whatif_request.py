@@ -52,10 +52,16 @@ def changes(
 ) -> tuple[Asked, ...]:
     """The changes in the order of the options. Raises WrongUse for changes that no trace allows, or when there is none."""
     found = (
-        *(Asked("remove", _known("--remove", what)) for what in _several(remove)),
-        *(Asked("scale", _scalable("--scale", what), _factor(what, factor)) for what, factor in _pairs(scale)),
-        *(Asked("overlap", _beside("--overlap", what)) for what in _several(overlap)),
-        *(Asked("move", _host("--move", what), _threads(what, number)) for what, number in _pairs(move)),
+        *(Asked("remove", _check_known("--remove", what)) for what in _as_list(remove)),
+        *(
+            Asked("scale", _check_scalable("--scale", what), _check_factor(what, factor))
+            for what, factor in _as_pairs(scale)
+        ),
+        *(Asked("overlap", _check_overlap("--overlap", what)) for what in _as_list(overlap)),
+        *(
+            Asked("move", _check_movable("--move", what), _check_threads(what, number))
+            for what, number in _as_pairs(move)
+        ),
         *([Asked("graph")] if graph else []),
         *([Asked("transfer")] if transfer_only else []),
     )
@@ -64,7 +70,7 @@ def changes(
     return found
 
 
-def absent(asked: Asked, present: Collection[str]) -> bool:
+def is_missing(asked: Asked, present: Collection[str]) -> bool:
     """Whether a trace that has the categories `present` has nothing to change; names are looked up elsewhere."""
     if asked.what.startswith(PATTERNS):
         return False
@@ -75,32 +81,32 @@ def absent(asked: Asked, present: Collection[str]) -> bool:
     return not any(name in present for name in needed)
 
 
-def _several(names: Named) -> Iterator[str]:
+def _as_list(names: Named) -> Iterator[str]:
     yield from [names] if isinstance(names, str) else names
 
 
-def _pairs(numbers: Numbered) -> Iterator[tuple[str, float]]:
+def _as_pairs(numbers: Numbered) -> Iterator[tuple[str, float]]:
     yield from numbers.items() if isinstance(numbers, Mapping) else numbers
 
 
-def _known(option: str, what: str) -> str:
+def _check_known(option: str, what: str) -> str:
     prefix = next((each for each in PATTERNS if what.startswith(each)), None)
     if prefix == what:
         raise WrongUse(f"{option} {what}: say which names, as in '{what}*'.")
     if prefix is None and what not in _NAMES:
-        raise WrongUse(f"{option} {what}: {_close(what)}; {_LISTS}.")
+        raise WrongUse(f"{option} {what}: {_suggest(what)}; {_LISTS}.")
     return what
 
 
-def _close(what: str) -> str:
+def _suggest(what: str) -> str:
     found = difflib.get_close_matches(what, _NAMES, n=2, cutoff=0.6)
     if found:
         return f"unknown; did you mean {' or '.join(found)}?"
     return "unknown: give a category of the ledger, copies, host:GLOB or kernel:GLOB"
 
 
-def _beside(option: str, what: str) -> str:
-    _known(option, what)
+def _check_overlap(option: str, what: str) -> str:
+    _check_known(option, what)
     if what not in TRANSFERS and not what.startswith("kernel:"):
         raise WrongUse(
             f"{option} {what}: only communication and copies can overlap: {', '.join(TRANSFERS)}, kernel:GLOB."
@@ -108,8 +114,8 @@ def _beside(option: str, what: str) -> str:
     return what
 
 
-def _scalable(option: str, what: str) -> str:
-    _known(option, what)
+def _check_scalable(option: str, what: str) -> str:
+    _check_known(option, what)
     if what in NO_LENGTH:
         raise WrongUse(
             f"{option} {what}: a wait has no length of its own: --remove {what} says what removing it would save."
@@ -117,15 +123,15 @@ def _scalable(option: str, what: str) -> str:
     return what
 
 
-def _host(option: str, what: str) -> str:
-    _known(option, what)
+def _check_movable(option: str, what: str) -> str:
+    _check_known(option, what)
     movable = (*MOVABLE, *HOST_MOVABLE)
     if what not in movable and not what.startswith("host:"):
         raise WrongUse(f"{option} {what}: only work of the host can be moved: {', '.join(movable)}, host:GLOB.")
     return what
 
 
-def _factor(what: str, factor: float) -> float:
+def _check_factor(what: str, factor: float) -> float:
     if not math.isfinite(factor) or factor < 0:
         raise WrongUse(
             f"--scale {what} {factor:g}: the factor is a number from 0 (takes no time) up; 1 changes nothing."
@@ -133,7 +139,7 @@ def _factor(what: str, factor: float) -> float:
     return float(factor)
 
 
-def _threads(what: str, number: float) -> float:
+def _check_threads(what: str, number: float) -> float:
     if not math.isfinite(number) or number < 1:
         raise WrongUse(f"--move {what} {number:g}: it is moved to 1 thread or more.")
     return float(number)

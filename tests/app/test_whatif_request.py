@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import traceq
-from traceq.app.asked import absent, changes
+from traceq.app.whatif_request import changes, is_missing
 from traceq.reports.whatif.answer import Asked
 
 NOTHING = {"remove": (), "scale": (), "overlap": (), "move": (), "graph": False, "transfer_only": False}
@@ -78,4 +78,4 @@ def test_what_cannot_be_asked_is_said(options, said):
     ],
 )
 def test_a_trace_without_it_has_nothing_to_change(change, present, is_absent):
-    assert absent(change, present) == is_absent
+    assert is_missing(change, present) == is_absent
