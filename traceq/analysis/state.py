@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from traceq.analysis.steps.choice import AS_FOUND, Choice
-from traceq.common.units import parsed_size
+from traceq.common.units import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ def free_memory(connection: duckdb.DuckDBPyConnection, state: State) -> None:
     connection.commit()
     # DuckDB refuses where it cannot give back so much, and goes on as before.
     with suppress(duckdb.OutOfMemoryException):
-        set_memory_limit(connection, state, parsed_size(limit) // 2)
+        set_memory_limit(connection, state, parse_size(limit) // 2)
     connection.begin()
 
 
