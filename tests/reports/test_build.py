@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import handmade_traces
 import pytest
 from handmade_traces import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
 from traceq.diagnosis.rules.registry import built_in
-from traceq.reports.build import build
+from traceq.reports import model
+from traceq.reports.build import LISTS, LISTS_OF_JOB, build
+from traceq.reports.queries import NEEDS, Queries, rows
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.compose import compose
 
@@ -241,3 +245,46 @@ def test_program_is_told_by_property_and_the_most_frequent_first():
         ("vendor", "nvidia", 1),
     ]
     assert "program    Python; PyTorch, FSDP; eager; training; NVIDIA" in text_of(compose(report))
+
+
+PLACE = {"trace_id": 1, "top": 10, "job": 0, "time_window": 0}
+
+RECORDS = [
+    *LISTS.values(),
+    *LISTS_OF_JOB.items(),
+    ("job_rank", model.JobRank),
+    ("job", model.Job),
+    ("host_annotation", model.AnnotationTime),
+    ("host_operator", model.OperatorTime),
+]
+
+
+@pytest.mark.parametrize(("query", "made"), RECORDS, ids=lambda each: each if isinstance(each, str) else "")
+def test_columns_of_a_query_are_the_first_fields_of_what_its_rows_become(query, made):
+    """A field has the name of its column, or that with a unit."""
+    connection = database(training())
+    rows(connection, query, **PLACE)
+    columns = [column[0] for column in connection.description]
+    names = [field.name for field in fields(made)][: len(columns)]
+    wrong = [column for name, column in zip(names, columns, strict=True) if column not in without_unit(name)]
+    assert wrong == []
+
+
+def without_unit(name):
+    return name, name.rsplit("_", 1)[0], name.split("_", 1)[-1]
+
+
+@pytest.mark.parametrize("query", NEEDS)
+def test_a_query_that_is_not_run_would_find_nothing(query):
+    connection = database(training())
+    connection.execute(f"delete from {NEEDS[query]}")
+    found = rows(connection, query, **PLACE)
+    assert found == [] or (query, found[0]["steps"], len(found)) == ("serving", 0, 1)
+
+
+def test_queries_of_empty_tables_are_not_run():
+    queries = Queries(database(training()))
+    queries.connection.close()
+    assert queries.rows("snapshot_peak", trace_id=1) == []
+    with pytest.raises(Exception, match="closed"):
+        queries.rows("step_stats", trace_id=1)

@@ -12,7 +12,7 @@ from traceq.app.view import View
 from traceq.common.ranks import list_ranks
 from traceq.database.user_sql import interruptible
 from traceq.errors import WrongUse
-from traceq.reports.build import jobs_of
+from traceq.reports.build import read_jobs
 from traceq.reports.document import Block
 from traceq.reports.model import Job
 from traceq.reports.renderers.whatif_to_json import job_answer_to_json
@@ -54,7 +54,7 @@ def whatif_job(
 
 
 def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: Sequence[str]) -> JobWhatIfView:
-    job = judged(tuple(jobs_of(connection)))
+    job = judged(tuple(read_jobs(connection)))
     if job is None:
         raise WrongUse("These traces are not one job of several ranks: `like median` needs the traces of its ranks.")
     if job.dur_ns is None or job.claim_limit_ns is None:

@@ -16,7 +16,7 @@ from traceq.database.sql import statement
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.manifest import Manifest, Window
 from traceq.dataset.place import Place
-from traceq.reports.build import jobs_of
+from traceq.reports.build import read_jobs
 from traceq.reports.model import Job
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Told(msgspec.Struct, frozen=True):
 
 def tell(connection: duckdb.DuckDBPyConnection) -> Told:
     """What is to be told of the window that the database holds."""
-    jobs = tuple(jobs_of(connection))
+    jobs = tuple(read_jobs(connection))
     spared = tuple(row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql")))
     of_ranks = {row["trace_id"] for row in ask(connection, "select trace_id from job_rank")}
     alone = ask(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.finding import Failed, Finding
@@ -16,15 +17,16 @@ from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
-from traceq.reports import build_topics, model
+from traceq.reports import model
 from traceq.reports.model import DeviceLedger, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
-from traceq.reports.queries import records, rows, standalone
+from traceq.reports.queries import Queries, standalone
+from traceq.reports.topics import Topics
 
 if TYPE_CHECKING:
     import duckdb
 
 # Field of the report to the query in traceq/reports/sql/ that fills it, and what its rows become.
-_LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
+LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "program": ("program", model.ProgramFact),
     "made_with": ("made_with", model.MadeWith),
     "devices": ("device", model.Device),
@@ -40,21 +42,69 @@ _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "notes": ("note", model.Note),
 }
 
-# The same of a job.
-_LISTS_OF_JOB: dict[str, tuple[str, Callable[..., Any]]] = {
-    "stragglers": ("straggler", model.Straggler),
-    "collectives": ("job_collective", model.JobCollective),
-    "lateness": ("job_lateness", model.Lateness),
-    "worst": ("job_worst", model.WorstArrival),
+# Query to what its rows become: the fields of a job after its members, in their order.
+LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
+    "straggler": model.Straggler,
+    "job_collective": model.JobCollective,
+    "job_lateness": model.Lateness,
+    "job_worst": model.WorstArrival,
 }
+
+# Topic and field of it to the section of the report and the query of that name that fills it.
+_TOPICS = {
+    "critical_path": {
+        "summary": ("critical_path", "critical_path"),
+        "parts": ("critical_path_parts", "critical_path_part"),
+        "names": ("critical_path_names", "critical_path_name"),
+    },
+    "copies": {
+        "totals": ("copies", "copy_total"),
+        "groups": ("copy_groups", "copy_group"),
+        "unified_memory": ("unified_memory", "unified_memory"),
+    },
+    "communication": {
+        "totals": ("communication", "communication"),
+        "blocking": ("blocking", "blocking"),
+        "collectives": ("collectives", "collective"),
+        "on_host": ("host_collectives", "host_collective"),
+    },
+    "kernels": {
+        "fill": ("kernels", "kernel_fill"),
+        "occupancy": ("kernel_occupancy", "kernel_occupancy"),
+        "top": ("kernel_names", "kernel_top"),
+        "operators": ("operators", "operator_kind"),
+        "mfu": ("mfu", "mfu"),
+        "measured": ("gpu_metrics", "gpu_metric"),
+    },
+    "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
+    "memory": {
+        "peaks": ("memory", "memory_peak"),
+        "timeline": ("memory_timeline", "memory_timeline"),
+        "calls": ("allocator_calls", "allocator"),
+        "snapshot": ("memory_snapshot", "snapshot_peak"),
+        "course": ("memory_course", "snapshot_course"),
+        "categories": ("memory_categories", "snapshot_category"),
+        "holders": ("memory_holders", "snapshot_holder"),
+        "fragmentation": ("memory_fragmentation", "snapshot_fragmentation"),
+        "failures": ("memory_failures", "snapshot_failure"),
+        "failure_holders": ("memory_failure_holders", "snapshot_failure_holder"),
+    },
+    "serving": {
+        "summary": ("serving", "serving"),
+        "batches": ("serving_batches", "serving_batch"),
+        "stalls": ("serving_stalls", "serving_stall"),
+        "roofline": ("serving_roofline", "serving_roofline"),
+    },
+}
+_OF_ONE_ROW = frozenset(("critical_path", "data_stall", "serving"))
 
 # Section to the query that gives its numbers again; of a trace with a ledger of the GPU or without one.
 _QUERIES = {
     "content": "content",
     "steps": "step_stats",
     "steps_excluded": "step_excluded",
-    **{name: query for name, (query, _) in _LISTS.items() if name not in ("gaps", "gap_sizes")},
-    **build_topics.QUERIES,
+    **{name: query for name, (query, _) in LISTS.items() if name not in ("gaps", "gap_sizes")},
+    **dict(sections for fields in _TOPICS.values() for sections in fields.values()),
 }
 _OF_LEDGER = {"ledger": "ledger", "gaps": "gap", "gap_sizes": "gap_size"}
 _OF_HOST = {"host_annotations": "host_annotation", "host_operators": "host_operator"}
@@ -68,7 +118,7 @@ def build(
     *,
     drawn: bool = False,
 ) -> Report:
-    """The report on every trace of the database, with at most `top` findings (and host names) for each.
+    """Build the report on every trace of the database, with at most `top` findings (and host names) for each.
 
     `rules` are those to judge by, None for those of traceq; `goal` is what the advice optimises for. `drawn`: with
     timelines, which only some formats show.
@@ -84,47 +134,42 @@ def build_judged(
     drawn: bool = False,
     jobs: Sequence[model.Job] | None = None,
 ) -> Report:
-    """The same, of some traces, with what gives the judgement on each; `jobs` are those of the database where they are known."""
+    """Build the report on some traces, given what judges each; `jobs` are those of the database where they are known."""
     wanted = {subject.trace_id for subject, _ in judged}
-    traces = [trace for trace in rows(connection, "trace") if trace["trace_id"] in wanted]
-    files = _short_paths([trace["path"] for trace in traces])
+    queries = Queries(connection)
+    traces = [trace for trace in queries.rows("trace") if trace["trace_id"] in wanted]
+    files = _shorten_paths([trace["path"] for trace in traces])
+    if jobs is None:
+        jobs = tuple(_read_jobs(queries, wanted))
     return Report(
         tuple(
-            _trace_report(connection, trace, file, subject, judge, top, len(traces), drawn=drawn)
+            _build_trace(queries, trace, file, subject, judge, top, len(traces), drawn=drawn)
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=standalone("overview"),
-        jobs=tuple(jobs_of(connection, wanted) if jobs is None else (each for each in jobs if _has(each, wanted))),
+        jobs=tuple(job for job in jobs if any(member.trace_id in wanted for member in job.members)),
     )
 
 
-def jobs_of(connection: duckdb.DuckDBPyConnection, wanted: set[int] | None = None) -> Iterator[model.Job]:
-    """The jobs that have one of these traces, all without."""
-    names = [field.name for field in fields(model.Job)]  # its columns are the first of them
-    for job in rows(connection, "job"):
+def read_jobs(connection: duckdb.DuckDBPyConnection) -> Iterator[model.Job]:
+    """Yield the jobs of the database, judged."""
+    return _read_jobs(Queries(connection), None)
+
+
+def _read_jobs(queries: Queries, wanted: set[int] | None) -> Iterator[model.Job]:
+    """Yield the jobs that have one of the traces `wanted`, or all for None."""
+    for job in queries.rows("job"):
         place = {"job": job["job"], "time_window": job["time_window"]}
-        members = records(model.JobRank, connection, "job_rank", **place)
-        if wanted is None or any(each.trace_id in wanted for each in members):
-            lists: dict[str, Any] = {
-                name: records(made, connection, query, **place) for name, (query, made) in _LISTS_OF_JOB.items()
-            }
-            told = judge_job(connection, **place)
-            yield model.Job(
-                **dict(zip(names, job.values(), strict=False)),
-                members=members,
-                findings=told.findings,
-                not_applicable=told.not_applicable,
-                failed=told.failed,
-                **lists,
-            )
+        members = queries.records(model.JobRank, "job_rank", **place)
+        if wanted is None or any(member.trace_id in wanted for member in members):
+            lists = (queries.records(made, query, **place) for query, made in LISTS_OF_JOB.items())
+            judged = judge_job(queries.connection, **place)
+            values = [*job.values(), members, *lists, judged.findings, judged.not_applicable, judged.failed]
+            yield model.Job(*values)
 
 
-def _has(job: model.Job, traces: set[int]) -> bool:
-    return any(each.trace_id in traces for each in job.members)
-
-
-def _short_paths(paths: Sequence[str]) -> list[str]:
-    """Each path from where they part: of one file its name, else the directories that differ too."""
+def _shorten_paths(paths: Sequence[str]) -> list[str]:
+    """Cut off the directories that all paths share: of one file its name is left."""
     try:
         shared = os.path.commonpath([PurePath(path).parent for path in paths]) if paths else ""
     except ValueError:  # absolute and relative paths in one database
@@ -132,8 +177,8 @@ def _short_paths(paths: Sequence[str]) -> list[str]:
     return [os.path.relpath(path, shared) if shared else path for path in paths]
 
 
-def _trace_report(
-    connection: duckdb.DuckDBPyConnection,
+def _build_trace(
+    queries: Queries,
     trace: dict[str, Any],
     file: str,
     subject: Subject,
@@ -143,21 +188,21 @@ def _trace_report(
     *,
     drawn: bool,
 ) -> TraceReport:
-    trace_id = trace["trace_id"]
-    captured = (trace["ts"] or 0, (trace["ts"] or 0) + (trace["dur"] or 0))
+    connection, trace_id = queries.connection, trace["trace_id"]
     lists: dict[str, Any] = {
-        name: records(made, connection, query, trace_id=trace_id, top=top) for name, (query, made) in _LISTS.items()
+        name: queries.records(made, query, trace_id=trace_id, top=top) for name, (query, made) in LISTS.items()
     }
-    steps = _steps(connection, trace_id)
-    ledger = _ledger(subject.ledgers, lists["devices"], steps.counted)
-    judged = _not_adding_up(trace_id, steps, ledger) or judge()
+    steps = _read_steps(queries, trace_id)
+    ledger = _divide_ledger(subject.ledgers, lists["devices"], steps.counted)
+    judged = _fail_unless_adding_up(trace_id, steps, ledger) or judge()
+    sections = {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}
     return TraceReport(
-        trace=_facts(connection, trace, file),
+        trace=_read_facts(queries, trace, file),
         triage=subject.triage,
         **lists,
         steps=steps,
         ledger=ledger,
-        step_ledgers=tuple(_step_ledgers(connection, trace_id, subject.device)),
+        step_ledgers=tuple(_read_step_ledgers(queries, trace_id, subject.device)),
         findings=judged.findings[:top],
         account=judged.account,
         findings_left_out=len(judged.findings[top:]),
@@ -165,34 +210,32 @@ def _trace_report(
         extra_left_out=judged.extra_left_out,
         observations=judged.observations,
         small=judged.small,
-        **rows(connection, "replay", trace_id=trace_id)[0],
+        **queries.rows("replay", trace_id=trace_id)[0],
         clean=judged.clean,
         not_applicable=judged.not_applicable,
         failed=judged.failed,
         rules_asked=judged.asked,
         quality=quality(connection, trace_id, trace["format"], subject.program),
-        topics=build_topics.topics(connection, trace_id, top),
-        host=None if ledger else _host(connection, trace_id, top),
-        queries={
-            section: standalone(query, trace_id=trace_id, top=top)
-            for section, query in {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}.items()
-        },
-        **(_drawn(connection, trace_id, captured, subject.device, judged.findings[:top], traces) if drawn else {}),
+        topics=_read_topics(queries, trace_id, top),
+        host=None if ledger else _read_host(queries, trace_id, top),
+        queries={name: standalone(query, trace_id=trace_id, top=top) for name, query in sections.items()},
+        **(_for_html(connection, trace, subject.device, judged.findings[:top], traces) if drawn else {}),
     )
 
 
-def _drawn(
+def _for_html(
     connection: duckdb.DuckDBPyConnection,
-    trace_id: int,
-    captured: tuple[int, int],
+    trace: dict[str, Any],
     device: int | None,
     findings: Sequence[Finding],
     traces: int,
 ) -> dict[str, Any]:
-    """What only pages show."""
+    """Build the timelines and flame graphs that only pages show, by field of the report."""
     from traceq.reports.build_flame import flame
     from traceq.reports.build_timelines import all_steps, occurrences
 
+    trace_id, begin = trace["trace_id"], trace["ts"] or 0
+    captured = (begin, begin + (trace["dur"] or 0))
     return {
         "over_time": all_steps(connection, trace_id, device, traces),
         "flame": flame(connection, trace_id, traces),
@@ -200,61 +243,44 @@ def _drawn(
     }
 
 
-def _facts(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: str) -> TraceFacts:
+def _read_facts(queries: Queries, trace: dict[str, Any], file: str) -> TraceFacts:
     slices: dict[str, dict[str, int]] = {"cpu_slice": {}, "gpu_slice": {}}
-    for row in rows(connection, "content", trace_id=trace["trace_id"]):
+    for row in queries.rows("content", trace_id=trace["trace_id"]):
         slices[row["table_name"]][row["kind"]] = row["slices"]
-    return TraceFacts(
-        **{name: value for name, value in trace.items() if name not in ("path", "ts", "dur")},
-        dur_ns=trace["dur"],
-        file=file,
-        cpu_slices=slices["cpu_slice"],
-        gpu_slices=slices["gpu_slice"],
-    )
+    known = {name: value for name, value in {**trace, "path": file}.items() if name != "ts"}
+    return TraceFacts(*known.values(), *slices.values())
 
 
-def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Steps:
-    named = ("total", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")
-    stats = next(iter(rows(connection, "step_stats", trace_id=trace_id)), {"steps": 0})
-    source = next(iter(rows(connection, "step_source", trace_id=trace_id)), {})
-    return Steps(
-        source=source.get("source"),
-        example=source.get("name"),
-        counted=stats["steps"],
-        excluded=records(model.ExcludedStep, connection, "step_excluded", trace_id=trace_id),
-        **{f"{name}_ns": stats.get(name) for name in named},
-    )
+def _read_steps(queries: Queries, trace_id: int) -> Steps:
+    source = next(iter(queries.rows("step_source", trace_id=trace_id)), {})
+    excluded = queries.records(model.ExcludedStep, "step_excluded", trace_id=trace_id)
+    statistics = next(iter(queries.rows("step_stats", trace_id=trace_id)), {"steps": 0, "excluded": 0})
+    counted, _, *numbers = statistics.values()
+    return Steps(source.get("source"), source.get("name"), counted, excluded, *numbers)
 
 
-def _ledger(
+def _divide_ledger(
     times: Mapping[int, Mapping[str, int]], devices: Sequence[model.Device], counted: int
 ) -> tuple[DeviceLedger, ...]:
     names = {device.device: device.name for device in devices}
     ledgers = []
-    for device, parts in times.items():
-        total = sum(parts.values())
-        ledgers.append(
-            DeviceLedger(
-                device=device,
-                name=names.get(device),
-                total=total,
-                parts=tuple(LedgerPart(category, dur, dur / counted, dur / total) for category, dur in parts.items()),
-            )
-        )
+    for device, durations in times.items():
+        total = sum(durations.values())
+        parts = (LedgerPart(category, dur, dur / counted, dur / total) for category, dur in durations.items())
+        ledgers.append(DeviceLedger(device, names.get(device), total, tuple(parts)))
     return tuple(ledgers)
 
 
-def _step_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Iterator[StepLedger]:
+def _read_step_ledgers(queries: Queries, trace_id: int, device: int | None) -> Iterator[StepLedger]:
     if device is None:
         return
-    found = rows(connection, "step_ledger", trace_id=trace_id, device=device)
+    found = queries.rows("step_ledger", trace_id=trace_id, device=device)
     for (step, dur), parts in groupby(found, key=lambda row: (row["step"], row["step_dur"])):
         yield StepLedger(device, step, dur, tuple((part["category"], part["dur"]) for part in parts))
 
 
-def _not_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) -> Judged | None:
-    """Failures only, when the ledger does not add up: no saving can be trusted then."""
-    wrong = [device for device in ledger if device.total != steps.total_ns]
+def _fail_unless_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) -> Judged | None:
+    """Return a judgement of failures only, when the ledger does not add up: no saving can be trusted then."""
     failed = tuple(
         Failed(
             "time-ledger",
@@ -262,13 +288,23 @@ def _not_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) 
             f"device {device.device}: {device.total} ns in the ledger, {steps.total_ns} ns in the steps;"
             " ingest the trace again",
         )
-        for device in wrong
+        for device in ledger
+        if device.total != steps.total_ns
     )
-    return Judged(trace_id, (), (), (), (), (), failed) if wrong else None
+    return Judged(trace_id, (), (), (), (), (), failed) if failed else None
 
 
-def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> model.Host:
+def _read_topics(queries: Queries, trace_id: int, top: int) -> Topics:
+    def read(query: str) -> object:
+        found = queries.rows(query, trace_id=trace_id, top=top)
+        return next(iter(found), {}) if query in _OF_ONE_ROW else found
+
+    filled = {topic: {name: read(query) for name, (_, query) in fields.items()} for topic, fields in _TOPICS.items()}
+    return msgspec.convert(filled, Topics)
+
+
+def _read_host(queries: Queries, trace_id: int, top: int) -> model.Host:
     return model.Host(
-        annotations=records(model.AnnotationTime, connection, "host_annotation", trace_id=trace_id, top=top),
-        operators=records(model.OperatorTime, connection, "host_operator", trace_id=trace_id, top=top),
+        annotations=queries.records(model.AnnotationTime, "host_annotation", trace_id=trace_id, top=top),
+        operators=queries.records(model.OperatorTime, "host_operator", trace_id=trace_id, top=top),
     )

@@ -99,15 +99,15 @@ class Steps:
     example: str | None
     counted: int
     excluded: tuple[ExcludedStep, ...]
-    total_ns: int | None
-    mean_ns: float | None
-    stddev_ns: float | None
-    min_ns: int | None
-    p50_ns: float | None
-    p90_ns: float | None
-    p95_ns: float | None
-    p99_ns: float | None
-    max_ns: int | None
+    total_ns: int | None = None
+    mean_ns: float | None = None
+    stddev_ns: float | None = None
+    min_ns: int | None = None
+    p50_ns: float | None = None
+    p90_ns: float | None = None
+    p95_ns: float | None = None
+    p99_ns: float | None = None
+    max_ns: int | None = None
 
     @property
     def is_window(self) -> bool:

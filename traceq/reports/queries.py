@@ -23,21 +23,61 @@ _ELSEWHERE = {
     "trace": "database/trace.sql",
 }
 
+# Table to the queries that find nothing where it has no rows.
+_NEEDED_BY = {
+    "allocation": ("snapshot_category", "snapshot_holder"),
+    "allocator_call": ("allocator",),
+    "allocator_event": ("snapshot_course", "snapshot_failure", "snapshot_failure_holder"),
+    "allocator_segment": ("snapshot_fragmentation",),
+    "collective_match": ("job_collective", "job_lateness", "job_worst"),
+    "collective_slice": ("blocking", "collective"),
+    "communication_name": ("host_collective",),
+    "communication_overlap": ("communication",),
+    "copy_overlap": ("copy_group",),
+    "counter": ("gpu_metric",),
+    "data_fetch": ("data_loader",),
+    "host_ledger": ("host_ledger",),
+    "idle_gap": ("gap", "gap_size"),
+    "job": ("job",),
+    "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_top"),
+    "made_with": ("made_with",),
+    "memory_peak": ("snapshot_peak",),
+    "memory_step": ("memory_peak",),
+    "memory_timeline": ("memory_timeline",),
+    "monitor_step": ("condition",),
+    "operator_cost": ("operator_kind", "mfu"),
+    "serving_mark": ("serving", "serving_batch", "serving_stall", "serving_roofline"),
+    "straggler": ("straggler",),
+    "unified_memory": ("unified_memory",),
+    "unit": ("unit",),
+}
+NEEDS = {query: table for table, queries in _NEEDED_BY.items() for query in queries}
+
+
+class Queries:
+    """The queries of a report on one database; those that would find nothing, for their table is empty, are not run."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        empty = {row["table_name"] for row in rows(connection, "empty_table")}
+        self.connection = connection
+        self._idle = {query for query, table in NEEDS.items() if table in empty}
+
+    def rows(self, name: str, **values: Setting) -> list[dict[str, Any]]:
+        """Return the rows of the query `name`, as dictionaries by column name."""
+        return [] if name in self._idle else rows(self.connection, name, **values)
+
+    def records(self, made: Callable[..., T], name: str, **values: Setting) -> tuple[T, ...]:
+        """Return `made` of each row of the query `name`; its columns are the first fields, in their order."""
+        return tuple(made(*row.values()) for row in self.rows(name, **values))
+
 
 def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
-    """The rows of the query `name`, as dictionaries by column name."""
-    return ask(connection, _text(name), **values)
-
-
-def records(
-    made: Callable[..., T], connection: duckdb.DuckDBPyConnection, name: str, **values: Setting
-) -> tuple[T, ...]:
-    """Return `made` of each row of the query `name`; its columns are the first fields, in their order."""
-    return tuple(made(*row.values()) for row in rows(connection, name, **values))
+    """Return the rows of the query `name`, as dictionaries by column name."""
+    return ask(connection, statement(_path(name)), **values)
 
 
 def columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> dict[str, npt.NDArray[Any]]:
-    """The rows of the query `name`, a NumPy array for each column; none of them may hold NULL."""
+    """Return the rows of the query `name`, a NumPy array for each column; none of them may hold NULL."""
     import numpy as np
 
     read = run(connection, _path(name), **values).fetchnumpy()
@@ -45,12 +85,8 @@ def columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting)
 
 
 def standalone(name: str, **values: Setting) -> str:
-    """The query `name` on one line, with `values` in place of its parameters."""
-    return literal(_text(name), **values)
-
-
-def _text(name: str) -> str:
-    return statement(_path(name))
+    """Return the query `name` on one line, with `values` in place of its parameters."""
+    return literal(statement(_path(name)), **values)
 
 
 def _path(name: str) -> str:

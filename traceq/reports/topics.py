@@ -1,6 +1,6 @@
 """What the report says of one topic each: critical path, copies, kernels, communication, input, memory, serving.
 
-Filled by build_topics.py.
+Filled by build.py.
 
 Times are ns (`_ns`), sizes bytes, shares 0..1; None means that the trace does not say. All over the counted steps.
 """
@@ -458,20 +458,20 @@ class ServingSummary:
     `earlier_work_ns`: how long the GPU first computes what was launched before the capture, None where nothing shows it.
     """
 
-    dialects: str | None
-    steps: int
-    dur_ns: int
-    prefill_steps: int
-    decode_steps: int
-    mixed_steps: int
-    token_p50_ns: float | None
-    token_p95_ns: float | None
-    token_p99_ns: float | None
-    new_tokens_per_second: float | None
-    output_tokens_per_second: float | None
-    host_gap_ns: int | None
-    gpu_gap_ns: int | None
-    earlier_work_ns: int | None
+    dialects: str | None = None
+    steps: int = 0
+    dur_ns: int = 0
+    prefill_steps: int = 0
+    decode_steps: int = 0
+    mixed_steps: int = 0
+    token_p50_ns: float | None = None
+    token_p95_ns: float | None = None
+    token_p99_ns: float | None = None
+    new_tokens_per_second: float | None = None
+    output_tokens_per_second: float | None = None
+    host_gap_ns: int | None = None
+    gpu_gap_ns: int | None = None
+    earlier_work_ns: int | None = None
 
 
 @dataclass(frozen=True)
