@@ -16,7 +16,7 @@ from nsys_export import KERNEL, notes, read, write
 from traceq import importers
 from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers.chrome import cut
-from traceq.importers.chrome.source import Stream
+from traceq.importers.chrome.source import ByteStream
 
 EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1},'
 MUCH = b" " * (1 << 20)
@@ -112,9 +112,9 @@ def test_metadata_behind_the_events_is_no_large_event(tmp_path):
 def test_of_a_large_event_no_more_is_held_than_of_any(tmp_path):
     path = tmp_path / "t.json"
     path.write_bytes(b'{"traceEvents":[' + EVENT + LARGE[:-10] + b",[1]" * 5_000_000 + b"]}}," + EVENT + b"{}]}")
-    with closing(Stream(path, lambda _: None)) as stream:
+    with closing(ByteStream(path, lambda _: None)) as stream:
         _, text = cut.read_header(stream)
-        sizes = [len(block) for block in cut.blocks(stream, text)]
+        sizes = [len(block) for block in cut.read_blocks(stream, text)]
         assert stream.large_events == 1
     assert sum(sizes) < cut.largest_event() + 4 * cut.BLOCK_BYTES
 

@@ -15,7 +15,7 @@ from traceq.app.ingest import ingest
 from traceq.errors import UnknownFormat, UnusableTrace
 from traceq.importers import find, rocm, sniff
 from traceq.importers.rocm import rocprofv3 as reader
-from traceq.importers.unknown import why_unknown
+from traceq.importers.unknown import explain_unknown
 
 
 def tables(path):
@@ -378,7 +378,7 @@ def test_a_cut_database_is_called_damaged(tmp_path):
         connection.commit()
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(UnusableTrace, match=r"a damaged SQLite database: [\d,]+ bytes of its end are missing"):
-        raise why_unknown(path)
+        raise explain_unknown(path)
 
 
 # ---- RPD's Chrome traces

@@ -12,7 +12,7 @@ import traceq
 from traceq.app.ingest import ingest
 from traceq.errors import UnknownFormat, UnusableTrace
 from traceq.importers import find, sniff, xplane
-from traceq.importers.xplane.wire import Damaged, double, fields, signed
+from traceq.importers.xplane.wire import DamagedMessage, read_fields, to_double, to_signed
 
 NVIDIA = {
     "device_vendor": "Nvidia",
@@ -246,10 +246,10 @@ def test_an_empty_space_says_so(tmp_path):
 
 
 def test_numbers():
-    assert signed(2**64 - 1) == -1
-    assert double(0x3FF0_0000_0000_0000) == 1.0
-    assert list(fields(b"\x08\x96\x01", (0, 3))) == [(1, 150, (0, 0))]
-    with pytest.raises(Damaged):
-        list(fields(b"\x0b", (0, 1)))
-    with pytest.raises(Damaged):
-        list(fields(b"\x08" + b"\xff" * 11, (0, 12)))
+    assert to_signed(2**64 - 1) == -1
+    assert to_double(0x3FF0_0000_0000_0000) == 1.0
+    assert list(read_fields(b"\x08\x96\x01", (0, 3))) == [(1, 150, (0, 0))]
+    with pytest.raises(DamagedMessage):
+        list(read_fields(b"\x0b", (0, 1)))
+    with pytest.raises(DamagedMessage):
+        list(read_fields(b"\x08" + b"\xff" * 11, (0, 12)))

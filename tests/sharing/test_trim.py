@@ -12,7 +12,7 @@ from traceq.app.api import trim
 from traceq.app.trim import read_steps
 from traceq.database.connect import connect
 from traceq.errors import WrongUse
-from traceq.importers.chrome.records import Records
+from traceq.importers.chrome.records import EventRecords
 from traceq.loading.ingest import ingest
 from traceq.loading.options import TraceOptions
 
@@ -95,7 +95,7 @@ def test_a_part_of_a_part_is_a_part_of_the_whole(database, tmp_path):
 
 def test_events_are_copied_character_for_character(tmp_path):
     trim(KINETO, tmp_path / "part.json", steps="5")
-    with Records(tmp_path / "part.json") as part, Records(KINETO) as whole:
+    with EventRecords(tmp_path / "part.json") as part, EventRecords(KINETO) as whole:
         original = {bytes(event) for _, events in whole.blocks() for event in events}
         copied = [bytes(event) for _, events in part.blocks() for event in events]
     assert len(copied) > 100

@@ -12,7 +12,7 @@ from traceq.app.trim import check_is_new, check_suffix, put
 from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.importers.nsys.files import open_sqlite_file
-from traceq.importers.nsys.notes import Notes
+from traceq.importers.rows import Notes
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_names, nsys_names
 from traceq.sharing.made_with import TELLING, carry

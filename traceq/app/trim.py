@@ -18,7 +18,7 @@ from traceq.common.scratch import temporary_folder
 from traceq.database.sql import run
 from traceq.errors import WrongUse
 from traceq.importers.nsys.files import open_sqlite_file
-from traceq.importers.nsys.notes import Notes
+from traceq.importers.rows import Notes
 from traceq.loading.sources import Source as TraceSource
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_part, nsys_part

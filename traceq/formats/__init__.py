@@ -1,1 +1,1 @@
-"""What each format of trace can hold, and the options of its profiler that record it."""
+"""Capabilities of each trace format, and the options of its profiler that record it."""

@@ -1,4 +1,4 @@
-"""What each format of trace can hold: the formats and the metrics, one row each.
+"""Capabilities of each trace format: the formats and the metrics, one row each.
 
 To add a format: its record in a module of its own here, a row in FORMATS, and an importer of the same name.
 """
@@ -33,7 +33,7 @@ FORMATS: tuple[Format, ...] = (
 
 @cache
 def format_of(name: str) -> Format:
-    """The record of the format called `name`; one without options and with neutral words where traceq has none.
+    """Return the record of the format called `name`; one without options and with neutral words where traceq has none.
 
     A package that brings an importer may bring the record along, as its FORMAT. Raises UnusablePlugin for a broken one.
     """
@@ -55,7 +55,7 @@ class Metric:
     options: str = ""
 
     def captures(self, of: Format | None = None) -> Iterable[tuple[Format, Capture | str]]:
-        """Each format of a profiler with the options that record the metric, or with the reason why its profiler cannot.
+        """Return each format of a profiler with the options that record the metric, or with the reason why its profiler cannot.
 
         `of`: a format and those beside it only.
         """
@@ -148,7 +148,7 @@ METRICS: dict[str, Metric] = {
 
 
 def metrics_named(names: Sequence[str]) -> list[Metric]:
-    """The metrics of these names, each once, in the order given. Raises UnknownMetric, with what comes closest."""
+    """Return the metrics of these names, each once, in the order given. Raises UnknownMetric, with what comes closest."""
     return [_metric(name) for name in dict.fromkeys(name.lower() for name in names)]
 
 

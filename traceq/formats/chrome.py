@@ -1,4 +1,4 @@
-"""What PyTorch's profiler can record, which writes Chrome traces, and the options that record it."""
+"""Capabilities of PyTorch's profiler, which writes Chrome traces, and the options that record them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _IMPORT_EXPERIMENTAL = "from torch._C._profiler import _ExperimentalConfig\n"
 
 
 def _arguments(options: Options) -> list[str]:
-    """The keyword arguments of torch.profiler.profile but `activities`; those that may vanish in other versions last."""
+    """Return the keyword arguments of torch.profiler.profile but `activities`; those that may vanish in other versions last."""
     plain = [
         f"{name}={','.join(values)}" for name, values in options.items() if name not in ("activities", _EXPERIMENTAL)
     ]
@@ -126,7 +126,7 @@ def _spelled(options: Options) -> str:
 
 
 def _commands(options: Options) -> str:
-    """The lines around a training loop."""
+    """Return the lines around a training loop."""
     arguments = [
         f"activities=[{', '.join(f'ProfilerActivity.{each}' for each in sorted(options['activities']))}]",
         "schedule=schedule(skip_first=5, wait=1, warmup=2, active=5, repeat=1)",

@@ -19,7 +19,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Format:
-    """What one format of trace can hold. A format that traceq has no record of has a name only, and gets neutral words."""
+    """Capabilities of one trace format. A format that traceq has no record of has a name only, and gets general hints."""
 
     name: str
     """As in the column trace.format."""
@@ -70,7 +70,7 @@ class Format:
 
 
 def merged(captures: Iterable[Capture]) -> Options:
-    """The options of all captures: each once, with all values it is given, in the order in which they first appear."""
+    """Return the options of all captures: each once, with all values it is given, in the order in which they first appear."""
     together: dict[str, dict[str, None]] = {}
     for capture in captures:
         for option, values in capture.options.items():

@@ -1,4 +1,4 @@
-"""What a run was made with: every fact and knob that a snapshot beside a trace may hold, and the values that are kept.
+"""The snapshot of a run's environment: every fact and knob that it may hold, and the values that are kept.
 
 A knob is what a user sets for a run; all else (versions, clocks, the machine) is a fact. A value is kept only where its pattern
 knows it: numbers, versions, words of PyTorch and of its libraries. So nothing here can name a user, a host or a path, whoever
@@ -22,7 +22,7 @@ SET = "set"
 
 
 class Known(NamedTuple):
-    """What a name stands for: its words in sentences, which values are kept, the unit of a number, whether it is a knob."""
+    """Meaning of a name: its words in sentences, which values are kept, the unit of a number, whether it is a knob."""
 
     words: str
     pattern: re.Pattern[str]
@@ -188,7 +188,7 @@ _MOST_PARTS = 12
 
 
 def kept(topic: str, name: str, value: object) -> str | None:
-    """The value as text where it may be kept, None where it may not, is none that is known, or is not known itself.
+    """Return the value as text where it may be kept, None where it may not, is none that is known, or is not known itself.
 
     Of a variable whose value may not be kept it is said that it was set.
     """
@@ -204,29 +204,29 @@ def kept(topic: str, name: str, value: object) -> str | None:
 
 
 def is_harmless(name: str, value: str) -> bool:
-    """Whether the value may be shown to strangers: one of those that are kept, and no free text (models of processors)."""
+    """Return whether the value may be shown to strangers: one of those that are kept, and no free text (models of processors)."""
     if name not in _KNOWN:
         return kept(ENVIRONMENT, name, value) == value
     return _KNOWN[name].pattern is not _MODEL and _KNOWN[name].pattern.fullmatch(value) is not None
 
 
 def words(name: str) -> str:
-    """What to call it in a sentence; a variable of the environment by its own name."""
+    """Return the words for it in a sentence; a variable of the environment by its own name."""
     return _KNOWN[name].words if name in _KNOWN else name
 
 
 def unit(name: str) -> str | None:
-    """The unit of its numbers; None of those that count something, and of what is no number."""
+    """Return the unit of its numbers; None for counts and for values that are not numbers."""
     return _KNOWN[name].unit if name in _KNOWN else None
 
 
 def is_knob(name: str) -> bool:
-    """Whether a user sets it for a run."""
+    """Return whether a user sets it for a run."""
     return _KNOWN[name].is_knob if name in _KNOWN else is_variable(name) and name not in _NOT_A_KNOB
 
 
 def is_variable(name: str) -> bool:
-    """Whether it is a variable of the environment: where a snapshot lacks one, it was not set."""
+    """Return whether it is a variable of the environment: where a snapshot lacks one, it was not set."""
     return name not in _KNOWN and _VARIABLE.fullmatch(name) is not None
 
 
@@ -244,12 +244,12 @@ def _text(value: object) -> str:
 
 
 def path_beside(trace: Path) -> Path:
-    """Where the snapshot of the run that wrote this trace lies."""
+    """Return the path of the snapshot of the run that wrote this trace."""
     return trace.with_name(f"{_ENDING.sub('', trace.name)}{SUFFIX}")
 
 
 def size_of_content(trace: Path) -> int | None:
-    """Bytes of the trace unpacked, modulo 2**32, which a gzip'd one says too; None of other archives."""
+    """Return bytes of the trace unpacked, modulo 2**32, which a gzip'd one says too; None of other archives."""
     size = trace.stat().st_size
     if trace.suffix != ".gz":
         return None if trace.suffix in (".zst", ".xz", ".bz2", ".zip", ".lz4") else size % (1 << 32)

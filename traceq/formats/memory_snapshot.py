@@ -1,4 +1,4 @@
-"""What PyTorch's memory snapshots can hold: who allocated what when, and nothing of time that is spent."""
+"""Capabilities of PyTorch's memory snapshots: who allocated what when, but not how time is spent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _A_TRACE = "a trace of torch.profiler or nsys"
 
 
 def memory_snapshot(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
-    """The record of the format, with its words for each metric and input."""
+    """Return the record of the format, with its words for each metric and input."""
     return Format(
         name="memory_snapshot",
         profiler="the memory snapshot",

@@ -1,4 +1,4 @@
-"""Which logs of monitors bring what rules need: beside a trace of any format."""
+"""Logs of monitors that bring what rules need: beside a trace of any format."""
 
 from __future__ import annotations
 

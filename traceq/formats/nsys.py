@@ -1,4 +1,4 @@
-"""What NVIDIA Nsight Systems can record, and the options that record it."""
+"""Capabilities of NVIDIA Nsight Systems, and the options that record them."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _spelled(options: Options) -> str:
 
 
 def _commands(options: Options) -> str:
-    """The line that profiles a program, and the line that exports the report."""
+    """Return the line that profiles a program, and the line that exports the report."""
     profile = {
         **options,
         "--trace": tuple(sorted(options["--trace"])),

@@ -1,4 +1,4 @@
-"""What tables of a job's operations can hold: times of operations, and nothing of what made them as long as they are."""
+"""Capabilities of tables of a job's operations: their times, but not what made them as long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOLD = {"steps", "ledger", "communication"}
 
 
 def operations(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
-    """The record of the format, with its words for each metric and input."""
+    """Return the record of the format, with its words for each metric and input."""
     return Format(
         name="operations",
         profiler="the table of operations",

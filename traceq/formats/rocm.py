@@ -1,4 +1,4 @@
-"""What ROCm's rocprofv3 can record, and the options that record it; RPD's databases hold the same but for the markers' kinds."""
+"""Capabilities of ROCm's rocprofv3, and the options that record them; RPD's databases hold the same but for markers."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _spelled(options: Options) -> str:
 
 
 def _commands(options: Options) -> str:
-    """The line that profiles a program; its output is read as it is."""
+    """Return the line that profiles a program; its output is read as it is."""
     return f"rocprofv3 {_spelled(options)} --output-format json --output-file trace -- python train.py"
 
 

@@ -1,4 +1,4 @@
-"""What JAX's profiler can record (XSpace, *.xplane.pb), which has hardly an option: what is recorded hangs on the program."""
+"""Capabilities of JAX's profiler (XSpace, *.xplane.pb), which has hardly an option."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _spelled(options: Options) -> str:
 
 
 def _commands(options: Options) -> str:
-    """The lines around some steps; the file is FOLDER/plugins/profile/TIME/HOST.xplane.pb."""
+    """Return the lines around some steps; the file is FOLDER/plugins/profile/TIME/HOST.xplane.pb."""
     lines = ["import jax", "", "options = jax.profiler.ProfileOptions()"]
     lines += [f"options.{name} = {','.join(values)}" for name, values in options.items()]
     lines += [

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 from traceq.common.plugins import load_plugins
 from traceq.errors import UnusablePlugin
 from traceq.importers import chrome, memory_snapshot, nsys, operations, rocm, xplane
-from traceq.importers.unknown import why_unknown
+from traceq.importers.unknown import explain_unknown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class Importer(Protocol):
-    """What a package of this folder offers, or an entry point of the group traceq.importers.
+    """Interface of the packages of this folder, and of entry points of the group traceq.importers.
 
     An importer of somebody else's may also have FORMAT, its record for traceq.formats, and trace_files(path): all files of the
     trace that `path` is one of, the one that `read` is given first.
@@ -30,7 +30,7 @@ class Importer(Protocol):
     NAME: str
 
     def sniff(self, path: Path) -> bool:
-        """Whether the content of the file (never its name) is this format's; cheap, raises nothing but OSError."""
+        """Return whether the content of the file (never its name) is this format's; cheap, raises nothing but OSError."""
 
     def read(
         self, path: Path, progress: Callable[[int], None] = ..., jobs: int = ...
@@ -58,7 +58,7 @@ def importers() -> tuple[Importer, ...]:
 
 
 def sniff(path: Path) -> Importer | None:
-    """The importer that recognises the file, or None; a file that cannot be opened is recognised by none."""
+    """Return the importer that recognises the file, or None; a file that cannot be opened is recognised by none."""
     try:
         own = next((importer for importer in IMPORTERS if importer.sniff(path)), None)
         return own or next((importer for importer in importers() if importer.sniff(path)), None)
@@ -66,19 +66,19 @@ def sniff(path: Path) -> Importer | None:
         return None
 
 
-def named(name: str) -> Importer:
-    """The importer called `name`; raises StopIteration when there is none."""
+def importer_named(name: str) -> Importer:
+    """Return the importer called `name`; raises StopIteration when there is none."""
     return next(importer for importer in importers() if name == importer.NAME)
 
 
 def files_of(importer: Importer, path: Path) -> tuple[Path, ...]:
-    """All files of the trace that `path` is one of, the one that is read first."""
+    """Return all files of the trace that `path` is one of, the one that is read first."""
     return tuple(importer.trace_files(path)) if hasattr(importer, "trace_files") else (path,)
 
 
 def find(path: Path) -> Importer:
-    """The importer that recognises the file; raises UnknownFormat or UnusableTrace with the reason when none does."""
+    """Return the importer that recognises the file; raises UnknownFormat or UnusableTrace with the reason when none does."""
     importer = sniff(path)
     if importer is None:
-        raise why_unknown(path)
+        raise explain_unknown(path)
     return importer

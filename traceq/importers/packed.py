@@ -1,9 +1,13 @@
-"""What is inside a gzip'd file, as much as there is."""
+"""Reading gzip'd files, as far as they are whole."""
 
 from __future__ import annotations
 
+import mmap
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Protocol
 
 from isal import isal_zlib
@@ -17,6 +21,7 @@ DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, isal_zlib.error)  
 
 _GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
 _COMPRESSED_CHUNK = 1 << 18
+_CHUNK = 1 << 20
 _LOST_BEFORE_DAMAGE = 1 << 18  # where data is damaged, isal keeps back what it has decompressed in the same call
 
 
@@ -26,18 +31,18 @@ _MOST_TIMES, LIMIT = 200, "TRACEQ_UNPACK_LIMIT"
 _ALWAYS_FINE = 64 << 20
 
 
-def most_times() -> int:
-    """How many times its size a file may be when it is unpacked; users can raise it."""
+def unpack_limit() -> int:
+    """Return how many times its size a file may be when unpacked; users can raise it."""
     said = os.environ.get(LIMIT, "")
     return int(said) if said.isdecimal() else _MOST_TIMES
 
 
-class Meter:
+class UnpackMeter:
     """Raises UnusableTrace where a file unpacks to far more than it is large: nothing of a trace repeats itself so often."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._times = most_times()
+        self._times = unpack_limit()
         self._unpacked = 0
 
     def count(self, packed: int, more: int) -> None:
@@ -51,7 +56,7 @@ class Meter:
 
 
 class Readable(Protocol):
-    """A file, as far as a stream needs it."""
+    """Something that a stream can read from."""
 
     def read(self, size: int, /) -> bytes:
         """Up to `size` bytes, b"" at the end."""
@@ -69,7 +74,7 @@ class GzipStream:
         self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
         self._compressed = b""
         self._packed = 0
-        self._meter = Meter(str(file.name))
+        self._meter = UnpackMeter(str(file.name))
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes, b"" at the end."""
@@ -100,3 +105,46 @@ class GzipStream:
             if part:
                 self._meter.count(self._packed, len(part))
                 return part
+
+
+def is_packed(path: Path) -> bool:
+    """Return whether the file is gzip'd, by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(len(GZIP)) == GZIP
+
+
+@contextmanager
+def open_unpacked(path: Path) -> Iterator[Readable]:
+    """Open the file to read what is in it, unpacked where it is gzip'd."""
+    with path.open("rb") as file:
+        yield GzipStream(file) if is_packed(path) else file
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """Read the first bytes of what is in the file, unpacked; b"" where it cannot be unpacked."""
+    with open_unpacked(path) as file:
+        try:
+            return file.read(size)
+        except DAMAGED:
+            return b""
+
+
+def read_unpacked(path: Path) -> bytes | mmap.mmap:
+    """Return what is in the file, unpacked; of a plain file only the pages that are read are in memory."""
+    with path.open("rb") as file:
+        if not is_packed(path):
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        stream = GzipStream(file)
+        return b"".join(iter(lambda: stream.read(_CHUNK), b""))
+
+
+def unpack(path: Path, target: Path) -> Exception | None:
+    """Write what is in the gzip'd file to `target`, as much as there is; return the error where it is damaged."""
+    with path.open("rb") as packed, target.open("wb") as out:
+        stream = GzipStream(packed)
+        try:
+            while part := stream.read(_CHUNK):
+                out.write(part)
+        except DAMAGED as error:
+            return error
+    return None

@@ -28,7 +28,7 @@ _STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 20_000_000, 100, 1_000_000
 
 
 def uri(path: Path) -> str:
-    """The SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
+    """Return the SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
     return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
 
 
@@ -45,13 +45,13 @@ def refuse_half_written(path: Path) -> None:
             )
 
 
-def quoted(name: str) -> str:
-    """A table's or column's name for SQL."""
+def quote_name(name: str) -> str:
+    """Return a table's or column's name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def limit_steps(connection: sqlite3.Connection, path: Path) -> None:
-    """Let no query of the connection run on without end: it is interrupted where it takes more steps than the file can need."""
+    """Interrupt queries of the connection that take more steps than the file can need."""
     left = (_STEPS + path.stat().st_size * _STEPS_PER_BYTE) // _STEPS_AT_ONCE
 
     def is_over() -> bool:

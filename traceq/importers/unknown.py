@@ -10,7 +10,7 @@ from isal import igzip, isal_zlib
 
 from traceq.common.units import count
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
-from traceq.importers.operations.source import PARQUET, lacks
+from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 
 _WAY_OUT = (
@@ -48,8 +48,8 @@ _KNOWN_OTHERS = (
 )
 
 
-def why_unknown(path: Path) -> TraceqError:
-    """The error that says why no importer takes the file."""
+def explain_unknown(path: Path) -> TraceqError:
+    """Return the error that says why no importer takes the file."""
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -67,13 +67,13 @@ def why_unknown(path: Path) -> TraceqError:
     if not head:
         name = "gzip'd file" if is_packed else "file"
         return UnusableTrace(f"{path}: the {name} is empty; was the profiler stopped before it could write?")
-    if not is_packed and (why := _what_it_lacks(path, head)) is not None:
+    if not is_packed and (why := _find_lacking_part(path, head)) is not None:
         return why
     verb = "is gzip'd and contains" if is_packed else "is"
-    return UnknownFormat(f"{path}: {verb} {_what_it_is(head)}")
+    return UnknownFormat(f"{path}: {verb} {_describe_content(head)}")
 
 
-def _what_it_is(head: bytes) -> str:
+def _describe_content(head: bytes) -> str:
     """Describe a file by its first bytes, with the way out."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin.startswith(b"{") and _OF_NOTEBOOK.search(begin):
@@ -91,19 +91,19 @@ def _is_text(head: bytes) -> bool:
     return bool(text.strip()) and all(each.isprintable() or each in "\t\r\n\f" for each in text)
 
 
-def _what_it_lacks(path: Path, head: bytes) -> TraceqError | None:
-    """The error on a file of a format that traceq reads in part, or of which a part is there."""
-    if head.startswith(PARQUET) and (why := lacks(path)):
+def _find_lacking_part(path: Path, head: bytes) -> TraceqError | None:
+    """Return the error on a file of a format that traceq reads in part, or of which a part is there."""
+    if head.startswith(PARQUET) and (why := find_missing_columns(path)):
         return UnknownFormat(f"{path}: a Parquet file, {why}; of nsys traceq reads: nsys export --type sqlite")
-    if head.startswith(_SQLITE) and (lost := _bytes_lost(head, path.stat().st_size)):
+    if head.startswith(_SQLITE) and (lost := _count_lost_bytes(head, path.stat().st_size)):
         return UnusableTrace(
             f"{path}: a damaged SQLite database: {count(lost)} bytes of its end are missing; copy it again"
         )
     return None
 
 
-def _bytes_lost(head: bytes, size: int) -> int:
-    """How many bytes a SQLite database of `size` bytes lacks, by the pages that its header counts; 0 where it does not say."""
+def _count_lost_bytes(head: bytes, size: int) -> int:
+    """Return how many bytes a SQLite database of `size` bytes lacks, by its header's page count; 0 if none."""
     if len(head) < _HEADER or head[24:28] != head[92:96]:
         return 0
     page = int.from_bytes(head[16:18]) or 1

@@ -55,7 +55,7 @@ _COPIED = (
 
 @dataclass(frozen=True)
 class Task:
-    """What it takes to build the database of one trace: `jobs` processes may read it, `threads` work it out. Sizes in bytes.
+    """The task of building the database of one trace: `jobs` processes read it, `threads` analyse it. Sizes in bytes.
 
     `captures` tell of its graphs, files of `inductor` of kernels of torch.compile; `is_inductor_given` where the user named them.
     """
@@ -100,7 +100,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
 
 
 def _read_capture(task: Task, source: Source) -> Captured:
-    """What another trace tells of the graphs in that of the task; its own database is thrown away."""
+    """Read what another trace tells of the graphs in the task's trace; its own database is thrown away."""
     database = task.database.with_suffix(".capture.duckdb")
     with _loaded(replace(task, source=source, database=database), lambda _state: None) as (connection, _):
         captured = read_capture(connection, task.trace_id)
@@ -115,7 +115,7 @@ def _read_capture(task: Task, source: Source) -> Captured:
 
 @contextmanager
 def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
-    """The new database of the task with the rows of its source, most of them staged, and their number."""
+    """Provide the new database of the task with the rows of its source, most of them staged, and their number."""
     # One thread inserts while the importer reads on the other cores.
     config = writer_config(int(task.memory * _OF_DUCKDB), task.scratch, threads=1)
     # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
@@ -216,7 +216,7 @@ class _Loader:
         self._inserting.append((self._bytes.pop(table), self._thread.submit(self._insert, table, batches)))
 
     def _wait(self, inserts: int, size: int) -> None:
-        """Until at most so many inserts of at most so many bytes are left to do."""
+        """Wait until at most `inserts` inserts of at most `size` bytes are left to do."""
         while len(self._inserting) > inserts or sum(each for each, _ in self._inserting) > size:
             self._inserting.popleft()[1].result()
 

@@ -1,4 +1,4 @@
-"""What torch.compile wrote of its kernels: torch_compile_debug, files of Inductor's provenance, what tlparse makes of a log."""
+"""Kernels as torch.compile describes them: torch_compile_debug, Inductor's provenance files, output of tlparse."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]:
-    """The files that tell of compiled kernels: those in `given`, files or folders; without any those beside the trace."""
+    """Return the files that tell of compiled kernels: those in `given`, files or folders; without any those beside the trace."""
     if not given:
         beside = [path for pattern in _BESIDE for path in trace.parent.glob(pattern)]
         return tuple(sorted([*beside, *_inside(trace.parent / _FOLDER)]))
@@ -65,7 +65,7 @@ def _is(path: Path, *patterns: str) -> bool:
 
 
 def read_inductor(files: Sequence[Path]) -> list[Compiled]:
-    """What the files tell of kernels, those of a folder together; UnusableTrace where one cannot be read."""
+    """Read what the files tell of kernels, those of a folder together; UnusableTrace where one cannot be read."""
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
     for file in files:
         folders[file.parent].append(file)
@@ -73,7 +73,7 @@ def read_inductor(files: Sequence[Path]) -> list[Compiled]:
 
 
 def readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """The files that can be read, and what is wrong with the others."""
+    """Return the files that can be read, and what is wrong with the others."""
     found, wrong = [], []
     for file in files:
         try:
@@ -117,7 +117,7 @@ def _origin(node: str | Origin, nodes: dict[str, Origin]) -> Origin:
 
 
 def _nodes(text: str) -> dict[str, Origin]:
-    """The nodes of a graph as PyTorch prints it: their operators, and the line of the program above them."""
+    """Return the nodes of a graph as PyTorch prints it: their operators, and the line of the program above them."""
     found = {}
     line = code = None
     for each in text.splitlines():
@@ -132,7 +132,7 @@ def _nodes(text: str) -> dict[str, Origin]:
 
 
 def _kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
-    """Kernels of generated code: name, file that holds it, nodes that its comment names."""
+    """Yield kernels of generated code: name, file that holds it, nodes that its comment names."""
     path: str | None = None
     mapped: list[str] = []
     for each in text.splitlines():
@@ -164,7 +164,7 @@ def _provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
 
 
 def _recorded(trace: str) -> Origin:
-    """The innermost frame of a traceback, with its code."""
+    """Return the innermost frame of a traceback, with its code."""
     frames = list(_FRAME.finditer(trace))
     code = trace.strip().splitlines()[-1].strip() if trace.strip() else None
     if not frames:

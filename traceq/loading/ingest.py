@@ -57,7 +57,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What an ingest did: the database or dataset, the traces added, the files whose content was there already.
+    """Result of an ingest: the database or dataset, the traces added, the files whose content was there already.
 
     `not_judged` says why the rules could not run. A dataset takes what can be read: `failures` are the others, and `resumed` of
     the traces added were read by an earlier ingest that did not come to its end. `moved` has the run that each trace was in
@@ -164,7 +164,7 @@ def check_step_range(pattern: str | None) -> None:
 
 
 def _known_traces(database: Path) -> dict[str, int]:
-    """Content hash to trace_id of what the database holds already."""
+    """Return content hash to trace_id of the traces in the database."""
     check_finished(database)
     if not database.exists():
         if not database.parent.is_dir():
@@ -182,7 +182,7 @@ def _known_traces(database: Path) -> dict[str, int]:
 def _split(
     sources: Sequence[Source], known: dict[str, int], *, force: bool
 ) -> tuple[list[tuple[Source, str]], list[Path], list[int]]:
-    """Sources to ingest with their hashes, paths to skip, and ids of traces that are replaced."""
+    """Return sources to ingest with their hashes, paths to skip, and ids of traces that are replaced."""
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:

@@ -1,4 +1,4 @@
-"""The snapshot of what a run was made with that lies beside its trace: read, checked, and staged with its rows."""
+"""The environment snapshot beside a trace: read, checked, and staged with the trace's rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
 
 
 def read(trace: Path) -> dict[str, Any]:
-    """The snapshot beside the trace as it stands in its file. ValueError where it is none, or of another trace."""
+    """Return the snapshot beside the trace as it stands in its file. ValueError where it is none, or of another trace."""
     path = path_beside(trace)
     if path.stat().st_size > _LARGEST:
         raise ValueError("it is too large to be a snapshot")

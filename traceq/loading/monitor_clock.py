@@ -61,7 +61,7 @@ class Load:
     until: int
 
     def share(self, times: Array, width: int) -> Array:
-        """Per cent of the `width` ns before each time in which the GPU was busy."""
+        """Return per cent of the `width` ns before each time in which the GPU was busy."""
         before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
         edges = np.column_stack([self.starts, self.ends]).ravel().astype(float)
         busy = np.column_stack([before[:-1], before[1:]]).ravel().astype(float)
@@ -72,7 +72,7 @@ class Load:
 
 @dataclass(frozen=True)
 class TraceClock:
-    """What a trace says of time: where it lies on its own clock (ns), UTC at 0 (None: unknown), and the load of its GPUs.
+    """Clock of a trace: its extent (ns), UTC at 0 (None: unknown), and the load of its GPUs.
 
     `zone` is what local time is ahead of UTC (ns), None where the trace does not say.
     """
@@ -95,7 +95,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Placed:
-    """What to add (ns) to times of the log to have them on the trace's clock; None where that cannot be told.
+    """Offset to add (ns) to times of the log to have them on the trace's clock; None where that cannot be told.
 
     `words` say how, or why not. `by` is utc, zone, load or offset, `zone` the ns that local times are ahead of UTC. `residual`
     (ns) is how much later than that the load itself fits best; None where it does not tell.
@@ -110,7 +110,7 @@ class Placed:
 
 
 def load_of(starts: Array, durations: Array, since: int, until: int) -> Load:
-    """The load by slices of one GPU in the order of their starts, which may overlap."""
+    """Return the load by slices of one GPU in the order of their starts, which may overlap."""
     ends = np.maximum.accumulate(starts + durations)
     first = np.concatenate([[True], starts[1:] > ends[:-1]])
     last = np.concatenate([first[1:], [True]])
@@ -118,7 +118,7 @@ def load_of(starts: Array, durations: Array, since: int, until: int) -> Load:
 
 
 def place(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones: set[int]) -> Placed:
-    """Where the log lies on the trace's clock.
+    """Place the log on the trace's clock.
 
     `pairs` are (GPU of the log, GPU of the trace) that may be the same, `offset` is what the user says, in seconds;
     `zones` are those (ns) that other logs of the same machine turned out to be in.
@@ -204,7 +204,7 @@ def _by_load_in(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[in
 
 
 def _checked(log: Log, trace: TraceClock, pairs: Pairs, placed: Placed) -> Placed:
-    """The place with what the load says of it; where that is certainly elsewhere close by, it is there."""
+    """Return the place with what the load says of it; where that is certainly elsewhere close by, it is there."""
     if placed.add is None:
         return placed
     beat = beat_of(log)
@@ -219,7 +219,7 @@ def _checked(log: Log, trace: TraceClock, pairs: Pairs, placed: Placed) -> Place
 
 
 def _best(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: int) -> Fit | None:
-    """Where between `low` and `high` (ns to add) the load fits; None where it does so nowhere, or in several places."""
+    """Find where between `low` and `high` (ns to add) the load fits; None unless there is exactly one place."""
     fits = [
         fit
         for of_log, of_trace in pairs
@@ -229,7 +229,7 @@ def _best(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: int) -> Fit
 
 
 def fits_best(log: Log, load: Load, devices: Sequence[int], add: int) -> int | None:
-    """The GPU of the log whose utilization is that of the load, where the log is placed; None where several are, or none."""
+    """Return the GPU of the placed log whose utilization matches the load; None unless exactly one does."""
     beat = beat_of(log)
     found = [
         (fit, each)
@@ -250,7 +250,7 @@ def _utilization(log: Log, device: int) -> tuple[Array, Array]:
 
 
 def beat_of(log: Log) -> int:
-    """The time between samples of a series, ns."""
+    """Return the time between samples of a series, ns."""
     series = log.samples[0][1:4]
     gaps = np.diff([each.ts for each in log.samples if each[1:4] == series])
     return int(np.median(gaps)) if gaps.size else SECOND
@@ -300,7 +300,7 @@ def _certainty(correlation: float, samples: int) -> float:
 
 
 def _distance(one: Fit, other: Fit) -> float:
-    """By how many standard errors the first correlation is above the second."""
+    """Return by how many standard errors the first correlation is above the second."""
     spread = np.sqrt(1 / (one.samples - 3) + 1 / (other.samples - 3))
     ends = np.arctanh(np.clip([one.correlation, other.correlation], -0.9999, 0.9999))
     return float((ends[0] - ends[1]) / spread)

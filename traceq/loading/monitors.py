@@ -56,7 +56,7 @@ def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Besid
 
 
 def _read(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> list[tuple[Path, Log]]:
-    """Each log once; a note of those that are there twice, and of one that nobody named and that cannot be read."""
+    """Return each log once; a note of those that are there twice, and of one that nobody named and that cannot be read."""
     given = [each for each in beside.logs if not memory_snapshot.sniff(each)]
     paths, twice = distinct(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
@@ -91,7 +91,7 @@ def _gpus(log: Log) -> list[int]:
 
 
 def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
-    """What the staged trace says of time, its machine, and its GPUs."""
+    """Read the staged trace's clock, machine, and GPUs."""
     ((origin, zone, host),) = connection.execute(
         "select utc_origin_ns, utc_zone_ns, host from staging.trace"
     ).fetchall() or [(None, None, None)]
@@ -189,7 +189,7 @@ def _residual(placed: Placed) -> str:
 
 
 def _counters(number: int, samples: Sequence[Sample], add: int, gpus: dict[int, int]) -> pa.Table:
-    """Rows of counter; their times on the clock of the trace."""
+    """Build rows of counter; their times on the clock of the trace."""
     return pa.table(
         {
             "device": pa.array((None if each.device is None else gpus[each.device] for each in samples), pa.int32()),

@@ -77,7 +77,7 @@ class _Worker:
         self._stopped = threading.Event()
 
     def run(self, total: _Total, part: int) -> None:
-        """Start the process, pass its progress on, raise its error. Runs in a thread."""
+        """Return start the process, pass its progress on, raise its error. Runs in a thread."""
         if self._stopped.is_set():
             return
         with closing(Child("traceq.loading.worker")) as child:

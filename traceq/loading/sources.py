@@ -26,7 +26,7 @@ _SETTLED_NS = 3_000_000_000
 
 @dataclass(frozen=True)
 class Content:
-    """What files held at a time: their hash, and by what it is seen that they were written since, of each file.
+    """Content of files at one time: their hash, and the state of each by which later writes are seen.
 
     Where a file had just been written, `is_settled` is false: what is written next may have the same time.
     """
@@ -37,7 +37,7 @@ class Content:
 
     @classmethod
     def of(cls, files: Sequence[Path]) -> Content:
-        """That of the files now. Raises StoreError when they cannot be read."""
+        """Read the content of the files now. Raises StoreError when they cannot be read."""
         try:
             states = _states(files)
         except OSError as error:
@@ -46,12 +46,12 @@ class Content:
         return cls(content_hash(files), states, time.time_ns() - last > _SETTLED_NS)
 
     def is_in(self, files: Sequence[Path]) -> bool:
-        """Whether the files hold it still. Raises OSError when they cannot be read."""
+        """Return whether the files hold it still. Raises OSError when they cannot be read."""
         return _states(files) == self.states and (self.is_settled or content_hash(files) == self.sha256)
 
 
 def _states(files: Sequence[Path]) -> tuple[tuple[int, ...], ...]:
-    """Which file each is, its size in bytes, and when its content and anything of it was changed, ns."""
+    """Return device and inode of each file, its size in bytes, and when its content and anything of it changed, ns."""
     found = [file.stat() for file in files]
     return tuple((each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found)
 
@@ -72,7 +72,7 @@ class Source:
         return _source_of, (self.files, self.importer.NAME, self.content)
 
     def hashed(self) -> tuple[Source, str]:
-        """The same with the content that the files hold now, and its hash. Raises StoreError when they cannot be read."""
+        """Return the source with the content its files hold now, and its hash. Raises StoreError when they cannot be read."""
         content = Content.of(self.files)
         return replace(self, content=content), content.sha256
 
@@ -101,7 +101,7 @@ class Source:
 
     @property
     def shown(self) -> Path:
-        """What the user knows the trace by: its file, or the folder of its files."""
+        """Path by which the user knows the trace: its file, or the folder of its files."""
         return self.path if len(self.files) == 1 else self.path.parent
 
     @property
@@ -111,11 +111,11 @@ class Source:
 
 
 def _source_of(files: tuple[Path, ...], name: str, content: Content | None) -> Source:
-    return Source(files, importers.named(name), content)
+    return Source(files, importers.importer_named(name), content)
 
 
 def find_sources(given: Sequence[str | Path]) -> list[Source]:
-    """The trace files that `given` names: each file itself, the traces in each directory, the matches of each glob.
+    """Return the trace files that `given` names: each file itself, the traces in each directory, the matches of each glob.
 
     Files named explicitly must be traces (UnknownFormat, UnusableTrace say why not); in directories and globs other files
     are passed over, and NoTraces is raised when nothing is left.
@@ -130,12 +130,12 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
 
 
 def paths_of(given: Paths) -> list[str | Path]:
-    """The paths, also of one."""
+    """Return the paths, also of one."""
     return [given] if isinstance(given, str | Path) else list(given)
 
 
 def capture_sources(given: Paths) -> tuple[Source, ...]:
-    """The traces that tell of graphs; none where none is named."""
+    """Return the traces that tell of graphs; none where none is named."""
     named = paths_of(given)
     return tuple(find_sources(named)) if named else ()
 
@@ -176,14 +176,14 @@ def _source(path: Path, importer: Importer) -> Source:
 
 
 def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
-    """The logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
+    """Return the logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
     names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
     own = [trace.with_name(name + SUFFIX) for name in names]
     return [*given, *(each for each in own if each.is_file() and each not in given)]
 
 
 def distinct(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path, Path]]]:
-    """The files of different content, and those that are there again, each with the first of its content."""
+    """Return the files of different content, and those that are there again, each with the first of its content."""
     first: dict[str, Path] = {}
     again: list[tuple[Path, Path]] = []
     for file in files:
@@ -196,7 +196,7 @@ def distinct(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path, Path]]
 
 
 def content_hash(files: Sequence[Path]) -> str:
-    """The hash of a file's content; of several files that of their hashes, so that it depends on where each begins."""
+    """Return the hash of a file's content; of several files that of their hashes, so that it depends on where each begins."""
     try:
         hashes = [_sha256_of_file(file) for file in files]
     except OSError as error:
@@ -226,7 +226,7 @@ def _is_file(path: Path) -> bool:
 
 
 def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> Path:
-    """Where the database goes when the user does not say: in the current directory.
+    """Return the default database, in the current directory.
 
     A file gives NAME.duckdb (suffixes like .pt.trace.json.gz dropped), a directory and several files of one directory
     DIRECTORY.duckdb, files of several traces.duckdb.

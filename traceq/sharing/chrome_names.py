@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from traceq.importers.chrome.loose import FAMILY_OF_CATEGORY
-from traceq.importers.chrome.records import Records
+from traceq.importers.chrome.records import EventRecords
 from traceq.sharing.names import Names
 
 _NUMBER = re.compile(rb"-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
@@ -389,10 +389,10 @@ def write_anonymous(path: Path, names: Names, file: BinaryIO) -> tuple[int, Coun
     """Write the trace at `path` without what may name somebody; how many events, and what went, by kind."""
     anonymiser = Anonymiser(names)
     written = 0
-    with Records(path) as records:
+    with EventRecords(path) as records:
         before = anonymiser.header(records.members_before() or {})
         file.write(msgspec.json.encode(before).removesuffix(b"}") + (b",\n" if before else b"") + b'"traceEvents": [')
-        for _, events in records.blocks():
+        for _, events in records.read_blocks():
             for raw in events:
                 event = anonymiser.event(raw)
                 if event is not None:

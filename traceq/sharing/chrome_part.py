@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 import numpy as np
 
-from traceq.importers.chrome.records import Head, Records, head_of, nanoseconds, partners
+from traceq.importers.chrome.records import EventHead, EventRecords, decode_head, pair_half_ranges, start_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,7 +33,7 @@ class _Chosen:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, part: Part, trace_id: int) -> None:
         ids = connection.execute("select slice_id from _kept order by slice_id").fetchnumpy()["slice_id"]
-        of_halves = partners(path)
+        of_halves = pair_half_ranges(path)
         ends = [of_halves[number] for number in ids.tolist() if number in of_halves] if of_halves else []
         self._ids: npt.NDArray[np.int64] = np.union1d(ids, np.array(ends, np.int64))
         self._times = connection.execute(_TIMES, {"trace_id": trace_id}).fetchnumpy()["ts"]
@@ -51,19 +51,19 @@ class _Chosen:
                 yield from self._other(event)
 
     def _other(self, event: bytes | msgspec.Raw) -> Iterator[bytes | msgspec.Raw]:
-        head = head_of(event)
+        head = decode_head(event)
         if head.ph == "M":
             yield event
         elif head.ph in ("s", "t", "f"):
             yield from self._arrow(event, head)
         elif isinstance(head.ph, str) and head.ph not in ("X", "B", "E", "i", "I"):
-            ts = nanoseconds(event, head)
+            ts = start_of(event, head)
             if ts is not None and self._part.ts <= ts < self._part.ts_end:
                 yield event
 
-    def _arrow(self, event: bytes | msgspec.Raw, head: Head) -> Iterator[bytes | msgspec.Raw]:
+    def _arrow(self, event: bytes | msgspec.Raw, head: EventHead) -> Iterator[bytes | msgspec.Raw]:
         """An arrow whole, once both its ends are found at slices that stay."""
-        ts = nanoseconds(event, head)
+        ts = start_of(event, head)
         at = np.searchsorted(self._times, ts) if ts is not None else len(self._times)
         if at == len(self._times) or self._times[at] != ts:
             return
@@ -88,9 +88,9 @@ def write_part(
     """Write the part of the trace at `path` that stands in _kept (sql/selection.sql); how many events it holds."""
     chosen = _Chosen(connection, path, part, trace_id)
     written = 0
-    with Records(path, progress) as records:
+    with EventRecords(path, progress) as records:
         file.write(_begin(records))
-        for first, events in records.blocks():
+        for first, events in records.read_blocks():
             for event in chosen.of(first, events):
                 file.write(b",\n" if written else b"\n")
                 file.write(event)
@@ -99,7 +99,7 @@ def write_part(
     return written
 
 
-def _begin(records: Records) -> bytes:
+def _begin(records: EventRecords) -> bytes:
     """The file up to its first event; a bare list becomes an object, which can say more."""
     text = records.before.strip().rstrip(b",")
     members = records.members_before()
@@ -108,7 +108,7 @@ def _begin(records: Records) -> bytes:
     return (text + b",\n" if text.removeprefix(b"{").strip() else b"{\n") + b'"traceEvents": ['
 
 
-def _end(records: Records, part: Part) -> bytes:
+def _end(records: EventRecords, part: Part) -> bytes:
     """The file after its last event: what stood there, and what the part says of itself beside what is there for traceq."""
     after = records.members_after()
     ours = (records.members_before() or {}).get("traceq") or after.get("traceq") or b"{}"

@@ -20,7 +20,7 @@ from traceq.common.public_names import is_public
 from traceq.importers.nsys import payload, samples
 from traceq.importers.nsys.capture import OPTIONS, RANK_VARIABLES
 from traceq.importers.nsys.diagnostics import LOST
-from traceq.importers.sqlite import quoted
+from traceq.importers.sqlite import quote_name
 from traceq.sharing.chrome_names import Anonymiser
 from traceq.sharing.names import Names
 from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
@@ -134,7 +134,7 @@ def _copy(files: sqlite3.Connection, table: str, columns: Columns, removed: Coun
     kept: Columns = {}
     expressions: dict[str, str] = {}
     for name, (type_, not_null, is_row) in columns.items():
-        column = f"t.{quoted(name)}"
+        column = f"t.{quote_name(name)}"
         if name in texts:
             kept[name], expressions[name] = ("TEXT", False, False), texts[name]
         elif name in strings or name in _NUMBERS:
@@ -150,18 +150,18 @@ def _copy(files: sqlite3.Connection, table: str, columns: Columns, removed: Coun
     for name, role in strings.items():
         if name in columns:
             files.execute(
-                f"insert or ignore into temp.used_string select {quoted(name)}, ? from main.{quoted(table)}"
-                f" where typeof({quoted(name)}) = 'integer'",
+                f"insert or ignore into temp.used_string select {quote_name(name)}, ? from main.{quote_name(table)}"
+                f" where typeof({quote_name(name)}) = 'integer'",
                 [role],
             )
     if table in _WHERE:
-        ((before,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()
+        ((before,),) = files.execute(f"select count(*) from src.{quote_name(table)}").fetchall()
         removed[f"rows of {table}"] += before - rows
     return rows
 
 
 def _count(files: sqlite3.Connection, table: str, removed: Counter[str]) -> None:
-    ((rows,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()
+    ((rows,),) = files.execute(f"select count(*) from src.{quote_name(table)}").fetchall()
     # Other tables may have any name.
     shown = (
         table

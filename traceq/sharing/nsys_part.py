@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from traceq.database.sql import run
 from traceq.importers.nsys import host, mpi
-from traceq.importers.sqlite import quoted
+from traceq.importers.sqlite import quote_name
 from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
             continue
         for column in _string_columns(columns):
             files.execute(
-                f"insert or ignore into temp.keep_string select {quoted(column)} from main.{quoted(table)}"
-                f" where typeof({quoted(column)}) = 'integer'"
+                f"insert or ignore into temp.keep_string select {quote_name(column)} from main.{quote_name(table)}"
+                f" where typeof({quote_name(column)}) = 'integer'"
             )
 
 

@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from traceq.importers.chrome.source import Stream
-from traceq.importers.sqlite import quoted, uri
+from traceq.importers.chrome.source import ByteStream
+from traceq.importers.sqlite import quote_name, uri
 
 
 class _Sign(NamedTuple):
@@ -132,10 +132,12 @@ def texts_of(path: Path) -> Iterator[bytes]:
     with closing(sqlite3.connect(uri(path), uri=True)) as export:
         export.text_factory = bytes
         for (table,) in export.execute("select name from sqlite_master where type = 'table'").fetchall():
-            name = quoted(table.decode())
+            name = quote_name(table.decode())
             columns = [row[1].decode() for row in export.execute(f"pragma table_info({name})")]
             for column in columns:
-                query = f"select {quoted(column)} from {name} where typeof({quoted(column)}) in ('text', 'blob')"  # noqa: S608
+                query = (
+                    f"select {quote_name(column)} from {name} where typeof({quote_name(column)}) in ('text', 'blob')"  # noqa: S608
+                )
                 for (value,) in export.execute(query):
                     yield bytes(value)
 
@@ -161,7 +163,7 @@ def _around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | None:
 
 def _windows(path: Path) -> Iterator[bytes]:
     """The content in pieces that overlap, so that what is cut in two by one is whole in another."""
-    with closing(Stream(path, lambda _bytes: None)) as stream:
+    with closing(ByteStream(path, lambda _bytes: None)) as stream:
         tail = b""
         while text := stream.read(_CHUNK):
             yield tail + text

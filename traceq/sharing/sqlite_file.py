@@ -10,7 +10,7 @@ from pathlib import Path
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
-from traceq.importers.sqlite import quoted, uri
+from traceq.importers.sqlite import quote_name, uri
 
 _TYPE = re.compile(r"[A-Za-z][A-Za-z ]{0,30}")
 
@@ -62,10 +62,10 @@ def tables(connection: sqlite3.Connection) -> dict[str, Columns]:
 def create(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
     """Make an empty table in the new file."""
     described = (
-        f"{quoted(name)} {type_}{' not null' if not_null else ''}{' primary key' if is_row else ''}"
+        f"{quote_name(name)} {type_}{' not null' if not_null else ''}{' primary key' if is_row else ''}"
         for name, (type_, not_null, is_row) in columns.items()
     )
-    connection.execute(f"create table main.{quoted(table)} ({', '.join(described)})")
+    connection.execute(f"create table main.{quote_name(table)} ({', '.join(described)})")
 
 
 def copy(
@@ -81,8 +81,8 @@ def copy(
     `expressions` stand for the values of columns, by their names.
     """
     create(connection, table, columns)
-    names = ", ".join(map(quoted, columns))
-    picked = ", ".join((expressions or {}).get(name, f"t.{quoted(name)}") for name in columns)
-    rows = f"select {picked} from src.{quoted(table)} as t where {where} order by t.rowid"
-    query = f"insert into main.{quoted(table)} ({names}) {rows}"
+    names = ", ".join(map(quote_name, columns))
+    picked = ", ".join((expressions or {}).get(name, f"t.{quote_name(name)}") for name in columns)
+    rows = f"select {picked} from src.{quote_name(table)} as t where {where} order by t.rowid"
+    query = f"insert into main.{quote_name(table)} ({names}) {rows}"
     return connection.execute(query, values or {}).rowcount

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stable_order(keys: Integers) -> Integers:
-    """What sorts these keys (0 or more), equal ones in their order."""
+    """Return the order that sorts these keys (0 or more), equal ones in their order."""
     bits = max(len(keys) - 1, 0).bit_length()
     packed = (keys.astype(np.int64) << bits) | np.arange(len(keys))
     packed.sort()
@@ -24,7 +24,7 @@ def stable_order(keys: Integers) -> Integers:
 
 
 def distinct(values: Integers) -> Integers:
-    """The different values in their order."""
+    """Return the different values in their order."""
     ordered = np.sort(values)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     found: Integers = ordered[is_new]
@@ -32,7 +32,7 @@ def distinct(values: Integers) -> Integers:
 
 
 def dense(numbers: Integers) -> Integers:
-    """The same numbers (0 or more) in the same order, without those that do not occur."""
+    """Renumber keys (0 or more) in the same order without gaps."""
     if numbers.max(initial=0) > 8 * len(numbers):
         found: Integers = np.unique(numbers, return_inverse=True)[1]
         return found
@@ -51,7 +51,7 @@ def numbered(*keys: Integers) -> Integers:
 
 
 def of_one_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """The groups 0..n-1 of each size, and their elements in their order: groups x size."""
+    """Yield the groups 0..n-1 of each size, and their elements in their order: groups x size."""
     order, count = stable_order(group), np.bincount(group)
     first = np.cumsum(count) - count
     for size in np.flatnonzero(np.bincount(count)).tolist():
@@ -61,7 +61,7 @@ def of_one_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def medians(group: Integers, values: Floats) -> Floats:
-    """The median of the values of each group 0..n-1; every group has some."""
+    """Return the median of the values of each group 0..n-1; every group has some."""
     middle = np.empty(int(group.max(initial=-1)) + 1)
     for which, elements in of_one_size(group):
         ordered = np.sort(values[elements], axis=1)

@@ -45,12 +45,12 @@ class Clocks:
     usual_residual: float
 
     def common(self, unit: Integers, time: Floats) -> Floats:
-        """Times of ranks on the common clock; of ranks that are not joined to each other only as good as their own clocks."""
+        """Return times of ranks on the common clock; ranks that are not joined keep their own clocks."""
         return time - self.offset[unit] - self.drift[unit] * (time - self.middle)
 
 
 def align(units: int, unit: Integers, group: Integers, match: Integers, end: Floats) -> Clocks:
-    """The clocks of ranks 0..units-1 from collectives that end at once: rank, group, collective and end (ns) of each slice."""
+    """Fit the clocks of ranks 0..units-1 to collectives that end at once: rank, group, collective, end (ns) of each slice."""
     if not len(unit):
         nothing = np.zeros(units)
         return Clocks(nothing, nothing, nothing.astype(bool), nothing.astype(np.int64), 0.0, np.nan, np.nan)
@@ -93,7 +93,7 @@ def _lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> t
 
 
 def _fitted(units: int, ranks: Integers, groups: Integers, seen: Floats, weight: Floats) -> Floats:
-    """A number for each rank such that `seen` is that number less one of its group, as nearly as may be; conjugate gradients."""
+    """Fit values per rank so that differences within groups come close to the given ones; conjugate gradients."""
     size = units + int(groups.max()) + 1
 
     def applied(numbers: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What each collective of a job follows on each of its ranks, and when it would begin if ranks were faster.
+"""The graph of a job's collectives: the predecessor on each rank, and when each would begin if ranks were faster.
 
 A rank arrives at a collective when it has finished the collectives that this one follows, and its own work after them. A
 collective ends when the last rank has arrived and the transfer is done. All times are durations on the clock of one rank: the
@@ -45,7 +45,7 @@ class Members:
 
     @property
     def collectives(self) -> int:
-        """How many collectives."""
+        """Number of collectives."""
         return int(self.match.max()) + 1 if len(self.match) else 0
 
 
@@ -72,7 +72,7 @@ class Graph:
 
 
 def build(members: Members) -> tuple[Graph, Integers]:
-    """The graph, and the collectives that follow themselves, which only wrong matches do: empty, or no graph of any use."""
+    """Build the graph, and find collectives that follow themselves (wrong matches): none, or the graph is unusable."""
     before = _predecessors(members)
     level = _levels(members, before)
     count = members.collectives
@@ -129,7 +129,7 @@ def _on_own_stream(members: Members) -> Integers:
 
 
 def _levels(members: Members, before: Sequence[Integers]) -> Integers:
-    """The level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
+    """Return the level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
     count = members.collectives
     # many members of a collective follow the same one
     pairs = distinct(np.concatenate([_pairs(members.match, each, count) for each in before]))
@@ -150,7 +150,7 @@ def _levels(members: Members, before: Sequence[Integers]) -> Integers:
 
 
 def _pairs(match: Integers, before: Integers, count: int) -> Integers:
-    """Each pair of different collectives of which the second follows the first, as one number: first * count + second."""
+    """Return each pair of different collectives of which the second follows the first, as one number: first * count + second."""
     member = np.flatnonzero(before != NONE)
     first, then = match[before[member]], match[member]
     different = first != then
@@ -167,7 +167,7 @@ def replay(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: Fl
 
 
 def laid_out(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: Floats) -> Rows:
-    """What a replay needs, in its order: for several replays of the same times."""
+    """Return what a replay needs, in its order: for several replays of the same times."""
     count = len(graph.collectives)
     is_first = graph.is_first[graph.order]
     slow = np.where(is_first, first[graph.order], own[graph.order])

@@ -86,7 +86,7 @@ def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def same_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
-    """Which of these groups of one size are the same, each with at least two ranks; groups that fit nowhere are left out."""
+    """Match groups of one size that are the same, each with at least two ranks; groups that fit nowhere are left out."""
     if _are_of_all(groups):
         return [groups]
     ends = _ends(groups)
@@ -97,13 +97,13 @@ def same_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
 
 
 def _are_of_all(groups: list[LocalGroup]) -> bool:
-    """Whether each is the one group of its rank that all ranks of the program are in."""
+    """Return whether each is the one group of its rank that all ranks of the program are in."""
     units = {group.unit for group in groups}
     return 1 < len(units) == len(groups) and all(group.size == group.world for group in groups)
 
 
 def _nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[int]:
-    """The group `index` with those that are the same; nothing where that cannot be told from others."""
+    """Return the group `index` with those that are the same; nothing where that cannot be told from others."""
     mine = groups[index]
     distance, by_chance = _distances(ends, ends[index])
     order = [int(other) for other in np.argsort(distance, kind="stable") if not np.isnan(distance[other])]
@@ -120,7 +120,7 @@ def _nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[in
 
 
 def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: list[int], *, is_whole: bool) -> bool:
-    """Whether those inside, the whole group or some of it, are clearly nearer than those outside."""
+    """Return whether those inside, the whole group or some of it, are clearly nearer than those outside."""
     if not outside:
         return False
     far = distance[outside[0]] / distance[inside[-1]]
@@ -142,7 +142,7 @@ def _ends(groups: list[LocalGroup]) -> Floats:
 
 
 def _distances(ends: Floats, own: Floats) -> tuple[Floats, Floats]:
-    """How far ends of each group are from `own` less a line, averaged over stretches, and how far chance alone takes them; ns.
+    """Measure how far ends of each group are from `own` less a line, averaged over stretches, and how far by chance.
 
     The line is no steeper than clocks drift. NaN for too few in common.
     """

@@ -80,7 +80,7 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
 
 
 def _judged(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, Any] | None:
-    """What is true of a window as a whole, None where it cannot be judged; its slices, collectives and ranks are written.
+    """Judge a window as a whole, None where that is impossible; its slices, collectives and ranks are written.
 
     The arrays of a large job take as much memory as its tables: they are gone when this returns.
     """

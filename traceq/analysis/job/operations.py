@@ -1,4 +1,4 @@
-"""What ranks usually need before a collective where their operations are known: the mean of each type over all ranks.
+"""Usual time of ranks before a collective where their operations are known: the mean of each type over all ranks.
 
 This is the what-if of studies of large jobs: it sees stages that have more to do than others, which medians over the copies of a
 stage cannot.
@@ -39,7 +39,7 @@ class Usual:
 
 
 def usual_of_operations(graph: Graph, stage: Integers, step: Integers, operations: Operations) -> Usual:
-    """What the members of `graph` would need; what lies between operations takes the mean of its place."""
+    """Return the usual time of the members of `graph`; time between operations takes the mean of its place."""
     members = graph.members
     spent = (operations.end - operations.start).astype(float)
     begins, ends = _operations_of(graph, operations)

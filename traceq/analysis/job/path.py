@@ -25,7 +25,7 @@ class Path:
 
 
 def critical_path(graph: Graph, own: Floats, first: Floats, transfer: Floats, ends: Floats) -> Path:
-    """The path of a replay: `own`, `first` and `transfer` are what it ran with, `ends` is when collectives ended in it."""
+    """Return the path of a replay: `own`, `first` and `transfer` are what it ran with, `ends` is when collectives ended in it."""
     match = graph.members.match
     number = np.empty_like(graph.collectives)
     number[graph.collectives] = np.arange(len(number))

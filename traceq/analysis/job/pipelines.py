@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Uneven:
-    """What would be saved if all stages had as much own time (ns), and the stage that holds up the others, None for none.
+    """Saving if all stages had as much own time (ns), and the stage that holds up the others, if any.
 
     `stage_share` is what that one would save of all that could be saved, if its ranks were usual; NaN unless operations tell.
     """
@@ -29,14 +29,14 @@ class Uneven:
     stage_share: float = np.nan
 
     def named(self, lasts: float) -> list[Straggler]:
-        """The stage as the one who is late, where that costs enough of the job's `lasts` ns."""
+        """Return the stage as the one who is late, where that costs enough of the job's `lasts` ns."""
         if self.slow_stage is None or self.stage_win < WORTH_NAMING * lasts:
             return []
         label = str(self.slow_stage)
         return [Straggler("stage", label, self.stages[label], self.stage_win, self.stage_win)]
 
     def by_operation(self, times: Times, lasts: float, ideal: float) -> Uneven:
-        """The same with the stage that saves most if its ranks are usual, and its share of what could be saved."""
+        """Return the balance with the stage that saves most if its ranks are usual, and its share of the possible saving."""
         if lasts - ideal < WORTH_NAMING * lasts:
             return replace(self, slow_stage=None)
         cut = np.zeros((times.units, len(self.stages)), bool)
@@ -48,7 +48,7 @@ class Uneven:
 
 
 def evened(times: Times, is_send: Flags, stage: Integers, lasts: float) -> Uneven:
-    """What the job, that lasts `lasts` ns, would save if all stages had as much own time as their mean."""
+    """Return how much shorter the job of `lasts` ns would be with equal stages."""
     members = times.graph.members
     # what is done before a send is part of the time before the next collective as well
     of_rank = np.bincount(members.unit, np.where(is_send, 0.0, times.own), times.units)
@@ -60,7 +60,7 @@ def evened(times: Times, is_send: Flags, stage: Integers, lasts: float) -> Uneve
 
 
 def by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
-    """The ranks of each stage."""
+    """Return the ranks of each stage."""
     return {str(each): tuple(np.flatnonzero(stage == each).tolist()) for each in np.unique(stage).tolist()}
 
 

@@ -1,4 +1,4 @@
-"""How the time of each rank divides: own work, transfer and waiting, every nanosecond once however many streams are busy."""
+"""Time of each rank by kind: own work, transfer and waiting, every nanosecond once however many streams are busy."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def recorded(connection: duckdb.DuckDBPyConnection, job: int, time_window: int, units: int, limit: int) -> Times | None:
-    """The times of one window of a job; None where nothing is matched. What is at most `limit` ns beyond the usual stays."""
+    """Read the times of one window of a job; None without matches. Excess of at most `limit` ns over the usual stays."""
     query = sql.statement("analysis/job/recorded.sql")
     rows = sql.relation(connection, query, job=job, time_window=time_window).to_arrow_table()
     if not rows.num_rows:
@@ -35,7 +35,7 @@ def recorded(connection: duckdb.DuckDBPyConnection, job: int, time_window: int, 
 
 
 def lasts_without(times: Times, units: Collection[int]) -> tuple[float, float]:
-    """How long the job lasts as it was, and with these ranks as usual, ns."""
+    """Return how long the job lasted, and how long with these ranks as usual, ns."""
     cut = np.zeros((times.units, 2), bool)
     cut[list(units), 1] = True
     before, after = times.lasts(cut)

@@ -53,7 +53,7 @@ class Times:
         return laid_out(self.graph, self.own, self.usual, self.first, self.transfer)
 
     def lasts(self, cut: Flags) -> Floats:
-        """How long the job lasts in each scenario, ns."""
+        """Return how long the job lasts in each scenario, ns."""
         lasts: Floats = self.ends(cut).max(axis=0)
         return lasts
 
@@ -86,7 +86,7 @@ def stragglers(times: Times, kinds: Mapping[str, Mapping[str, Sequence[int]]], d
 
 
 def _late_as_a_whole(times: Times, hosts: Sequence[Straggler], dur: float) -> list[Straggler]:
-    """The hosts of which most ranks are late, and none alone explains what the host saves, all with the other hosts fixed."""
+    """Find hosts most of whose ranks are late, where no single rank explains the host's saving with other hosts fixed."""
     beyond = np.bincount(times.graph.members.unit, times.own - times.usual, times.units)
     every = [_mask(times, host.units) for host in hosts]
     kept = {}
@@ -104,7 +104,7 @@ def _late_as_a_whole(times: Times, hosts: Sequence[Straggler], dur: float) -> li
 
 
 def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[Straggler]:
-    """The units of a kind without whose fix at least 1 % more would be lost, in the order in which they save most."""
+    """Return the units of a kind without whose fix at least 1 % more would be lost, in the order in which they save most."""
     labels = _without_idle_ones(times, _greedy(times, units, dur), units, dur)
     named: list[Straggler] = []
     cut, now = np.zeros(times.units, bool), dur
@@ -117,7 +117,7 @@ def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: flo
 
 
 def _greedy(times: Times, units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
-    """Units one after the other, each the one that saves most beside those before it.
+    """Return units one after the other, each the one that saves most beside those before it.
 
     That may be nothing for the first: of two ranks that are late together, one hides the other.
     """
@@ -138,7 +138,7 @@ def _greedy(times: Times, units: Mapping[str, Sequence[int]], dur: float) -> lis
 def _best(
     times: Times, cut: Flags, blame: Mapping[str, float], units: Mapping[str, Sequence[int]], last: float
 ) -> tuple[str, float]:
-    """The unit that saves most beside those in `cut`, when the job lasts `last` ns, and how long it lasts then, ns."""
+    """Return the unit that saves most beside those in `cut`, when the job lasts `last` ns, and how long it lasts then, ns."""
     worst, *others = blame
     lasts = {worst: float(times.lasts((cut | _mask(times, units[worst]))[:, None])[0])}
     # the critical path is left, less what a unit is blamed for: more it cannot save
@@ -174,7 +174,7 @@ def _mask(times: Times, units: Sequence[int]) -> Flags:
 
 
 def _blamed(times: Times, cut: Flags, units: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """The units that hold up the critical path longest beyond what is usual, when those in `cut` are usual, and how long, ns.
+    """Rank the units that hold up the critical path beyond the usual when those in `cut` are usual, with the time, ns.
 
     The worst first.
     """

@@ -1,4 +1,4 @@
-"""What ranks usually need before a collective: the median over the copies of a stage, at the same place of their lists."""
+"""Usual time of ranks before a collective: the median over the copies of a stage, at the same place of their lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stages(units: int, members: Members, signature: Integers, pipeline: Integers
 
 
 def ordinals(members: Members, *keys: Integers) -> Integers:
-    """The number of each member among those of its rank with the same keys, in the order of time, from 0."""
+    """Return the number of each member among those of its rank with the same keys, in the order of time, from 0."""
     order = np.lexsort((members.start, *keys, members.unit))
     same = np.ones(len(order) - 1, bool)
     for key in (members.unit, *keys):

@@ -127,12 +127,12 @@ class Judged:
 
 
 def claim_limit(clocks: Clocks) -> float:
-    """What is shorter is not called late, ns."""
+    """Return the time below which nothing is called late, ns."""
     return max(_LEAST_CLAIM_NS, _TIMES_RESIDUAL * float(np.nan_to_num(clocks.residual)))
 
 
 def clocks_of(units: int, slices: Slices) -> Clocks:
-    """The clocks of the ranks, by the collectives that end everywhere at once."""
+    """Return the clocks of the ranks, by the collectives that end everywhere at once."""
     told = slices.tells_clock
     members = slices.members
     return align(
@@ -145,7 +145,7 @@ def clocks_of(units: int, slices: Slices) -> Clocks:
 
 
 def violated(slices: Slices, clocks: Clocks) -> Integers:
-    """Collectives that end on one rank before they begin on another, by more than the clocks differ.
+    """Find collectives that end on one rank before they begin on another, by more than the clocks differ.
 
     Collectives that end everywhere at once never do.
     """
@@ -169,7 +169,7 @@ def _common(slices: Slices, clocks: Clocks) -> tuple[Floats, Floats]:
 
 
 def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
-    """What is true of the window; None where the collectives contradict each other."""
+    """Judge the window; None where the collectives contradict each other."""
     members, units = slices.members, ranks.count
     graph, circular = build(members)
     if len(circular):
@@ -239,7 +239,7 @@ def _worker_share(times: Times, lasts: float, ideal: float) -> float:
 
 
 def _group_wins(slices: Slices, recorded: Floats, alone: Floats) -> Floats:
-    """What the ranks that groups join to each rank would save by it alone, ns; NaN for ranks without collectives.
+    """Return what the ranks that groups join to each rank would save by it alone, ns; NaN without collectives.
 
     `recorded` is when collectives ended, `alone` when they would if one rank (column) were usual.
     """
@@ -255,7 +255,7 @@ def _group_wins(slices: Slices, recorded: Floats, alone: Floats) -> Floats:
 
 
 def _compared(ranks: Ranks, slices: Slices, graph: Graph, first: Floats, limit: float) -> _Compared:
-    """What each rank did, beside what is usual at its place; `first` is when members that follow nothing arrive, ns."""
+    """Compare each rank with what is usual at its place; `first` is when members without predecessor arrive, ns."""
     members, units = slices.members, ranks.count
     transfer = np.full(members.collectives, np.inf)
     np.minimum.at(transfer, members.match, (members.end - members.start).astype(float))
@@ -278,7 +278,7 @@ def _compared(ranks: Ranks, slices: Slices, graph: Graph, first: Floats, limit: 
 
 
 def _kinds(ranks: Ranks, compared: _Compared, lasts: float) -> dict[str, Mapping[str, Sequence[int]]]:
-    """All that may be named: ranks, hosts with several ranks, and stages where there are several that are late as a whole."""
+    """Return all candidates for blame: ranks, hosts with several ranks, and stages that are late as a whole."""
     kinds: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(ranks.count)}}
     if 1 < len(ranks.hosts) < ranks.count:
         kinds["host"] = ranks.hosts
@@ -289,7 +289,7 @@ def _kinds(ranks: Ranks, compared: _Compared, lasts: float) -> dict[str, Mapping
 
 
 def _uneven(compared: _Compared, slices: Slices, lasts: float, ideal: float) -> Uneven | None:
-    """Which stage of a pipeline holds up the others; None where there is no order of stages."""
+    """Return the pipeline stage that holds up the others; None without an order of stages."""
     if not (compared.tells_stages and compared.has_order):
         return None
     uneven = evened(compared.times, slices.is_send, compared.stage, lasts)
@@ -310,14 +310,14 @@ def _usual_transfer(slices: Slices, transfer: Floats) -> Floats:
 
 
 def _is_imbalance(times: Times, usual: Usual, lasts: float) -> bool:
-    """Whether more is lost because some stages always have more to do than others than because operations vary within them."""
+    """Return whether more is lost to stages that always have more to do than to operations that vary within stages."""
     everybody = np.ones((times.units, 1), bool)
     steady = float(replace(times, usual=usual.of_stage).lasts(everybody)[0])
     return steady - float(times.lasts(everybody)[0]) > lasts - steady
 
 
 def _wanders(times: Times, units: Mapping[str, Sequence[int]], steps: int) -> bool:
-    """Whether no unit of a kind has a larger part in what the critical path lasts beyond the usual than chance gives to some."""
+    """Return whether the excess on the critical path is spread over units as chance would spread it."""
     if steps < _LEAST_STEPS:
         return False
     blame = blamed(times, np.zeros(times.units, bool))

@@ -69,7 +69,7 @@ _MOVED_OF_REST = 0.4
 
 
 def extremes(change: Change) -> tuple[Change, Change]:
-    """The change at worst and at best: moved work slows the rest down, or does not; launches stay, or all of them go."""
+    """Return the change at worst and at best: moved work slows the rest down, or does not; launches stay, or all of them go."""
     if change.kind == "fuse":
         return Change("remove", change.what), change._replace(factor=1.0)
     return change._replace(slower=_AT_WORST * change.slower), change._replace(slower=0.0)
@@ -115,7 +115,7 @@ class World:
 
 
 def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
-    """The scenario with one more change."""
+    """Return the scenario with one more change."""
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
         for what in (change.what, *(_of_launches(change) if change.kind == "fuse" else ())):
@@ -186,12 +186,12 @@ def _less_host(world: World, weights: Weights, gap: Floats, call: Floats, *, sta
 
 
 def _less(times: Floats, taken: Floats) -> Floats:
-    """What is left, not less than nothing. Clocks of what was launched before the window start before it, with negative gaps."""
+    """Subtract `taken`, not below 0. Clocks of launches from before the window start before it, with negative gaps."""
     return np.asarray(np.where(taken > 0, np.maximum(times - taken, np.minimum(times, 0.0)), times))
 
 
 def _slices(world: World, what: str) -> Booleans:
-    """Which GPU slices are meant."""
+    """Return the GPU slices that `what` names."""
     work = world.recorded.work
     if what.startswith("kernel:"):
         found = run(world.connection, "analysis/replay/replay_kernels.sql", pattern=what.removeprefix("kernel:"))
@@ -204,7 +204,7 @@ def _slices(world: World, what: str) -> Booleans:
 
 
 def _prompter(world: World, weights: Weights, left: float) -> Weights:
-    """Launches and queued work are under way for less. What the host does to copy, and work from before the capture, stay."""
+    """Return launch and queue latencies scaled down; host copies, and work from before the capture, stay."""
     work = world.recorded.work
     stays = work.is_pageable | work.is_migration | work.is_behind_earlier | ~work.is_launched
     launch = np.where(stays, weights.launch, weights.launch - (1 - left) * np.maximum(world.graph.launch.usual, 0.0))
@@ -216,7 +216,7 @@ def _prompter(world: World, weights: Weights, left: float) -> Weights:
 
 
 def _without_waits(world: World, weights: Weights) -> Weights:
-    """The host runs on: nothing waits for the GPU but for room in its queue, or to free memory."""
+    """Return weights with which the host never blocks on the GPU, except on a full launch queue or to free memory."""
     waits, events = world.graph.waits, world.recorded.events
     kind = waits.kind[waits.event]
     gone = np.isin(kind, (SYNCHRONIZATION, COPY)) & events.only_waits[waits.event]
@@ -229,7 +229,7 @@ def _without_waits(world: World, weights: Weights) -> Weights:
 
 
 def _overlapping(scenario: Scenario, which: Booleans) -> Scenario:
-    """What is meant runs on streams of its own and neither waits for kernels nor is waited for by them."""
+    """Move the slices to streams of their own; they neither wait for kernels nor make kernels wait."""
     graph, weights = scenario.graph, scenario.weights
     if not which.any():
         return scenario
@@ -244,7 +244,7 @@ def _overlapping(scenario: Scenario, which: Booleans) -> Scenario:
 
 
 def _blocking(world: World) -> Booleans:
-    """Copies that hold the host up, and those of pageable memory, which always do: they run beside nothing."""
+    """Return the copies that block the host, and those of pageable memory, which always do: they run beside nothing."""
     work = world.recorded.work
     return np.asarray(work.is_pageable | (world.graph.waits.kind[work.event] == COPY))
 
@@ -262,7 +262,7 @@ def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
 
 
 def _moved(world: World, scenario: Scenario, change: Change) -> Scenario:
-    """Beside the rest: host work in so many threads, of which the step cannot be shorter; kernels on another stream."""
+    """Run work beside the rest: host work in several threads, none shorter than its share; kernels on another stream."""
     if change.what in BUSY or change.what.startswith("kernel:"):
         return _on_own_stream(scenario, _slices(world, change.what))
     weights = _scaled(world, scenario.weights, change.what, 0.0)
@@ -277,7 +277,7 @@ def _moved(world: World, scenario: Scenario, change: Change) -> Scenario:
 
 
 def _in_a_graph(world: World, scenario: Scenario) -> Scenario:
-    """Kernels that follow one another on a stream are launched at once, and follow one another as nodes of a graph.
+    """Launch kernels that follow one another on a stream at once, as nodes of a graph.
 
     What the host did to prepare and launch all but the first of them is gone.
     """
@@ -292,7 +292,7 @@ def _in_a_graph(world: World, scenario: Scenario) -> Scenario:
 
 
 def _captured(world: World) -> tuple[Booleans, Booleans]:
-    """Launches that would be part of the graph of the launch before them, and the GPU slices that follow as its nodes."""
+    """Return launches that would be part of the graph of the launch before them, and the GPU slices that follow as its nodes."""
     events, work, graph = world.recorded.events, world.recorded.work, world.graph
     kernel = np.isin(work.category, [BUSY.index("compute"), BUSY.index("memset")]) & (graph.awaited == NONE)
     only_kernels = np.ones(len(events.ts), dtype=bool)
@@ -311,5 +311,5 @@ def _captured(world: World) -> tuple[Booleans, Booleans]:
 
 
 def _without_waiting(world: World, weights: Weights) -> Weights:
-    """Collectives as short as the fastest of their class, where it has members enough to say so."""
+    """Make collectives as short as the fastest of their class, if it has enough members."""
     return replace(weights, dur=np.minimum(weights.dur, world.transfers))

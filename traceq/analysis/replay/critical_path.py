@@ -56,7 +56,7 @@ class Path(NamedTuple):
 
 
 def critical_path(recorded: Recorded, graph: Graph) -> Path:
-    """The path from the end of the last step, or of all its work when that is later, to the start of the first.
+    """Return the path from the end of the last step, or of all its work when that is later, to the start of the first.
 
     Each piece of work is followed to what let it begin last: of the edges of the graph the one whose source, plus what is usual
     on the edge, was latest.
@@ -85,7 +85,7 @@ def critical_path(recorded: Recorded, graph: Graph) -> Path:
 
 
 class _Back(NamedTuple):
-    """Where the path goes from nodes: until when they are on it, and the node before, -1 for none."""
+    """For each node on the path its predecessor (-1: none) and when it left the path."""
 
     until: Integers
     node: Integers
@@ -133,7 +133,7 @@ class _Walk:
         self._early_of[early] = self._first_early + np.arange(len(early))
 
     def start(self) -> tuple[int, int]:
-        """The node from which the path goes back, and when that ends."""
+        """Return the node from which the path goes back, and when that ends."""
         if self._graph.ends_on_gpu and self.slices:
             number = int(self._ts_end.argmax())
             return number, int(self._ts_end[number])
@@ -141,7 +141,7 @@ class _Walk:
         return self.slices + number, int(self._leave[number])
 
     def back(self, nodes: Integers, now: Integers) -> _Back:
-        """Where the path goes that comes to `nodes` at times `now`."""
+        """Follow the critical path one step back from `nodes`; times in ns."""
         until, node = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
         events = self.is_event(nodes)
         slices = ~events
@@ -163,18 +163,18 @@ class _Walk:
         return usual, np.concatenate([begin, at_return, before, self._early_now])
 
     def is_event(self, nodes: Integers) -> Booleans:
-        """Which nodes are host events."""
+        """Return which nodes are host events."""
         return np.asarray((nodes >= self.slices) & (nodes < self._first_early))
 
     def slice(self, nodes: Integers) -> Integers:
-        """The GPU slices that nodes are."""
+        """Return the GPU slices that nodes are."""
         found = nodes.copy()
         early = nodes >= self._first_early
         found[early] = self._early[nodes[early] - self._first_early]
         return found
 
     def segments_of_slices(self, number: Integers, now: Integers) -> tuple[Path, Path]:
-        """The slices, and the waits before them; times from the start of the first step."""
+        """Return the slices, and the waits before them; times from the start of the first step."""
         found = self._from_slices(number, now)
         slice_id = self._work.slice_id[number]
         none = np.full(len(number), NONE, np.int64)
@@ -187,7 +187,7 @@ class _Walk:
         )
 
     def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[Path, Path]:
-        """The calls or what they waited for, and the thread on its way to them; times from the start of the first step."""
+        """Return the calls or what they waited for, and the thread on its way to them; times from the start of the first step."""
         found = self._from_events(nodes, now)
         number, _ = self._event(nodes)
         slice_id, thread = self._events.slice_id[number], self._events.thread[number]
@@ -252,13 +252,13 @@ class _Walk:
         return _FromEvents(begin, before, waits, _Back(until, node))
 
     def _returns(self, number: Integers, until: Integers) -> Booleans:
-        """Whether events had to wait inside their calls for what was there at `until`."""
+        """Return whether events had to wait inside their calls for what was there at `until`."""
         begun, is_outside = self._begun[number], self._events.is_outside[number]
         had_to = self._graph.waits.had_to[number] & (self._leave[number] > begun)
         return np.asarray(had_to & (until > begun) & ~is_outside)
 
     def _event(self, nodes: Integers) -> tuple[Integers, Booleans]:
-        """Events of nodes, and whether the nodes are their returns."""
+        """Return events of nodes, and whether the nodes are their returns."""
         number = nodes - self.slices
         at_return = number < self.events
         return np.where(at_return, number, number - self.events), at_return
@@ -280,7 +280,7 @@ class _Walk:
 
 
 def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
-    """The nodes of the path from its end, when it comes to each, and the time from the start that is left when it ends.
+    """Return the nodes of the path from its end, when it comes to each, and the time from the start that is left when it ends.
 
     Where clocks disagree nodes may have waited for each other at one instant: a path of more nodes than there are goes in such
     a circle, and ends.

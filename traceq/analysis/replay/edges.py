@@ -84,7 +84,7 @@ def _between_slices(
 
 
 def _returns(recorded: Recorded, graph: Graph) -> list[Any]:
-    """Edges from GPU work to the return of calls."""
+    """Return edges from GPU work to the return of calls."""
     events, work, waits = recorded.events, recorded.work, graph.waits
     kind = waits.kind[waits.event]
     until = np.where(kind == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])

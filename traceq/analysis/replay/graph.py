@@ -85,7 +85,7 @@ class Graph:
 
 
 def graph(recorded: Recorded) -> Graph:
-    """The graph of what was recorded, with lags predicted from the other half of the steps.
+    """Return the graph of what was recorded, with lags predicted from the other half of the steps.
 
     What is launched before the window's end belongs to it: it lasts to the end of that on the GPU.
     """
@@ -139,7 +139,7 @@ def graph(recorded: Recorded) -> Graph:
 
 
 def _engine(work: Work) -> Integers:
-    """The copy before in the same direction, where it had ended when this one started: they may share an engine."""
+    """Return the copy before in the same direction, where it had ended when this one started: they may share an engine."""
     found = np.full(len(work.ts), NONE, dtype=np.int64)
     for name in ("copy_h2d", "copy_d2h"):
         here = np.flatnonzero(work.category == BUSY.index(name))
@@ -151,7 +151,7 @@ def _engine(work: Work) -> Integers:
 
 
 def _awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
-    """What each slice's stream waits for; inside a CUDA graph of several streams the node that ended last before it."""
+    """Return what each slice's stream waits for; inside a CUDA graph of several streams the node that ended last before it."""
     work = recorded.work
     awaited = work.awaited.copy()
     is_graph = np.zeros(len(awaited), dtype=bool)
@@ -175,7 +175,7 @@ def _awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
 
 
 def _inferred(recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers) -> Integers:
-    """What each slice waits for, with waits between streams that the trace does not record.
+    """Return what each slice waits for, including waits between streams that the trace does not record.
 
     A stream that waits for another one waits for what was launched there last. A slice that starts right when that ends,
     and that nothing else held up, waited for it; then so do the other slices of its name.
@@ -209,7 +209,7 @@ def _inferred(recorded: Recorded, lead: Floats, before: Integers, engine: Intege
 
 
 def _ended_just_before(work: Work, awaited: Integers, late: Integers) -> Integers:
-    """`awaited`, with what ended on another stream when a late slice started, of what was launched before."""
+    """Return `awaited` completed by earlier launches that ended on another stream when a late slice started."""
     found = awaited.copy()
     order = np.argsort(work.ts_end, kind="stable")
     ends = work.ts_end[order]
@@ -225,7 +225,7 @@ def _ended_just_before(work: Work, awaited: Integers, late: Integers) -> Integer
 
 
 def _leads(recorded: Recorded, waits: Waits) -> Floats:
-    """Per event the time in its call, beyond what such calls take, before what it launches is on its way.
+    """Return per event the time in its call, beyond what such calls take, before what it launches is on its way.
 
     A long launch loads a module or is not scheduled: that comes before the GPU hears of it.
     """
@@ -238,7 +238,7 @@ def _leads(recorded: Recorded, waits: Waits) -> Floats:
 def _since(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Floats, list[Floats]]:
-    """Per slice the time since its launch was called, and since the ends of what it may wait for; infinite without.
+    """Return per slice the time since its launch was called, and since the ends of what it may wait for; infinite without.
 
     That is what is before it on its stream, what its stream waits for, and what is before it on its copy engine.
     """
@@ -255,7 +255,7 @@ def _since(
 def _lags_of_work(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Lag, Lag, Lag]:
-    """Lags of launches, of stream order and of waits for events."""
+    """Return lags of launches, of stream order and of waits for events."""
     work, fold = recorded.work, recorded.fold_of_slice
     n = len(work.ts)
     none = Lag(np.zeros(n), np.zeros(n))
@@ -313,7 +313,7 @@ def _lags_of_work(
 def _binding(
     recorded: Recorded, since: tuple[Floats, Floats, Floats, Floats], before: Integers, is_first: Booleans
 ) -> tuple[Integers, Floats]:
-    """Which edge each slice waited for last, and the rough latency of its launch, ns.
+    """Return which edge each slice waited for last, and the rough latency of its launch, ns.
 
     `since` are the times since its launch, and since the ends of what is before it on its stream, of what its stream waits for
     and of what is before it on its copy engine.
@@ -345,7 +345,7 @@ def _binding(
 
 
 def _either(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
-    """Slices that started later than launch and stream order explain, where the trace does not say which of the two held them.
+    """Return slices that started late, where the trace does not tell whether launch or stream order held them.
 
     The launch was under way when the stream became free. Both hold such a slice, so that taking one away wins nothing.
     """
@@ -361,7 +361,7 @@ def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, 
 
 
 def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
-    """Per event what its call takes after all that it waits for, ns: what it takes when there is nothing to wait for."""
+    """Return per event what its call takes after all that it waits for, ns: what it takes when there is nothing to wait for."""
     until = np.full(len(recorded.events.ts), np.iinfo(np.int64).min)
     np.maximum.at(until, waits.event, _awaited_until(recorded, waits))
     after = recorded.events.ts_end - np.maximum(until, recorded.events.ts)
@@ -369,13 +369,13 @@ def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
 
 
 def _awaited_until(recorded: Recorded, waits: Waits) -> Integers:
-    """Per edge of waits when what is waited for is there."""
+    """Return per edge of waits when what is waited for is there."""
     work = recorded.work
     return np.where(waits.kind[waits.event] == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
 
 
 def _tails(recorded: Recorded, waits: Waits) -> Lag:
-    """Per edge of waits: how long after what it waited for the call returned."""
+    """Return per edge of waits: how long after what it waited for the call returned."""
     events, work = recorded.events, recorded.work
     if not len(waits.event):
         return Lag(np.zeros(0), np.zeros(0))

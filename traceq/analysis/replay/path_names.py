@@ -1,4 +1,4 @@
-"""What slices on the critical path are called: names and the operators around them by number, and which GPU slices they are."""
+"""Names of slices on the critical path, the operators around them, and their GPU slices, by number."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ class Names:
         self._place[self._gpu.positions(recorded.work.slice_id)] = np.arange(len(recorded.work.slice_id))
 
     def work(self, slice_id: Integers) -> Integers:
-        """The position of GPU slices in the work that is replayed; -1 for what is none."""
+        """Return the position of GPU slices in the work that is replayed; -1 for what is none."""
         return _at(self._place, self._gpu.positions(slice_id)).astype(np.int64)
 
     def of_work(self, place: Integers) -> tuple[Numbers, Numbers]:
-        """Names of GPU slices by their position in the work, and the operators around their launches, or in their graphs."""
+        """Return names of GPU slices by position in the work, and the operators around their launches or in their graphs."""
         here = self._gpu.positions(self._work.slice_id[place])
         operator = _at(self._operator_of_work, here)
         launching = _at(self._operator, self._host.positions(self._launch[place]))
         return _at(self._name_of_work, here), np.where(operator >= 0, operator, launching)
 
     def of_host(self, slice_id: Integers, or_itself: Booleans) -> tuple[Numbers, Numbers]:
-        """Names of host slices, and the operators around them; where `or_itself` an operator is its own."""
+        """Return names of host slices, and the operators around them; where `or_itself` an operator is its own."""
         here = self._host.positions(slice_id)
         name, operator = _at(self._name, here), _at(self._operator, here)
         is_it = or_itself & (here >= 0) & self._is_operator[here]
@@ -81,7 +81,7 @@ class _Range(NamedTuple):
 
 
 def _range(ids: Sequence[Integers]) -> _Range:
-    """The range of ids, without those below 0, which stand for none."""
+    """Return the range of ids, without those below 0, which stand for none."""
     known = [some[some >= 0] for some in ids]
     known = [some for some in known if len(some)]
     if not known:
@@ -90,7 +90,7 @@ def _range(ids: Sequence[Integers]) -> _Range:
 
 
 def _with_operators(connection: duckdb.DuckDBPyConnection, ids: _Range) -> _Range:
-    """The range of host slices, with the operators around them."""
+    """Return the range of host slices, with the operators around them."""
     least, most = connection.execute(
         "select min(operator_id), max(operator_id) from cpu_slice where slice_id between $first and $last",
         ids._asdict(),
@@ -117,11 +117,11 @@ class _Ids:
             self._sorted, self._count = np.asarray(found["slice_id"]), count
 
     def numbers(self) -> Numbers:
-        """A number for each place, -1 so far, and one for no place."""
+        """Return a number for each place, -1 so far, and one for no place."""
         return np.full(self._count + 1, NONE, np.int32)
 
     def positions(self, ids: Integers) -> Integers:
-        """Places of ids; -1 for what is not there."""
+        """Return places of ids; -1 for unknown ids."""
         if self._sorted is None:
             places = ids - self._first
             return np.where((places >= 0) & (places < self._count), places, NONE)
@@ -130,12 +130,12 @@ class _Ids:
 
 
 def _at(column: Numbers, places: Integers | Numbers) -> Numbers:
-    """The numbers at places; the last one stands for no place."""
+    """Return the numbers at places; the last one stands for no place."""
     return np.asarray(column[places], np.int32)
 
 
 def _read(connection: duckdb.DuckDBPyConnection, name: str, ids: _Range) -> Iterator[dict[str, npt.NDArray[np.int64]]]:
-    """The rows of a query of this folder for a range of slices as columns, block by block."""
+    """Yield the rows of a query of this folder for a range of slices as columns, block by block."""
     query = relation(connection, statement(f"analysis/replay/{name}.sql"), **ids._asdict())
     for batch in query.to_arrow_reader(_ROWS_AT_ONCE):
         yield {

@@ -58,7 +58,7 @@ class _Pieces(NamedTuple):
     cause: Codes
 
     def some(self, which: Booleans | Integers) -> _Pieces:
-        """Those that are chosen, or at positions."""
+        """Return those that are chosen, or at positions."""
         return _Pieces(
             self.stretch[which],
             self.ts[which],
@@ -70,7 +70,7 @@ class _Pieces(NamedTuple):
 
 
 def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Path, recorded: Recorded) -> None:
-    """Rows of critical_path for the steps that were replayed."""
+    """Build rows of critical_path for the steps that were replayed."""
     if not len(path.ts):
         return
     stretches = _stretches(connection, path, recorded)
@@ -112,7 +112,7 @@ def _stretches(connection: duckdb.DuckDBPyConnection, path: Path, recorded: Reco
 
 
 def _host_pieces(connection: duckdb.DuckDBPyConnection, path: Path, stretches: _Stretches, here: Integers) -> _Pieces:
-    """Pieces of the stretches `here`. Where a thread that launches is in no slice, the training thread speaks for it."""
+    """Return pieces of the stretches `here`. Where a thread that launches is in no slice, the training thread speaks for it."""
     thread = path.thread[stretches.segment[here]]
     cause = np.full(1 << 8, _UNKNOWN, np.int8)
     for activity, name in run(connection, "analysis/replay/replay_cause.sql").fetchall():
@@ -140,7 +140,7 @@ def _joined(found: list[_Pieces]) -> _Pieces:
 
 
 def _cut(connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretches, cause: Codes) -> Iterator[_Pieces]:
-    """Pieces of stretches (`segment` is their number) by the timeline of a thread, block by block."""
+    """Yield pieces of stretches (`segment` is their number) by the timeline of a thread, block by block."""
     if not len(stretches.ts):
         return
     first, last = run(connection, "analysis/replay/path_timeline_extent.sql", thread_id=thread).fetchall()[0]
@@ -169,7 +169,7 @@ def _rows(
     names: Names,
     recorded: Recorded,
 ) -> dict[str, Any]:
-    """Columns of the table for stretches of the path: as they are, or where `is_piece` a piece of them, which `piece` are."""
+    """Build the table's columns for stretches of the path; where `is_piece` for pieces of them, given in `piece`."""
     segment = stretches.segment[stretch]
 
     def with_pieces(column: Integers, pieces: Integers) -> Integers:
@@ -217,10 +217,10 @@ def _rows(
 
 
 def _cause_of_edges() -> Codes:
-    """By edge the position of its cause in CATEGORIES."""
+    """Return by edge the position of its cause in CATEGORIES."""
     return np.array([CATEGORIES.index(_CAUSE_OF_EDGE.get(edge, "idle_sync")) for edge in EDGES], np.int8)
 
 
 def _words(codes: Codes | Numbers, words: tuple[str, ...] | pa.Array) -> pa.DictionaryArray:
-    """Text by its position in `words`, NULL for -1."""
+    """Return text by its position in `words`, NULL for -1."""
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(words))

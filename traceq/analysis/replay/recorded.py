@@ -1,4 +1,4 @@
-"""What a trace holds of the steps that are replayed, as arrays by position: host events, GPU slices and the marks of steps."""
+"""The steps that are replayed, as arrays by position: host events, GPU slices and the marks of steps."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Recorded:
 
 
 def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
-    """What the trace has from the start of the first of `steps` to the end of the last."""
+    """Read the trace from the start of the first of `steps` to the end of the last."""
     ts, ts_end = steps[0].ts, steps[-1].ts_end
     window = {"ts": ts, "ts_end": ts_end}
     calls = run(connection, "analysis/replay/replay_call.sql", kinds=list(WAITED), **window).fetchnumpy()
@@ -136,7 +136,7 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
 
 
 def _positions(ids: Integers, asked: Integers) -> Integers:
-    """Where ids are, which are there once each; -1 for those that are not."""
+    """Return the places of ids, which are there once each; -1 for unknown ids."""
     if not len(ids):
         return np.full(len(asked), NONE, dtype=np.int64)
     by_id = np.argsort(ids)
@@ -185,7 +185,7 @@ def _seen_launched(slices: dict[str, Any], launched: Integers, is_launched: Bool
 
 
 def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts: int) -> tuple[Events, Integers]:
-    """All host events in order, and per GPU slice the position of the event that launched it. Takes the columns of `calls`."""
+    """Return all host events in order, and per GPU slice the position of the event that launched it. Consumes `calls`."""
     ids = _integers(calls.pop("slice_id"))
     launch = _integers(slices["launch_id"])
     launched = _seen_launched(slices, _integers(slices["launched"]), launch >= 0)
@@ -250,7 +250,7 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
 def _lanes(
     pid: Integers, thread: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, mark: Integers
 ) -> Integers:
-    """A host clock for each set of threads of a process that never work at the same time; one of its own for what is outside.
+    """Assign host clocks: one for threads of a process that never work at the same time, one for outside launches.
 
     Raises TooLarge where too many threads work.
     """
@@ -296,7 +296,7 @@ def _calls(ts: Integers, ts_end: Integers, here: Booleans) -> _Calls:
 
 
 def _at_once(one: _Calls, other: _Calls) -> bool:
-    """Whether calls of two threads run at the same time, more than now and then."""
+    """Return whether calls of two threads run at the same time, more than now and then."""
     if one.begin >= other.end or other.begin >= one.end:
         return False
     fewer, more = (one, other) if len(one.ts) <= len(other.ts) else (other, one)
@@ -310,7 +310,7 @@ def _at_once(one: _Calls, other: _Calls) -> bool:
 def _host_times(
     lane: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, start: int
 ) -> tuple[Integers, Floats, Floats]:
-    """Per event when it begins in its lane, the host's time since the end of the one before, and its own, ns."""
+    """Return per event when it begins in its lane, the host's time since the end of the one before, and its own, ns."""
     begun, gap, call = ts.copy(), np.zeros(len(ts)), np.zeros(len(ts))
     for one in np.unique(lane).tolist():
         here = np.flatnonzero(lane == one)
@@ -327,7 +327,7 @@ def _host_times(
 
 
 def _numbered(*keys: Integers) -> Integers:
-    """The number of each combination of keys, in their order, from 0."""
+    """Return the number of each combination of keys, in their order, from 0."""
     order = np.lexsort(keys[::-1])
     begins = np.zeros(len(order), dtype=bool)
     for key in keys:
@@ -338,7 +338,7 @@ def _numbered(*keys: Integers) -> Integers:
 
 
 def _work(slices: dict[str, Any], event: Integers) -> Work:
-    """The GPU slices in order. Takes the columns of `slices`: of a large trace all of them twice are hundreds of megabytes."""
+    """Return the GPU slices in order. Consumes `slices`: two copies of a large trace are hundreds of megabytes."""
     order = np.lexsort((_integers(slices["slice_id"]), _integers(slices["ts"]), event))
 
     def integers(name: str) -> Integers:

@@ -1,4 +1,4 @@
-"""How much of the host's time between and in the calls of a replay has each cause, or is spent in slices of a name."""
+"""The host's time between and in the calls of a replay, by cause or by name of the slices it is spent in."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Times(NamedTuple):
 
 
 class HostTime:
-    """What the host did between and in the events of `recorded`, by cause; the training thread speaks for idle ones."""
+    """Host time between and in the events of `recorded`, by cause; the training thread speaks for idle ones."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded) -> None:
         self._connection, self._recorded = connection, recorded
@@ -71,7 +71,7 @@ class HostTime:
             self._timelines[thread] = timeline, self._placed(thread, timeline.bounds)
 
     def of(self, cause: str) -> tuple[Floats, Floats]:
-        """Per event the time of `cause` before it and in it, ns."""
+        """Return per event the time of `cause` before it and in it, ns."""
         if self._last is None or self._last[0] != cause:
             number = self._number.get(cause, -1)
             found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
@@ -79,15 +79,15 @@ class HostTime:
         return self._last[1]
 
     def named(self, pattern: str) -> tuple[Floats, Floats]:
-        """Per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
+        """Return per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
         return self._listed("replay_named", pattern=pattern)
 
     def stalled(self) -> tuple[Floats, Floats]:
-        """Per event the time before it and in it in which its thread stood still (host_stall), ns."""
+        """Return per event the time before it and in it in which its thread stood still (host_stall), ns."""
         return self._listed("replay_stall")
 
     def _listed(self, query: str, **settings: str) -> tuple[Floats, Floats]:
-        """Per event the time before it and in it inside the intervals that a query of this folder lists for its thread, ns."""
+        """Return per event the time before and in it within the intervals that a query lists for its thread, ns."""
         window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
         found = []
         for thread in self._timelines:
@@ -98,7 +98,7 @@ class HostTime:
         return self._summed(found)
 
     def _placed(self, thread: int, bounds: Integers) -> _Times:
-        """The times of the thread's events among segments that begin at `bounds`."""
+        """Return the times of the thread's events among segments that begin at `bounds`."""
         here = np.flatnonzero((self._threads == thread) & ~self._recorded.events.is_outside)
         times = [each[here] for each in self._times]
         at = tuple(np.maximum(np.searchsorted(bounds, each, side="right") - 1, 0) for each in times)
@@ -106,7 +106,7 @@ class HostTime:
         return _Times(here, np.diff(bounds), at, inside)
 
     def _summed(self, found: list[tuple[_Times, Booleans]]) -> tuple[Floats, Floats]:
-        """Per event the time before it and in it in the segments that are meant, ns."""
+        """Return per event the time before it and in it in the segments that are meant, ns."""
         gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
         for times, is_it in found:
             if is_it.any():
@@ -117,7 +117,7 @@ class HostTime:
         return gap, call
 
     def _timeline(self, thread: int) -> _Timeline:
-        """The segments of a thread from the start of the window on."""
+        """Return the segments of a thread from the start of the window on."""
         rows = relation(
             self._connection,
             statement("analysis/replay/replay_timeline.sql"),
@@ -137,13 +137,13 @@ class HostTime:
 
 
 def _alike(bounds: Integers, cause: Causes) -> _Timeline:
-    """The segments, those of one cause that follow one another as one: of many host slices few segments are left."""
+    """Return the segments, those of one cause that follow one another as one: of many host slices few segments are left."""
     begins = np.append(True, cause[1:] != cause[:-1])
     return _Timeline(bounds[begins], cause[begins])
 
 
 def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
-    """The union of intervals, which are in the order of their starts, as bounds and whether each begins a part of it."""
+    """Return the union of intervals, which are in the order of their starts, as bounds and whether each begins a part of it."""
     if not len(ts):
         return np.array([0]), np.array([False])
     until = np.maximum.accumulate(ts_end)
@@ -154,7 +154,7 @@ def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
 
 
 def _spoken_for(timeline: _Timeline, by: _Timeline) -> _Timeline:
-    """The timeline, with what another thread does where this one does nothing."""
+    """Return the timeline, with what another thread does where this one does nothing."""
     bounds, own, other = _side_by_side(timeline, by)
     return _alike(bounds, np.where(own == 0, other, own))
 

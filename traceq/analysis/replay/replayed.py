@@ -62,7 +62,7 @@ _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 def fill_replay(
     connection: duckdb.DuckDBPyConnection, trace_id: int, free_memory: Callable[[], None] = lambda: None
 ) -> None:
-    """Rows of a trace in all four tables; none without counted steps, and but a note where these are too large.
+    """Build rows of a trace in all four tables; none without counted steps, and but a note where these are too large.
 
     `free_memory` is called when all is read, before the arrays of the replay are made.
     """
@@ -119,7 +119,7 @@ def _is_of_the_job(asked: dict[str, Change]) -> bool:
 
 
 def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
-    """The steps of the one trace that the connection sees, as far as replays need them; None without counted steps.
+    """Return the steps of the one trace that the connection sees, as far as replays need them; None without counted steps.
 
     Raises TooLarge where a single step takes more memory than there is, or too many threads make calls.
     """
@@ -135,13 +135,13 @@ def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
 
 
 def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
-    """How many GPU slices there is memory for."""
+    """Return the number of GPU slices that fit in memory."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     return int(_OF_LIMIT * parse_size(limit) + _BESIDE) // _BYTES_PER_SLICE
 
 
 def _chosen(steps: list[Step], most: int) -> list[Step]:
-    """The steps to replay: from the first that counts, as many as have at most so many slices, at least one."""
+    """Return the steps to replay: from the first that counts, as many as have at most so many slices, at least one."""
     counted = [number for number, step in enumerate(steps) if step.counts]
     if not counted:
         return []
@@ -156,7 +156,7 @@ def _chosen(steps: list[Step], most: int) -> list[Step]:
 
 
 def _asked(removable: Iterable[str]) -> dict[str, Change]:
-    """The changes to replay, by name of the scenario: each category that the ledger holds, and what is special to them."""
+    """Return the changes to replay, by name of the scenario: each category that the ledger holds, and what is special to them."""
     held = set(removable)
     asked = {name: Change("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
     for name, (change, _) in SPECIAL.items():
@@ -166,24 +166,24 @@ def _asked(removable: Iterable[str]) -> dict[str, Change]:
 
 
 def _category(name: str, held: Iterable[str]) -> str:
-    """The category of the ledger that a scenario is about; of copies the first that there is."""
+    """Return the category of the ledger that a scenario is about; of copies the first that there is."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return category if category != "copies" else next((one for one in COPIES if one in held), category)
 
 
 def _on_path(name: str, on_path: dict[str, int]) -> int:
-    """Time of a scenario's category on the critical path, ns."""
+    """Return time of a scenario's category on the critical path, ns."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return sum(dur for cause, dur in on_path.items() if cause == category or (category == "copies" and cause in COPIES))
 
 
 def _variants(change: Change) -> list[Change]:
-    """The change, a quarter of it, and how it goes at worst and at best."""
+    """Return the change, a quarter of it, and how it goes at worst and at best."""
     return [change, _part(change), *extremes(change)]
 
 
 def _part(change: Change) -> Change:
-    """A quarter of the change; what cannot be done by halves as it is."""
+    """Return a quarter of the change; what cannot be done by halves as it is."""
     if change.kind == "remove" and change.what not in ("idle_sync", "idle_dependency"):
         return Change("scale", change.what, 0.75)
     return change
@@ -198,7 +198,7 @@ def _row(
     on_path: int,
     told: Replayed,
 ) -> dict[str, Any]:
-    """A row of replay; `saved` is what each change saves, ns."""
+    """Return a row of replay; `saved` is what each change saves, ns."""
     is_category = name not in SPECIAL
     limit = told.span
     if name.endswith("_overlap"):
@@ -239,7 +239,7 @@ def _row(
 
 
 def _of_stalls(saved: dict[Change, float], change: Change) -> tuple[float, float, float]:
-    """What is saved, at worst and at best, when the host never stands still, ns.
+    """Return the saving, at worst and at best, when the host never stands still, ns.
 
     At worst the other ranks come as late as they did. At best none of them stands still either. Likely is what this rank's
     stalls cost where it waits for nobody: the others are in the same place.

@@ -35,7 +35,7 @@ class Runs:
 
 
 def runs(graph: Graph) -> Runs:
-    """The runs of the graph."""
+    """Return the runs of the graph."""
     event, piece, closes = _elements(graph)
     has = piece >= 0
     at = np.maximum(piece, 0)
@@ -104,7 +104,7 @@ class Lengths:
         self._on_gpu = self._queue(first) if self._has.any() else None
 
     def of(self, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
-        """Per run its time on the host, and what it takes until its last slice ends, ns.
+        """Return per run its time on the host, and what it takes until its last slice ends, ns.
 
         The latter from the start of the run, from the end of what is before on its stream, and from the start of its first slice.
         """
@@ -123,7 +123,7 @@ class Lengths:
         return host_time, from_launch, from_before, from_before - weights.stream[np.maximum(found.first_slice, 0)]
 
     def _given(self, weights: Weights) -> tuple[Floats, Floats]:
-        """Per run its time on the host; per element from the start of its run until its launch is on its way."""
+        """Return per run its time on the host; per element from the start of its run until its launch is on its way."""
         found, event = self._runs, self._runs.event
         host = np.where(found.closes, weights.gap[event] + weights.call[event], 0.0)
         done = np.cumsum(host)
@@ -133,7 +133,7 @@ class Lengths:
         return done[found.last] - base, start - base[number] + weights.gap[event] + weights.lead[event]
 
     def _queue(self, weights: Weights) -> tuple[Floats, Floats]:
-        """Per element the time of GPU slices up to its end, if nothing but their order held them; per run up to its start."""
+        """Return per element the GPU time up to its end if only their order held slices; per run up to its start."""
         length = np.where(self._has, weights.stream[self._piece] + weights.dur[self._piece], 0.0)
         queue = np.cumsum(length)
         return queue, queue[self._runs.first] - length[self._runs.first]

@@ -1,4 +1,4 @@
-"""What a scenario saves: likely, at least and at most, with what the replay knows of its own error."""
+"""Savings of a scenario: likely, at least and at most, with the replay's own error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARGIN = 0.02
 
 
 class Replayed(NamedTuple):
-    """What a replay of the counted steps says of itself: how far it is off, and what of its critical path nothing explains.
+    """Accuracy of the replay of the counted steps: how far it is off, and the unexplained critical path.
 
     `span` is the length of the steps as recorded, `baseline` as replayed, ns; `error` and `unexplained` are shares. `is_tied`:
     whether launches tie the GPU's work to the host that marks the steps.
@@ -43,7 +43,7 @@ class Replayed(NamedTuple):
 
 
 class Saving(NamedTuple):
-    """What a scenario saves of the counted steps together, ns; `likely` is None where only bounds can be given."""
+    """Saving of a scenario over the counted steps, ns; `likely` is None where only bounds can be given."""
 
     likely: float | None
     low: float
@@ -72,13 +72,13 @@ def marks_of(scenarios: Iterable[Scenario]) -> Floats:
 
 
 def unexplained_of(path: Path) -> float:
-    """What of the critical path nothing explains, ns."""
+    """Return the time on the critical path that nothing explains, ns."""
     # One after the other, as the sum of a list is.
     return float(np.cumsum(path.unexplained)[-1]) if len(path.ts) else 0.0
 
 
 def told_by(world: World, marks: Floats, unexplained: float) -> Replayed:
-    """How close the replay of the baseline came; `unexplained` of its critical path, ns."""
+    """Return the accuracy of the baseline's replay; `unexplained` of its critical path, ns."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
     recorded = recorded_marks(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
@@ -88,7 +88,7 @@ def told_by(world: World, marks: Floats, unexplained: float) -> Replayed:
 
 
 def _is_tied(world: World) -> bool:
-    """Whether the calls that launched most of the GPU's work are known, or steps begin and end on the GPU."""
+    """Return whether the calls that launched most of the GPU's work are known, or steps begin and end on the GPU."""
     work = world.recorded.work
     on_gpu = (world.graph.marked_by_slice[1:] >= 0).all() and world.graph.ends_on_gpu
     dur = work.ts_end - work.ts

@@ -21,7 +21,7 @@ _MOST_AT_ONCE = 32_000_000
 
 
 def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
-    """Marks by scenario: when each step starts, and when the last ends, ns after the first starts as recorded.
+    """Return marks by scenario: when each step starts, and when the last ends, ns after the first recorded start.
 
     Shape: scenarios x (steps + 1).
     """
@@ -32,7 +32,7 @@ def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
 
 
 class _Measured(NamedTuple):
-    """What a scenario's weights make of the runs: all that a replay needs of them. Times in ns; see lengths and _held."""
+    """Lengths of the runs under a scenario's weights: all that a replay needs of them. Times in ns; see lengths and _held."""
 
     host: Floats
     launched: Floats
@@ -71,7 +71,7 @@ class Replay:
             self._replay()
 
     def marks(self) -> Floats:
-        """The marks of the scenarios in the order in which they were added, see replay."""
+        """Return the marks of the scenarios in the order in which they were added, see replay."""
         if self._measured:
             self._replay()
         return np.concatenate(self._marks)
@@ -85,7 +85,7 @@ class Replay:
 
 
 def _replayed(graph: Graph, found: Runs, every: _Measured) -> Floats:
-    """Marks by scenario; the columns of `every` are scenarios."""
+    """Return marks by scenario; the columns of `every` are scenarios."""
     host, launched, queued, started = every[:4]
     count = host.shape[1]
     held = _held(graph, found, every)
@@ -141,7 +141,7 @@ def _is_on_gpu(graph: Graph, mark: int) -> bool:
 
 
 def _held(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[int, Floats]]]:
-    """By run what its first slice waits for beside its stream: the run that ends with it, and from then on its own time."""
+    """Return by run what its first slice waits for beside its stream: the run that ends with it, and its own time after it."""
     held: dict[int, list[tuple[int, Floats]]] = {}
     with_slice = np.flatnonzero(found.first_slice >= 0)
     for others, lags in ((graph.awaited, every.awaiting), (graph.engine, every.engine)):
@@ -155,7 +155,7 @@ def _held(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[i
 
 
 def _waits(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[int, Floats]]]:
-    """By run what its event waits for before it returns: the run that ends with it, and the time from that end."""
+    """Return by run what its event waits for before it returns: the run that ends with it, and the time from that end."""
     waits: dict[int, list[tuple[int, Floats]]] = {}
     if not len(graph.waits.event):
         return waits
@@ -167,7 +167,7 @@ def _waits(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[
 
 
 def _paced(graph: Graph, found: Runs, every: _Measured) -> dict[int, tuple[int, Floats]]:
-    """By run that fetches a batch the run that fetched the one before, and how long after that the batch is there."""
+    """Return by run that fetches a batch the run that fetched the one before, and how long after that the batch is there."""
     if not len(graph.paces.event):
         return {}
     run_of_event = _run_of_event(graph, found)
@@ -176,7 +176,7 @@ def _paced(graph: Graph, found: Runs, every: _Measured) -> dict[int, tuple[int, 
 
 
 def _run_of_event(graph: Graph, found: Runs) -> Integers:
-    """The run in which each event ends."""
+    """Return the run in which each event ends."""
     run = np.full(len(graph.gap), NONE, dtype=np.int64)
     closing = np.flatnonzero(found.closes)
     run[found.event[closing]] = np.searchsorted(found.first, closing, side="right") - 1
@@ -184,6 +184,6 @@ def _run_of_event(graph: Graph, found: Runs) -> Integers:
 
 
 def _until_return(graph: Graph, weights: Weights) -> Floats:
-    """From the end of what is waited for; what waits for room in the queue waits for its start."""
+    """Return the time from the end of the awaited work; waits for room in the queue count from its start."""
     is_queue = graph.waits.kind[graph.waits.event] == QUEUE
     return np.asarray(weights.tail - np.where(is_queue, weights.dur[graph.waits.slice], 0.0))

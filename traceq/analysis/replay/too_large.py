@@ -1,4 +1,4 @@
-"""What is too large to be replayed."""
+"""Errors for traces that are too large to be replayed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TooLarge(ValueError):
 
 
 def too_many_slices(slices: int, size: int) -> TooLarge:
-    """The first counted step has more GPU slices than there is memory to replay (`size` bytes)."""
+    """Return the first counted step has more GPU slices than there is memory to replay (`size` bytes)."""
     taking = f"replaying them takes about {bytes_text(size)} of memory"
     return TooLarge(
         slices,

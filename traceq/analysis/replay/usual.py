@@ -1,4 +1,4 @@
-"""What is usual: medians of the same kind, of the other half of the steps where a step has to be predicted."""
+"""Usual values: medians of the same kind, of the other half of the steps where a step has to be predicted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def medians(key: Integers, value: Floats, counts: Booleans, fewest: int = 1) -> Floats:
-    """Per element the (lower) median of `value` over those of the same key that count; NaN where fewer than `fewest` do."""
+    """Return per element the (lower) median of `value` over counting elements of its key; NaN for fewer than `fewest`."""
     found = np.full(len(key), np.nan)
     where = np.flatnonzero(counts)
     if not len(where):
@@ -39,7 +39,7 @@ _LIKE = 0.5
 def of_other_fold(
     keys: Sequence[Integers], value: Floats, counts: Booleans, fold: Integers, long: float = np.inf
 ) -> tuple[Floats, Booleans]:
-    """Per element the median over its kind in the other fold, and whether enough of them say so; `keys` go from narrow to broad.
+    """Predict per element its value from the other fold, and whether that has enough elements; `keys`: narrow to broad.
 
     A kind with fewer says nothing: the next broader one does, then all. Where the other fold has fewer in all, those
     there are, then those of its own; NaN where nothing counts. Beyond `long` a single one of the narrowest kind

@@ -1,4 +1,4 @@
-"""Which GPU work each call of the host waited for before it returned."""
+"""The GPU work that each call of the host waited for before it returned."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Waits(NamedTuple):
 
 
 def waits_of_host(recorded: Recorded) -> Waits:
-    """What the trace says, and what it shows: long calls that return when work ends, or has started."""
+    """Combine recorded waits with inferred ones: long calls that return when work ends, or has started."""
     events, work = recorded.events, recorded.work
     streams = _Streams(recorded)
     is_long = events.allocates & ~events.waits & (events.call > _LONG_CALL)
@@ -77,7 +77,7 @@ class _Edges(NamedTuple):
     slice: Integers
 
     def some(self, which: Booleans) -> _Edges:
-        """Those that are chosen."""
+        """Return those that are chosen."""
         return _Edges(self.event[which], self.slice[which])
 
 
@@ -88,7 +88,7 @@ def _in_time(recorded: Recorded, kind: int, found: _Edges) -> tuple[int, _Edges]
 
 
 def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
-    """The edges of calls that waited: those that free do, those that allocate where they return as the GPU runs dry."""
+    """Return the edges of calls that waited: those that free do, those that allocate where they return as the GPU runs dry."""
     events, work = recorded.events, recorded.work
     latest = np.full(len(events.ts), np.iinfo(np.int64).min)
     np.maximum.at(latest, found.event, work.ts_end[found.slice])
@@ -99,7 +99,7 @@ def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
 
 
 def _waited_for_room(recorded: Recorded) -> Booleans:
-    """Which launches found the queue full."""
+    """Return the launches that found the queue full."""
     events = recorded.events
     queued = _queued(recorded)
     most = int(queued.max(initial=0))
@@ -144,7 +144,7 @@ def paces_of_workers(recorded: Recorded) -> Paces:
 
 
 def _queued(recorded: Recorded) -> Integers:
-    """Launches of a process that have not started when each event's call is made."""
+    """Return launches of a process that have not started when each event's call is made."""
     work, events = recorded.work, recorded.events
     queued = np.zeros(len(events.ts), dtype=np.int64)
     if not len(work.ts):
@@ -173,7 +173,7 @@ class _Stream(NamedTuple):
 
 
 class _Streams:
-    """What is last on the streams before calls are made."""
+    """Return the last work on the streams before calls are made."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._events, self._work = recorded.events, recorded.work
@@ -188,7 +188,7 @@ class _Streams:
                 self._streams.append(_Stream(*place, part, event, launched))
 
     def awaited_by(self, numbers: Integers) -> _Edges:
-        """The last slice before each call on the stream it waits for; without one, on every stream of its process."""
+        """Return the last slice before each call on the stream it waits for; without one, on every stream of its process."""
         events = self._events
         found = []
         asked = np.stack([events.pid, events.stream, events.device, events.kind])[:, numbers]
@@ -206,14 +206,14 @@ class _Streams:
         return _joined(found)
 
     def all_of(self, numbers: Integers) -> _Edges:
-        """The last slice before each call on every stream of its process."""
+        """Return the last slice before each call on every stream of its process."""
         pids = self._events.pid[numbers]
         return _joined(
             [self._last_before(one, numbers[pids == pid]) for pid in np.unique(pids).tolist() for one in self._of(pid)]
         )
 
     def started_in(self, numbers: Integers) -> _Edges:
-        """The last slice, of those launched before, that started while each call waited: it made room in the queue."""
+        """Return the last slice, of those launched before, that started while each call waited: it made room in the queue."""
         events, work = self._events, self._work
         found = []
         for pid in np.unique(events.pid[numbers]).tolist():
@@ -239,7 +239,7 @@ class _Streams:
 
 
 def _last(stream: _Stream, numbers: Integers, places: Integers) -> _Edges:
-    """The slices before `places`, where there are any."""
+    """Return the slices before `places`, where there are any."""
     there = places > 0
     return _Edges(numbers[there], stream.slice[places[there] - 1])
 
@@ -250,7 +250,7 @@ def _joined(found: list[_Edges]) -> _Edges:
 
 
 def before_in(keys: Integers) -> Integers:
-    """Position of the element before with the same key; -1 for none."""
+    """Return position of the element before with the same key; -1 for none."""
     order = np.argsort(keys, kind="stable")
     found = np.full(len(keys), NONE, dtype=np.int64)
     same = keys[order][1:] == keys[order][:-1]

@@ -1,4 +1,4 @@
-"""How long everything takes in one scenario: the lags and lengths of a dependency graph, as predicted or as changed."""
+"""Durations in one scenario: the lags and lengths of a dependency graph, as predicted or as changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Weights:
 
 
 def as_predicted(graph: Graph) -> Weights:
-    """The baseline: lengths as recorded, lags as predicted from the other half of the steps."""
+    """Return the baseline: lengths as recorded, lags as predicted or as changed. from the other half of the steps."""
     return Weights(
         gap=graph.gap,
         call=graph.call,

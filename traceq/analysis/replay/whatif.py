@@ -33,7 +33,7 @@ class NothingToReplay(ValueError):
 
 
 class Limit(NamedTuple):
-    """What a category of the ledger, or `other`, has on the critical path after the changes, ns a step."""
+    """Time of a category of the ledger, or `other`, on the critical path after the changes, ns a step."""
 
     category: str
     dur_ns: float
@@ -98,7 +98,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
 
 
 def _extremes(world: World, changes: Sequence[Change]) -> list[Scenario]:
-    """The changes at worst and at best: work that is moved slows the rest down, or does not."""
+    """Return the changes at worst and at best: work that is moved slows the rest down, or does not."""
     found = []
     for extreme in (0, 1):
         scenario = world.baseline
@@ -109,7 +109,7 @@ def _extremes(world: World, changes: Sequence[Change]) -> list[Scenario]:
 
 
 def _most(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> float | None:
-    """What the changes can save at most: their time on the critical path, ns; None where that is not known by category."""
+    """Return the most that the changes can save: their time on the critical path, ns; None if unknown by category."""
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     most = 0.0
     for change in changes:
@@ -126,7 +126,7 @@ def _most(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> f
 
 
 def _saving(saved: Sequence[float], told: Replayed, changes: Sequence[Change], most: float | None) -> Saving:
-    """The saving with its bounds; `saved` is that of the changes, at worst and at best, ns, negative where steps get longer."""
+    """Return the saving of the changes, at worst and at best, ns, negative where steps get longer."""
     likely, worst, best = (_either_way(each, told, most) for each in saved)
     low, high = min(likely.low, worst.low), max(likely.high, best.high)
     if any(change.what == UNKNOWN_CAUSE for change in changes):
@@ -149,7 +149,7 @@ def _left(name: str, changes: Sequence[Change]) -> float:
 
 
 def _limits(parts: dict[str, float], whole: float, count: int) -> tuple[Limit, ...]:
-    """The parts of the path, longest first, which together are at most all of it; what is in none of them is other."""
+    """Return the parts of the path, longest first, which together are at most all of it; what is in none of them is other."""
     total = sum(parts.values())
     found = {name: dur * min(whole / total, 1.0) for name, dur in parts.items() if dur > 0}
     if total < whole:
@@ -158,7 +158,7 @@ def _limits(parts: dict[str, float], whole: float, count: int) -> tuple[Limit, .
 
 
 def _differs(before: Scenario, after: Scenario) -> bool:
-    """Whether a change had anything to change."""
+    """Return whether a change had anything to change."""
     if before.graph is not after.graph or before.least != after.least:
         return True
     pairs = zip(vars(before.weights).values(), vars(after.weights).values(), strict=True)

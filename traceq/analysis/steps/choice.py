@@ -1,4 +1,4 @@
-"""What a user may say about the steps of a trace."""
+"""The user's choice of the steps of a trace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Window(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What to take for the steps.
+    """The choice of steps.
 
     `step_range`: regular expression for the annotations that are the steps; `steps_per`: steps in what is found as one, a half
     for two that make up one; `window`: what to judge, the rest being start-up and tail.
@@ -38,7 +38,7 @@ AS_FOUND = Choice()
 
 
 def choice_of(step_range: str | None = None, steps_per: str | None = None, window: str | None = None) -> Choice:
-    """The choice that the texts say; WrongUse when they say none."""
+    """Return the choice that the texts say; WrongUse when they say none."""
     return Choice(
         step_range=step_range,
         steps_per=Fraction(1) if steps_per is None else read_steps_per(steps_per),
@@ -47,7 +47,7 @@ def choice_of(step_range: str | None = None, steps_per: str | None = None, windo
 
 
 def read_steps_per(text: str) -> Fraction:
-    """The number in `text`: 2, or 1/2. WrongUse when it is neither n nor 1/n."""
+    """Return the number in `text`: 2, or 1/2. WrongUse when it is neither n nor 1/n."""
     try:
         number = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
@@ -59,7 +59,7 @@ def read_steps_per(text: str) -> Fraction:
 
 
 def read_window(text: str) -> Window:
-    """The window in `text`: gpu, A..B with times (3.2s..4s, 250ms..) or names of annotations, or one name. WrongUse."""
+    """Return the window in `text`: gpu, A..B with times (3.2s..4s, 250ms..) or names of annotations, or one name. WrongUse."""
     if text == "gpu":
         return Window(None, None)
     first, found, last = text.partition("..")
@@ -76,7 +76,7 @@ def read_window(text: str) -> Window:
 
 
 def _end(text: str) -> int | str | None:
-    """Nanoseconds, or the name of an annotation; None for nothing."""
+    """Return nanoseconds, or the name of an annotation; None for nothing."""
     text = text.strip()
     if match := _SECONDS.fullmatch(text):
         return round(Fraction(match["number"]) * _NANOSECONDS[match["unit"]])

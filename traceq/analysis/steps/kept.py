@@ -23,7 +23,7 @@ class Kept(NamedTuple):
 
 
 def kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Kept | None:
-    """What the trace says of itself; None where it was not trimmed, or what it says makes no sense."""
+    """Return how the trace was trimmed, as it says itself; None where it was not, or the record makes no sense."""
     row = connection.execute(_SAID, [trace_id]).fetchone()
     try:
         said = json.loads(row[0]) if row and row[0] else None

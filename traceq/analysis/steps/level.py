@@ -1,4 +1,4 @@
-"""What recurs in a trace, before it is known which of it is the step."""
+"""Levels of recurrence in a trace, before it is known which of them is the step."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Loop(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """How many rounds there are."""
+        """Number of rounds."""
         return sum(part.is_round for part in self.found.parts)
 
     @property
@@ -72,7 +72,7 @@ class Loop(NamedTuple):
 
 
 def is_layer(annotations: list[Annotations], rounds: int) -> bool:
-    """Return whether so many rounds are layers, or parts of a step, by the annotations of layers.
+    """Return whether `rounds` rounds are layers, or parts of a step, by the annotations of layers.
 
     Names that count up (layers.0, layers.1) come once a pass, and so tell how many passes there are. Those that stay the same
     (attention) come once a layer where about one comes with each round. Another annotation with each round says the contrary.

@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 def parts(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[Part]:
-    """The rounds before and after `start`, where one starts, with what lies between, without gaps.
+    """Return the rounds before and after `start`, where one starts, with what lies between, without gaps.
 
     `templates` is what rounds look like, one a row, all of one length. A round that a few launches interrupt is longer by them;
     one that differs is a round as well while it is about as long and made of the same launches. `updates` are launches of which
@@ -47,7 +47,7 @@ def parts(numbers: Integers, start: int, templates: Integers, updates: Integers)
 
 
 def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[Part]:
-    """The parts from `start` on; they end with the last round."""
+    """Return the parts from `start` on; they end with the last round."""
     length = templates.shape[1]
     rounds = _Rounds(numbers, templates, updates)
     found: list[Part] = []
@@ -74,7 +74,7 @@ def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers)
 
 
 def _ended(found: list[Part], numbers: Integers, templates: Integers) -> list[Part]:
-    """The parts with the last round as long as it takes to its usual last launch, where others come before that."""
+    """Return the parts with the last round as long as it takes to its usual last launch, where others come before that."""
     if not found or numbers[found[-1].last - 1] in templates[:, -1]:
         return found
     first, last, _ = found[-1]
@@ -96,7 +96,7 @@ def _has_update(launches: Integers, updates: Integers) -> bool:
 
 
 class _Rounds:
-    """Where rounds are in a sequence of launches: how like the templates what follows each place is."""
+    """Rounds in a sequence of launches: how like the templates the launches after each place are."""
 
     def __init__(self, numbers: Integers, templates: Integers, updates: Integers) -> None:
         self._numbers = numbers
@@ -113,7 +113,7 @@ class _Rounds:
         self._places = np.flatnonzero(starts)
 
     def regular(self, start: int) -> int:
-        """How many rounds that are sure follow one another from `start` on."""
+        """Count the sure rounds that follow one another from `start` on."""
         starts = np.arange(start, len(self._numbers) - self._length + 1, self._length)
         for low, high in self._pieces(len(starts)):
             unlike = np.flatnonzero(self._likeness(starts[low:high]) < _SURE)
@@ -122,7 +122,7 @@ class _Rounds:
         return len(starts)
 
     def first(self, start: int) -> int | None:
-        """The first place from `start` on at which a round starts; of those less than a round behind it the most alike one.
+        """Return the first place from `start` on at which a round starts; of candidates within a round the most alike one.
 
         Layers are like one another: a round is like itself a layer later, but not as much.
         """
@@ -136,7 +136,7 @@ class _Rounds:
         return None
 
     def _best(self, places: Integers) -> int:
-        """The place most like a round."""
+        """Return the place most like a round."""
         likeness = np.concatenate([self._likeness(places[low:high]) for low, high in self._pieces(len(places))])
         return int(places[np.argmax(likeness)])
 

@@ -1,4 +1,4 @@
-"""How many launches apart the same launches recur: the autocorrelation of a sequence of numbers."""
+"""The period of recurring launches: the autocorrelation of a sequence of numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Period(NamedTuple):
 
 
 def period(numbers: Integers) -> Period | None:
-    """The smallest lag at which launches recur about as well as at any; None where no two are the same.
+    """Return the smallest lag at which launches recur about as well as at any; None where no two are the same.
 
     `numbers` are the launches in their order, the same number for the same launch. At least two whole periods are seen.
     """
@@ -70,7 +70,7 @@ def share_at(numbers: Integers, lag: int) -> float:
 
 
 def _smallest(numbers: Integers, estimate: Shares, near: float = _AS_GOOD) -> tuple[int, float]:
-    """The smallest lag whose share is at most `near` below the best one's, counted exactly; (0, 0.0) for none."""
+    """Return the smallest lag whose share is at most `near` below the best one's, counted exactly; (0, 0.0) for none."""
     if len(estimate) <= 1 or estimate.max() <= 0:
         return 0, 0.0
     candidates = np.flatnonzero(estimate >= estimate.max() - near - _AS_GOOD)
@@ -105,7 +105,7 @@ def _shares(numbers: Integers) -> Shares:
 
 
 def _numbered(numbers: Integers) -> tuple[int, Integers]:
-    """How many different ones there are, and for each number its place among them, in their order."""
+    """Count the distinct numbers, and rank each among them."""
     if numbers.min() < 0 or numbers.max() > 2 * len(numbers):
         values, places = np.unique(numbers, return_inverse=True)
         return len(values), places
@@ -115,5 +115,5 @@ def _numbered(numbers: Integers) -> tuple[int, Integers]:
 
 
 def _transformed(least: int) -> int:
-    """The least length from `least` on that a Fourier transform is fast for: a power of two, or three, five or nine times one."""
+    """Return the next length that the Fourier transform is fast for: 1, 3, 5 or 9 times a power of two."""
     return min(odd << max(0, (-(-least // odd) - 1).bit_length()) for odd in (1, 3, 5, 9))

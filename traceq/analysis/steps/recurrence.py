@@ -113,7 +113,7 @@ class Recurrence(NamedTuple):
 
 
 def recurrence(launches: Launches) -> Recurrence | None:
-    """The rounds of the sequence that recurs through most of the launches; None where none does."""
+    """Return the rounds of the sequence that recurs through most of the launches; None where none does."""
     found = regular(launches.number, launches.is_graph, np.where(launches.is_compute, launches.gpu_ts, -1))
     if found is None:
         return None
@@ -153,7 +153,7 @@ def recurrence(launches: Launches) -> Recurrence | None:
 
 
 def _inside(launches: Launches, found: Regular) -> Regular | None:
-    """What recurs inside a round, through most of it."""
+    """Return what recurs inside a round, through most of it."""
     one = found.kept[found.first : found.first + found.period.lag]
     inside = regular(launches.number[one], launches.is_graph[one])
     if inside is None or inside.last - inside.first < _LEAST_COVERAGE * len(one):
@@ -166,7 +166,7 @@ def _inside(launches: Launches, found: Regular) -> Regular | None:
 
 
 def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
-    """Whether what recurs inside a round are the steps: of an epoch with its validation, or between two logs.
+    """Return whether what recurs inside a round are the steps: of an epoch with its validation, or between two logs.
 
     Each updates weights; or, where nothing does, takes an input or reads a result, as what else is in the round does as well.
     """
@@ -180,7 +180,7 @@ def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
 
 
 def _rest(found: Regular, inside: Regular) -> Integers:
-    """The launches of a round that are none of what recurs inside it."""
+    """Return the launches of a round that do not recur inside it."""
     one = found.kept[found.first : found.first + found.period.lag]
     return np.setdiff1d(one, inside.kept[inside.first : inside.last], assume_unique=True)
 
@@ -188,7 +188,7 @@ def _rest(found: Regular, inside: Regular) -> Integers:
 def _among_all(
     launches: Launches, kept: Integers, rounds: list[Part], first: int, last: int
 ) -> tuple[list[Part], int, int]:
-    """Rounds and stretch, of the launches `kept`, as places among all launches."""
+    """Map rounds and stretch, of the launches `kept`, to places among all launches."""
     known = np.unique(launches.number[kept[first] : kept[last - 1] + 1])
     is_known = np.isin(launches.number, known)
     places = {place: _border(launches, is_known, kept, place) for part in rounds for place in (part.first, part.last)}
@@ -197,7 +197,7 @@ def _among_all(
 
 
 def _placed(part: Part, places: dict[int, int], kept: Integers) -> Iterator[Part]:
-    """A part of the launches `kept` among all: no round where much lies inside it, and shorter where much follows."""
+    """Yield a part of the launches `kept` among all: no round where much lies inside it, and shorter where much follows."""
     start, own_end, end = places[part.first], int(kept[part.last - 1]) + 1, places[part.last]
     length = part.last - part.first
     is_round = part.is_round and own_end - start < LONG * length
@@ -209,7 +209,7 @@ def _placed(part: Part, places: dict[int, int], kept: Integers) -> Iterator[Part
 
 
 def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> int:
-    """Where in the gap before a place of those `kept` one round ends and the next one starts.
+    """Find where in the gap before a place of those `kept` one round ends and the next one starts.
 
     After a result that is read, before an input that is copied. Around the loop only what is in it as well is part of it.
     """
@@ -226,7 +226,7 @@ def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> 
 
 
 def _is_most(launches: Launches, rounds: list[Part]) -> bool:
-    """Whether rounds are most of what the program does: of its launches, or of the time the GPU works.
+    """Return whether rounds are most of the program: of its launches, or of its GPU time.
 
     Of a program that computes, a loop that computes next to nothing is none of its steps, however many launches it has; nor is
     one that only sets memory and fills it.
@@ -243,13 +243,13 @@ def _is_most(launches: Launches, rounds: list[Part]) -> bool:
 
 
 def _time_in(durs: Integers, rounds: list[Part]) -> int:
-    """The time of the launches in rounds, ns."""
+    """Return the time of the launches in rounds, ns."""
     until = np.concatenate([[0], np.cumsum(durs)])
     return sum(int(until[part.last] - until[part.first]) for part in rounds if part.is_round)
 
 
 def _split(launches: Launches, first: int, last: int, lag: int) -> int:
-    """The length of a round: `lag`, or a k-th of it where the host reads a result k times at equal distances.
+    """Return the length of a round: `lag`, or a k-th of it where the host reads a result k times at equal distances.
 
     A loop whose rounds differ in turn (sweeps along x, then along y) recurs after two of them; its reads of a time step, or of an
     error, still come once a round.
@@ -262,7 +262,7 @@ def _split(launches: Launches, first: int, last: int, lag: int) -> int:
 
 
 def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: bool) -> tuple[int, tuple[str, ...]]:
-    """Where in the stretch a round starts, 0 to length - 1, and what shows it, strongest first.
+    """Find where in the stretch a round starts, 0 to length - 1, and the evidence, strongest first.
 
     `has_ends`: the loop starts and ends with the stretch, which else is the part of it that is most regular.
     """
@@ -298,14 +298,14 @@ def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: 
 
 
 def _soon(places: dict[str, int], pauses: Integers) -> int:
-    """The end of a round that an update shows: there, after a read or before an input that comes soon; at the longest pause."""
+    """Find the place after a read or before an input that follows soon; at the longest pause."""
     update, length = places[_AFTER_UPDATE], len(pauses)
     near = [place for place in places.values() if (place - update) % length <= _SOON * length]
     return max(near, key=lambda place: int(pauses[place]))
 
 
 def _ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tuple[int, int, str]]:
-    """What the ends of the loop say about where a round starts: place, weight, and words."""
+    """Find where a round starts by the ends of the loop: place, weight, and words."""
     count = len(launches.number)
     if (last - first) % length == 0:
         yield first, 3, "whole rounds from the first to the last"
@@ -321,24 +321,24 @@ def _ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tu
 
 
 def _after(flags: Flags) -> Integers:
-    """The places, in a round, behind those that are flagged; of several one after the other behind the last."""
+    """Return the places, in a round, behind those that are flagged; of several one after the other behind the last."""
     return np.flatnonzero(np.roll(flags, 1) & ~flags)
 
 
 def _before(flags: Flags) -> Integers:
-    """The places that are flagged; of several one after the other the first."""
+    """Return the places that are flagged; of several one after the other the first."""
     return np.flatnonzero(flags & ~np.roll(flags, 1))
 
 
 def _is_like(some: Integers, stretch_numbers: Integers) -> bool:
-    """Whether most of some launches are launches of the stretch as well."""
+    """Return whether most of some launches are launches of the stretch as well."""
     return bool(len(some) and np.isin(some, stretch_numbers).mean() >= LIKE)
 
 
 def _rounds(
     launches: Launches, first: int, last: int, length: int, *, has_ends: bool
 ) -> tuple[list[Part], tuple[str, ...]]:
-    """The rounds of all launches, those of [first, last) being as the others, and what shows where they start.
+    """Return the rounds of all launches, those of [first, last) being as the others, and what shows where they start.
 
     After the last of them rounds as long may follow of other launches (another variant).
     """
@@ -378,7 +378,7 @@ def _of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[Part], tu
 
 
 def _templates(numbers: Integers, start: int, last: int, length: int) -> Integers:
-    """What rounds look like: the first ones from `start` on that recur, in turn where they differ in turn."""
+    """Return the shape of rounds: the first ones from `start` on that recur, in turn where they differ in turn."""
     rows = numbers[start : start + (last - start) // length * length].reshape(-1, length)
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
     usual: Integers = kinds[counts == counts.max()] if counts.max() > 1 else rows[:1]
@@ -386,7 +386,7 @@ def _templates(numbers: Integers, start: int, last: int, length: int) -> Integer
 
 
 def _is_sure(launches: Launches, rounds: list[Part]) -> bool:
-    """Whether each round updates weights, reads a result or takes an input, or rounds are all that there is.
+    """Return whether each round updates weights, reads a result or takes an input, or rounds are all that there is.
 
     Layers do none of these, and the rest of a step follows them, again and again.
     """
@@ -400,13 +400,13 @@ def _is_sure(launches: Launches, rounds: list[Part]) -> bool:
 
 
 def _is_one_kernel(launches: Launches, rounds: list[Part]) -> bool:
-    """Whether each round is one kernel: no layer is."""
+    """Return whether each round is one kernel: no layer is."""
     inside = [part for part in rounds if part.is_round]
     return all(part.last - part.first == 1 for part in inside) and bool(launches.is_compute[inside[0].first])
 
 
 def _by_place(pauses: Integers, first: int, last: int, length: int) -> Integers:
-    """The median pause before each place of a round, ns."""
+    """Return the median pause before each place of a round, ns."""
     before = np.concatenate([pauses[first - 1 : first] if first else pauses[:0], pauses[first : last - 1]])
     rounds = np.full((-(-(last - first) // length), length), np.nan)
     rounds.ravel()[(0 if first else 1) : last - first] = before
@@ -415,7 +415,7 @@ def _by_place(pauses: Integers, first: int, last: int, length: int) -> Integers:
 
 
 def _is_ahead(launches: Launches, rounds: list[Part]) -> bool:
-    """Whether the GPU paces the rounds, and not the host.
+    """Return whether the GPU paces the rounds, and not the host.
 
     So it is where the host has launched the next rounds, and the ones after, when the GPU starts with one (median over all), and
     where the GPU is still busy with a round when the next one is launched, and the host is far faster with some rounds than with
@@ -431,7 +431,7 @@ def _is_ahead(launches: Launches, rounds: list[Part]) -> bool:
 
 
 def _haste(starts: Integers) -> float:
-    """How much shorter the shortest round is than their median, as a share of it."""
+    """Return by which share the shortest round is shorter than the median round."""
     lengths = np.diff(starts)
     median = np.median(lengths) if len(lengths) else 0.0
     return float((median - lengths.min()) / median) if median > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Training steps of a trace that nothing marks and whose kernels vary: the same communication over and over.
+"""Training steps of a trace without marks and with varying kernels: the same communication over and over.
 
 Shapes and tuning change kernels, and leave the collectives of a step as they are. Those are few and many have the same name, so
 that layers are easily taken for steps. Two things tell: the pauses of the host between them, when every so many the pause is
@@ -31,7 +31,7 @@ class Borders(NamedTuple):
 
 
 def recurring_communication(names: Integers, ts: Integers, ts_end: Integers) -> Borders | None:
-    """The ends of steps among collectives; None where they do not recur.
+    """Return the ends of steps among collectives; None where they do not recur.
 
     `names` are numbers, the same for what is the same collective; `ts` and `ts_end` when each was launched, ns; all in the order
     of time.
@@ -41,7 +41,7 @@ def recurring_communication(names: Integers, ts: Integers, ts_end: Integers) -> 
 
 
 def _set_apart_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
-    """Steps between the longest pauses, if these are at least twice as long as all others and equally far apart."""
+    """Return steps between the longest pauses, if these are at least twice as long as all others and equally far apart."""
     order = np.argsort(-pauses, kind="stable")
     lengths = pauses[order]
     first, last = np.minimum.accumulate(order), np.maximum.accumulate(order)
@@ -60,7 +60,7 @@ def _set_apart_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
 
 
 def _are_alike(names: Integers, ends: Integers, length: int) -> bool:
-    """Whether all ends are `length` apart, with the same names between."""
+    """Return whether all ends are `length` apart, with the same names between."""
     if np.any(np.diff(ends) != length):
         return False
     sequences = names[ends[0] + 1 : ends[-1] + 1].reshape(-1, length)
@@ -68,7 +68,7 @@ def _are_alike(names: Integers, ends: Integers, length: int) -> bool:
 
 
 def _repeating_names(names: Integers, pauses: Integers) -> Borders | None:
-    """Steps as long as the shortest sequence that makes up all of the names."""
+    """Return steps as long as the shortest sequence that makes up all of the names."""
     length = _period(names.tolist())
     if not _LEAST_NAMES <= length <= len(names) // _LEAST_STEPS:
         return None
@@ -79,7 +79,7 @@ def _repeating_names(names: Integers, pauses: Integers) -> Borders | None:
 
 
 def _period(names: list[int]) -> int:
-    """The least distance at which all names repeat (Knuth, Morris and Pratt); the number of names if they do not."""
+    """Return the least distance at which all names repeat (Knuth, Morris and Pratt); the number of names if they do not."""
     borders = [0] * len(names)
     for position in range(1, len(names)):
         border = borders[position - 1]

@@ -45,7 +45,7 @@ class Regular(NamedTuple):
 
 
 def regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) -> Regular | None:
-    """The regular stretch of most launches; None where launches do not recur.
+    """Return the regular stretch of most launches; None where launches do not recur.
 
     One launch that repeats is a loop where it is a graph, or where its `starts` on the GPU, ns, are evenly apart; they are
     negative for what is no loop by itself.
@@ -66,7 +66,7 @@ def regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) 
 
 
 def stretch(numbers: Integers, lag: int) -> tuple[int, int]:
-    """The stretch [first, last) of launches in which most recur `lag` launches later: the one of the largest score."""
+    """Return the stretch [first, last) of launches in which most recur `lag` launches later: the one of the largest score."""
     scores = np.where(numbers[:-lag] == numbers[lag:], 1, -_NOT_RECURRING)
     total = np.concatenate([[0], np.cumsum(scores)])
     lowest = np.minimum.accumulate(total)
@@ -76,12 +76,12 @@ def stretch(numbers: Integers, lag: int) -> tuple[int, int]:
 
 
 def is_regular(numbers: Integers, lag: int) -> bool:
-    """Whether nearly all launches recur after `lag` launches."""
+    """Return whether nearly all launches recur after `lag` launches."""
     return share_at(numbers, lag) >= _LEAST_SHARE
 
 
 def _frequent(times: Integers) -> Iterator[tuple[int, Integers]]:
-    """The places of all launches, of those that come twice or oftener (`times`), and so on; each with how often."""
+    """Yield the places of all launches, of those that come twice or oftener (`times`), and so on; each with how often."""
     last = -1
     for least in _OFTEN:
         kept = np.flatnonzero(times >= least)
@@ -91,7 +91,7 @@ def _frequent(times: Integers) -> Iterator[tuple[int, Integers]]:
 
 
 def _regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: Integers | None) -> Regular | None:
-    """The regular stretch of the launches kept."""
+    """Return the regular stretch of the launches kept."""
     numbers = numbers[kept]
     first, last = 0, len(numbers)
     found = period(numbers)
@@ -111,14 +111,14 @@ def _regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: Integer
 
 
 def _count(numbers: Integers, lag: int) -> int:
-    """How many launches are the same as the one `lag` before or after."""
+    """Count the launches that equal the one `lag` before or after."""
     same = numbers[:-lag] == numbers[lag:]
     around = np.zeros(lag, np.bool_)
     return int((np.concatenate([same, around]) | np.concatenate([around, same])).sum())
 
 
 def _is_even(starts: Integers) -> bool:
-    """Whether most of what starts at these times is about as far from the one before."""
+    """Return whether most of these times are about equally far from the one before."""
     if len(starts) < _LEAST_EVEN or starts.min() < 0:
         return False
     distances = np.diff(starts)
@@ -127,7 +127,7 @@ def _is_even(starts: Integers) -> bool:
 
 
 def _is_loop(numbers: Integers, lag: int, *, may_be_one: bool) -> bool:
-    """Whether the stretch is long and regular enough to be a loop."""
+    """Return whether the stretch is long and regular enough to be a loop."""
     if len(numbers) / lag < (2 if lag >= _LONG else LEAST_ROUNDS):
         return False
     if lag == 1 and not may_be_one:

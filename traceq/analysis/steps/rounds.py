@@ -34,7 +34,7 @@ _TRACE_START = """
 
 
 def rounds(connection: duckdb.DuckDBPyConnection, what: str, launches: Launches, found: Recurrence) -> list[Mark]:
-    """The steps that the rounds of `what` are, with what comes before the first and after the last as steps that do not count.
+    """Return the rounds of `what` as steps; what comes before the first and after the last are steps that do not count.
 
     On the host a round starts when the one before is over: after the wait, and the operator, that its last launch is followed by
     and part of. Where the host runs rounds ahead, a round starts when the GPU starts with it.
@@ -67,13 +67,13 @@ def rounds(connection: duckdb.DuckDBPyConnection, what: str, launches: Launches,
 
 
 def _thread(launches: Launches, place: int) -> int | None:
-    """The thread that launched at the place; None where it is not known."""
+    """Return the thread that launched at the place; None where it is not known."""
     thread = int(launches.thread_id[place])
     return None if thread < 0 else thread
 
 
 def _is_clipped(launches: Launches, places: list[int], starts: list[int]) -> bool:
-    """Whether the first round lacks what the others begin with, before their first launch: the capture starts later."""
+    """Return whether the first round lacks what the others begin with, before their first launch: the capture starts later."""
     leads = launches.ts[np.array(places[:-1])] - np.array(starts[:-1])
     lengths = np.diff(starts[1:])
     return len(lengths) >= _SEVERAL and bool(np.median(leads[1:]) - leads[0] > _MISSED * np.median(lengths))

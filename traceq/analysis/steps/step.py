@@ -94,7 +94,7 @@ def find_steps(
 def _chosen(
     connection: duckdb.DuckDBPyConnection, choice: Choice, annotations: list[Annotations], loop: Loop | None
 ) -> Level:
-    """The level that is the step: what says so itself, then what there is most evidence for, else the window."""
+    """Return the level that is the step: what says so itself, then what there is most evidence for, else the window."""
     marked = _says_so(connection, choice.step_range)
     if marked and not (loop and marked.source == "profiler_step" and _is_several(marked.marks, loop)):
         return marked
@@ -126,7 +126,7 @@ def _says_so(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> L
 
 
 def _recurring(connection: duckdb.DuckDBPyConnection, loop: Loop | None) -> Level | None:
-    """What recurs without a name: launches, updates, collectives; None where nothing does that could be a step."""
+    """Find recurring work without a name: launches, updates, collectives; None if it cannot be a step."""
     updates = _read(connection, "step_optimizer")
     if loop and loop.level.is_sure and not loop.layer_evidence and loop.rounds >= len(updates):
         return loop.level
@@ -140,7 +140,7 @@ def _recurring(connection: duckdb.DuckDBPyConnection, loop: Loop | None) -> Leve
 
 
 def _is_several(marks: list[Mark], loop: Loop) -> bool:
-    """Whether the only mark of the profiler holds several rounds, each of which takes an input of its own."""
+    """Return whether the only mark of the profiler holds several rounds, each of which takes an input of its own."""
     (ts, end) = (marks[0].ts, marks[-1].own_end)
     first = loop.level.marks[0].ts
     return (
@@ -152,7 +152,7 @@ def _is_several(marks: list[Mark], loop: Loop) -> bool:
 
 
 def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop | None) -> Level | None:
-    """The annotations that are the step; None where none are, or where launches show that they hold several, or a part."""
+    """Return the annotations that are the step; None where none are, or where launches show that they hold several, or a part."""
     candidates = [
         each
         for each in annotations
@@ -196,7 +196,7 @@ def _holds_all(annotations: Annotations) -> bool:
 
 
 def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
-    """The level with only what lies in the window; the window itself where no whole step does, or for all GPU work."""
+    """Return the level with only what lies in the window; the window itself where no whole step does, or for all GPU work."""
     is_all = choice.window is not None and choice.window.first is None and choice.window.last is None
     marks = whole(window) if is_all else inside(chosen.marks, window)
     if marks[0].name == "window":
@@ -207,7 +207,7 @@ def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
 def _loop(
     connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], free_memory: Callable[[], None]
 ) -> tuple[Loop | None, Integers]:
-    """The loop of launches, None where they do not recur; and when each launch was made."""
+    """Return the loop of launches, None where they do not recur; and when each launch was made."""
     query = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=False)
     launches, what = Launches.of(query.to_arrow_reader(_ROWS_AT_ONCE))
     free_memory()

@@ -23,7 +23,7 @@ class Mark(NamedTuple):
 
 
 def regrouped(marks: list[Mark], steps_per: Fraction, launched: Integers) -> list[Mark]:
-    """`marks` with `steps_per` steps in each: cut where as many of the launches (times, ascending) lie before, or joined."""
+    """Cut or join `marks` so that each has `steps_per` steps, with equally many of the launches (times, ascending)."""
     if steps_per.denominator > 1:
         return _joined(marks, steps_per.denominator)
     ends = [*(mark.ts for mark in marks[1:]), *(mark.own_end for mark in marks[-1:])]
@@ -31,7 +31,7 @@ def regrouped(marks: list[Mark], steps_per: Fraction, launched: Integers) -> lis
 
 
 def _joined(marks: list[Mark], size: int) -> list[Mark]:
-    """The marks that count, `size` of them as one; those that do not count stay alone."""
+    """Return the marks that count, `size` of them as one; those that do not count stay alone."""
     joined: list[Mark] = []
     for excluded, alike in groupby(marks, key=lambda mark: mark.excluded):
         group = list(alike)
@@ -48,7 +48,7 @@ def _joined(marks: list[Mark], size: int) -> list[Mark]:
 
 
 def _cut(mark: Mark, end: int, parts: int, launched: Integers) -> list[Mark]:
-    """The mark in equal parts by launches; whole where it has fewer launches than parts."""
+    """Return the mark in equal parts by launches; whole where it has fewer launches than parts."""
     first, last = np.searchsorted(launched, [mark.ts, end])
     if last - first < parts:
         return [mark]

@@ -66,7 +66,7 @@ def fill_units(
 
 
 def _chosen(chosen: Level, loop: Loop | None) -> _Unit:
-    """The steps, or the window."""
+    """Return the steps, or the window."""
     is_window = chosen.source == "window"
     whole = [mark for mark in chosen.marks if mark.excluded is None] or chosen.marks
     return _Unit(
@@ -85,7 +85,7 @@ def _chosen(chosen: Level, loop: Loop | None) -> _Unit:
 
 
 def _period(level: Level) -> int | None:
-    """The median distance of marks, of one its length, ns."""
+    """Return the median distance of marks, of one its length, ns."""
     # Rounds follow one another as they were launched; of a damaged trace they can have run in another order.
     marks = sorted((mark for mark in level.marks if mark.excluded is None), key=lambda mark: mark.ts)
     distances = sorted(later.ts - mark.ts for mark, later in pairwise(marks))
@@ -95,7 +95,7 @@ def _period(level: Level) -> int | None:
 
 
 def _loops(chosen: Level, loop: Loop | None) -> Iterator[_Unit]:
-    """The recurrence of launches where it is not the step, and what recurs inside its rounds."""
+    """Yield the recurrence of launches where it is not the step, and what recurs inside its rounds."""
     if loop is None:
         return
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
@@ -133,7 +133,7 @@ def _loops(chosen: Level, loop: Loop | None) -> Iterator[_Unit]:
 
 
 def _inner_level(loop: Loop) -> str:
-    """What rounds inside a step are: with an input of their own micro-batches, else layers."""
+    """Return what rounds inside a step are: with an input of their own micro-batches, else layers."""
     return "micro_batch" if "before a copy to the GPU" in loop.found.evidence else "layer"
 
 

@@ -35,19 +35,19 @@ class Extent(NamedTuple):
 
 
 def gpu_phase(connection: duckdb.DuckDBPyConnection) -> Extent | None:
-    """The stretch of GPU work, of the host without a GPU; None for a trace without slices."""
+    """Return the stretch of GPU work, of the host without a GPU; None for a trace without slices."""
     rows = run(connection, "analysis/steps/gpu_phase.sql").fetchall()
     return Extent(*rows[0]) if rows else None
 
 
 def is_graph_capture(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the trace is of a server that captures CUDA graphs while it starts."""
+    """Return whether the trace is of a server that captures CUDA graphs while it starts."""
     ((is_capture,),) = connection.execute(_CAPTURE).fetchall()
     return bool(is_capture)
 
 
 def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Extent | None:
-    """What `window` says, on the clock of the trace; None where no annotation has its name, or it ends before it starts.
+    """Resolve `window` on the clock of the trace; None without an annotation of its name, or if it ends before it starts.
 
     Raises WrongUse where it begins behind all that the trace holds.
     """
@@ -66,7 +66,7 @@ def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Exte
 
 
 def inside(marks: list[Mark], extent: Extent) -> list[Mark]:
-    """`marks` with those excluded that do not start and end in `extent`; the extent as one mark where none does."""
+    """Exclude `marks` that do not lie in `extent`; the extent as one mark where none does."""
     ends = [*(each.ts for each in marks[1:]), *(each.own_end for each in marks[-1:])]
     judged = [
         mark
@@ -78,5 +78,5 @@ def inside(marks: list[Mark], extent: Extent) -> list[Mark]:
 
 
 def whole(extent: Extent | None) -> list[Mark]:
-    """The extent as one mark; no mark for none, or for one that lasts no time."""
+    """Return the extent as one mark; no mark for none, or for one that lasts no time."""
     return [] if extent is None or extent.ts == extent.ts_end else [Mark("window", None, extent.ts, extent.ts_end)]

@@ -80,23 +80,23 @@ class Decoded:
 
 def decode(columns: tuple[_Column, ...], raws: Sequence[Any], notes: Counter[str]) -> Decoded:
     """Decode one args object per event: any key, any type, doubled keys counted."""
-    taken = [_taken(raw, columns, notes) for raw in raws]
+    taken = [_take_columns(raw, columns, notes) for raw in raws]
     kept = [_kept_text(bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
     return Decoded({name: [row[name] for row, _ in taken] for _, name, _ in columns}, text_array(kept))
 
 
-def _taken(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of the columns in one args object, and what no column holds."""
+def _take_columns(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of the columns in one args object, and what no column holds."""
     rest = loads_pairs(bytes(raw), notes)
     present = {key: rest.pop(key) for key, _, _ in columns if key in rest}
-    return {name: _coerce(present.get(key), kind, key, rest) for key, name, kind in columns}, rest
+    return {name: _coerce_type(present.get(key), kind, key, rest) for key, name, kind in columns}, rest
 
 
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _kept_text(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
-    """The pairs that are left as JSON, in the order of `raw` and with the numbers as they stand there."""
+    """Return the pairs that are left as JSON, in the order of `raw` and with the numbers as they stand there."""
     if not pairs:
         return None
     try:
@@ -109,7 +109,7 @@ def _kept_text(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
 
 
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
-    """An args object as a dict; doubled keys and unreadable args are counted. What is no object is kept under "value"."""
+    """Return an args object as a dict; doubled keys and unreadable args are counted. What is no object is kept under "value"."""
     if not raw:
         return {}
 
@@ -128,27 +128,27 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"value": value}
 
 
-def _coerce(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
-    """The value in its column's type; what does not fit goes back to the rest, so that nothing is lost."""
+def _coerce_type(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
+    """Return the value in its column's type; what does not fit goes back to the rest, so that nothing is lost."""
     if value is None:
         return None
     try:
-        return msgspec.convert(_whole(value) if kind is INT or kind is INT32 else value, kind)
+        return msgspec.convert(_to_integer(value) if kind is INT or kind is INT32 else value, kind)
     except (ValueError, OverflowError):
         rest[key] = value
         return None
 
 
-def _whole(value: Any) -> Any:
-    """Numbers written as text or with a fraction of nothing, as integers."""
+def _to_integer(value: Any) -> Any:
+    """Return numbers written as text or with a fraction of nothing, as integers."""
     if isinstance(value, str) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value
 
 
-def pick(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str]) -> list[dict[str, Any]]:
+def pick_columns(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str]) -> list[dict[str, Any]]:
     """Few events, one at a time: a dict per event with an entry per column and the rest under ""."""
-    taken = [_taken(raw, columns, notes) for raw in raws]
+    taken = [_take_columns(raw, columns, notes) for raw in raws]
     return [{**row, "": json.dumps(rest, ensure_ascii=False) if rest else None} for row, rest in taken]
 
 

@@ -24,10 +24,10 @@ _ELEMENT_BYTES = {
 _COLUMNS = (("External id", "external_id", args.INT), *args.COLLECTIVE_COLUMNS)
 
 
-def batches(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> Batches:
-    """A row per args object that names a collective; `ids` are the slices they belong to."""
+def build_batches(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> Batches:
+    """Return a row per args object that names a collective; `ids` are the slices they belong to."""
     rows = []
-    for slice_id, row in zip(ids, args.pick(raws, _COLUMNS, notes), strict=True):
+    for slice_id, row in zip(ids, args.pick_columns(raws, _COLUMNS, notes), strict=True):
         if row["op"] is not None:
             rest = row.pop("")
             rows.append({"slice_id": int(slice_id), "bytes": _message_bytes(row), "args": rest, **row})

@@ -13,7 +13,7 @@ from itertools import islice
 
 import msgspec
 
-from traceq.importers.chrome.source import BOM, Stream
+from traceq.importers.chrome.source import BOM, ByteStream
 
 BLOCK_BYTES = 256 << 10
 
@@ -34,13 +34,13 @@ _LARGEST_HEADER = 512 << 20
 
 
 def largest_event() -> int:
-    """Bytes of an event; one that is larger has lost its end, or holds what nobody asks for. Users can raise it."""
+    """Return bytes of an event; one that is larger has lost its end, or holds what nobody asks for. Users can raise it."""
     said = os.environ.get(LIMIT, "")
     return (int(said) if said.isdecimal() else _LARGEST_EVENT) << 20
 
 
-def read_header(stream: Stream) -> tuple[bytes | None, bytes]:
-    """The text before the list of events and the first bytes after its "[".
+def read_header(stream: ByteStream) -> tuple[bytes | None, bytes]:
+    """Return the text before the list of events and the first bytes after its "[".
 
     The header of a bare list is b""; None means that the file holds no list of events.
     """
@@ -61,7 +61,7 @@ def read_header(stream: Stream) -> tuple[bytes | None, bytes]:
 
 
 def _is_top_level(header: bytes) -> bool:
-    """Whether a list that begins at the end of `header` is a member of the file's outermost object."""
+    """Return whether a list that begins at the end of `header` is a member of the file's outermost object."""
     closed = header + b"]}"
     try:
         msgspec.json.decode(closed, type=dict[str, msgspec.Raw])
@@ -71,7 +71,7 @@ def _is_top_level(header: bytes) -> bool:
     return True
 
 
-def blocks(stream: Stream, text: bytes) -> Iterator[bytes]:
+def read_blocks(stream: ByteStream, text: bytes) -> Iterator[bytes]:
     """Blocks of about BLOCK_BYTES that begin at an event and end at a "}", then the rest of the file as one more.
 
     `text` is what was read of the stream and not used. Concatenated the blocks are the stream from there on.
@@ -80,25 +80,25 @@ def blocks(stream: Stream, text: bytes) -> Iterator[bytes]:
     size = len(text)
     largest = largest_event()
     while more := stream.read(BLOCK_BYTES):
-        cut = _last_cut(more)
+        cut = _find_last_cut(more)
         if cut is None and size + len(more) < largest:
             # The end of an event may lie across the edge of two reads; only a huge event has none in a whole read.
             parts.append(more)
             size += len(more)
             continue
-        if cut is None and _list_ends(b"".join(parts)):
+        if cut is None and _has_list_end(b"".join(parts)):
             # Not a large event, but metadata behind the list.
             yield b"".join([*parts, more])
             yield from iter(lambda: stream.read(BLOCK_BYTES), b"")
             return
         yield b"".join([*parts, more[:cut]])
-        parts = [more[cut:]] if cut is not None else [_after_the_event(stream)]
+        parts = [more[cut:]] if cut is not None else [_skip_event(stream)]
         size = len(parts[0])
     yield b"".join(parts)
 
 
-def _list_ends(text: bytes) -> bool:
-    """Whether the list of events ends in the text, which begins at an event and has no other one."""
+def _has_list_end(text: bytes) -> bool:
+    """Return whether the list of events ends in the text, which begins at an event and has no other one."""
     events = text.lstrip(b" \t\r\n,")
     for match in islice(_MAY_END.finditer(events), _MOST_ENDS):
         try:
@@ -109,8 +109,8 @@ def _list_ends(text: bytes) -> bool:
     return False
 
 
-def _after_the_event(stream: Stream) -> bytes:
-    """What follows the event that the stream stands in, which is not kept; the last of the stream where none does."""
+def _skip_event(stream: ByteStream) -> bytes:
+    """Skip the event that the stream stands in; return what follows it, or the last of the stream."""
     stream.large_events += 1
     last = b""
     while more := stream.read(BLOCK_BYTES):
@@ -121,8 +121,8 @@ def _after_the_event(stream: Stream) -> bytes:
     return last
 
 
-def _last_cut(text: bytes) -> int | None:
-    """Position after the last "}" that ends an event, searched backwards in growing windows."""
+def _find_last_cut(text: bytes) -> int | None:
+    """Return position after the last "}" that ends an event, searched backwards in growing windows."""
     window = _WINDOW
     while True:
         first = max(0, len(text) - window)

@@ -18,18 +18,18 @@ import pyarrow.compute as pc
 from traceq.importers.chrome import gpu
 from traceq.importers.chrome.args import loads_pairs
 from traceq.importers.chrome.loose import FAMILY_OF_CATEGORY, add_loosely
-from traceq.importers.chrome.rows import Rows, Track
+from traceq.importers.chrome.rows import BlockRows, Track
 
 _QUERIES = {name: (Path(__file__).parent / f"{name}.sql").read_text() for name in ("event", "gpu_work", "memory")}
 _SETUP = (Path(__file__).parent / "setup.sql").read_text()
 
 
-class _Event(msgspec.Struct, gc=False):
+class _AnyEvent(msgspec.Struct, gc=False):
     """Any JSON object."""
 
 
 # Only to count events and to check that it is JSON, which DuckDB does not do: it takes NaN and commas too many.
-_any_events = msgspec.json.Decoder(list[_Event])
+_any_events = msgspec.json.Decoder(list[_AnyEvent])
 _raw_events = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -38,7 +38,7 @@ _TEXT, _INT = pa.string(), pa.int64()
 _WORK = pa.schema([("slice_id", _INT), ("kind", _TEXT), ("name", _TEXT), ("ts", _INT), ("dur", _INT), ("args", _TEXT)])
 
 
-class Block(NamedTuple):
+class EventBlock(NamedTuple):
     """A list of events: its text with brackets, how many there are, and what stood before the first and after the last."""
 
     text: bytes
@@ -58,8 +58,8 @@ _BETWEEN = b" \t\r\n,"
 _MOST_DIGITS = 40
 
 
-def split(text: bytes) -> Block | None:
-    """The events of a block of comma-separated events, or None when it is not exactly that."""
+def split(text: bytes) -> EventBlock | None:
+    """Return the events of a block of comma-separated events, or None when it is not exactly that."""
     inside = text.strip(_BETWEEN)
     array = b"[" + inside + b"]"
     try:
@@ -69,16 +69,16 @@ def split(text: bytes) -> Block | None:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
     before = text[: len(text) - len(text.lstrip(_BETWEEN))]
-    return Block(array, events, before, text[len(before) + len(inside) :])
+    return EventBlock(array, events, before, text[len(before) + len(inside) :])
 
 
-class Decoder:
-    """Decodes blocks with so many threads."""
+class BlockDecoder:
+    """Decodes blocks with a number of threads."""
 
     def __init__(self, threads: int) -> None:
         self._duckdb = duckdb.connect(config={"threads": threads})
         self._duckdb.execute(_SETUP)
-        self._tables = {"_block": _Given(_BLOCK), "_work": _Given(_WORK)}
+        self._tables = {"_block": _QueryTable(_BLOCK), "_work": _QueryTable(_WORK)}
         for name, table in self._tables.items():
             self._duckdb.register(name, table)
         families = {"category": list(FAMILY_OF_CATEGORY), "family": list(FAMILY_OF_CATEGORY.values())}
@@ -93,45 +93,45 @@ class Decoder:
         """Free its memory."""
         self._duckdb.close()
 
-    def decode(self, text: bytes) -> Rows | None:
-        """Rows of a block of comma-separated events, or None when it is not exactly that."""
+    def decode(self, text: bytes) -> BlockRows | None:
+        """Build rows of a block of comma-separated events, or None when it is not exactly that."""
         block = split(text)
-        return None if block is None else self.rows([block])
+        return None if block is None else self.decode_blocks([block])
 
-    def rows(self, blocks: Sequence[Block]) -> Rows | None:
-        """Rows of blocks that follow each other, or None when one of them holds what is no event or no text."""
+    def decode_blocks(self, blocks: Sequence[EventBlock]) -> BlockRows | None:
+        """Build rows of blocks that follow each other, or None when one of them holds what is no event or no text."""
         try:
-            return self._rows(blocks)
+            return self._decode_blocks(blocks)
         except (duckdb.InvalidInputException, RecursionError):
             # Half of a surrogate pair; nested too deep for what is left of the stack here, if not where it was split.
             return None
 
-    def _rows(self, blocks: Sequence[Block]) -> Rows:
+    def _decode_blocks(self, blocks: Sequence[EventBlock]) -> BlockRows:
         firsts = np.cumsum([0, *(block.events for block in blocks)])
-        rows = Rows(int(firsts[-1]))
+        rows = BlockRows(int(firsts[-1]))
         batches = [
-            pa.record_batch([pa.array([int(first)]), _as_arrow(block.text)], _BLOCK)
+            pa.record_batch([pa.array([int(first)]), _to_arrow(block.text)], _BLOCK)
             for first, block in zip(firsts, blocks, strict=False)
         ]
-        events = self._run("event", "_block", pa.Table.from_batches(batches))
+        events = self._run_query("event", "_block", pa.Table.from_batches(batches))
         rows.notes["flow_not_stored"] += rows.events - len(events)
-        texts = _Texts(blocks, firsts)
-        ways = self._ways(events, texts)
+        texts = _EventTexts(blocks, firsts)
+        ways = self._choose_ways(events, texts)
         rows.notes["empty_event"] += pc.sum(pc.equal(ways, "empty")).as_py() or 0
         odd = [events["slice_id"].filter(pc.equal(ways, "odd"))]
         if len(work := events.filter(pc.equal(ways, "gpu"))):
-            work = self._run("gpu_work", "_work", work.select(_WORK.names))
+            work = self._run_query("gpu_work", "_work", work.select(_WORK.names))
             odd.append(work["slice_id"].filter(pc.invert(work["is_plain"])))
-            rows.batches += gpu.batches_of_work(work.filter(work["is_plain"]))
+            rows.batches += gpu.build_work_batches(work.filter(work["is_plain"]))
         if len(memory := events.filter(pc.equal(ways, "memory"))):
-            counters = self._run("memory", "_work", memory.select(_WORK.names))
+            counters = self._run_query("memory", "_work", memory.select(_WORK.names))
             rows.batches += [("counter", each) for each in counters.to_batches()]
         _add_host(events.filter(pc.is_in(ways, pa.array(["host", "memory"]))), rows)
         numbers = np.sort(np.concatenate(odd)).tolist()
         add_loosely(rows, [texts[number] for number in numbers], numbers)
         return rows
 
-    def _ways(self, events: pa.Table, texts: _Texts) -> pa.Array:
+    def _choose_ways(self, events: pa.Table, texts: _EventTexts) -> pa.Array:
         """Who goes on with each event: Python, too, where an argument stands twice."""
         ways = events["way"].combine_chunks()
         keys, first = np.unique(events["keys"].to_numpy(), return_index=True)
@@ -141,13 +141,13 @@ class Decoder:
         twice = [key for key in keys.tolist() if self._is_twice[key]]
         return pc.if_else(pc.is_in(events["keys"], pa.array(twice, pa.uint64())), "odd", ways) if twice else ways
 
-    def _run(self, query: str, name: str, table: pa.Table) -> pa.Table:
-        """Rows of a query on `table` under this name."""
+    def _run_query(self, query: str, name: str, table: pa.Table) -> pa.Table:
+        """Build rows of a query on `table` under this name."""
         self._tables[name].table = table
         return self._duckdb.sql(f"execute {query}").to_arrow_table()
 
 
-class _Given:
+class _QueryTable:
     """A table for DuckDB that can be another one each time a query runs."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -157,10 +157,10 @@ class _Given:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-class _Texts:
+class _EventTexts:
     """The texts of events by number; a block is taken apart when one of its events is asked for."""
 
-    def __init__(self, blocks: Sequence[Block], firsts: npt.NDArray[np.int64]) -> None:
+    def __init__(self, blocks: Sequence[EventBlock], firsts: npt.NDArray[np.int64]) -> None:
         self._blocks = blocks
         self._firsts = firsts
         self._parts: dict[int, list[msgspec.Raw]] = {}
@@ -172,19 +172,19 @@ class _Texts:
         return self._parts[place][number - int(self._firsts[place])]
 
 
-def _as_arrow(text: bytes) -> pa.StringArray:
-    """The text as an Arrow column of one row, not copied."""
+def _to_arrow(text: bytes) -> pa.StringArray:
+    """Return the text as an Arrow column of one row, not copied."""
     return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text))
 
 
 def _names_key_twice(event: msgspec.Raw) -> bool:
-    """Whether an event, or its arguments, have two members of one name."""
+    """Return whether an event, or its arguments, have two members of one name."""
     notes: Counter[str] = Counter()
     loads_pairs(bytes(event), notes)
     return notes["duplicate_key"] > 0
 
 
-def _add_host(slices: pa.Table, rows: Rows) -> None:
+def _add_host(slices: pa.Table, rows: BlockRows) -> None:
     """Add cpu_slice rows, with numbers of their tracks."""
     if not slices:
         return
@@ -194,23 +194,23 @@ def _add_host(slices: pa.Table, rows: Rows) -> None:
     ids = slices["slice_id"].to_numpy()
     numbers = np.zeros(len(encoded.dictionary), dtype=np.int32)
     for track, row in zip(tracks.tolist(), first.tolist(), strict=True):
-        numbers[track] = rows.number(_track(encoded.dictionary[track].as_py()), int(ids[row]))
+        numbers[track] = rows.number(_parse_track(encoded.dictionary[track].as_py()), int(ids[row]))
     threads = pa.array(numbers[encoded.indices.to_numpy()])
     position = slices.schema.get_field_index("track")
     slices = slices.set_column(position, "thread_id", threads)
     rows.batches += [("cpu_slice", each) for each in slices.to_batches()]
 
 
-def _track(text: str) -> Track:
+def _parse_track(text: str) -> Track:
     """Process and thread of an event, from their JSON."""
-    pid, tid = (json.loads(each, parse_int=_whole) for each in text.split("\n"))
-    return _plain(pid), _plain(tid)
+    pid, tid = (json.loads(each, parse_int=_parse_integer) for each in text.split("\n"))
+    return _text_if_nested(pid), _text_if_nested(tid)
 
 
-def _whole(digits: str) -> int | str:
-    """The number, its text where it has more digits than any id: Python refuses to read thousands of them."""
+def _parse_integer(digits: str) -> int | str:
+    """Return the number, its text where it has more digits than any id: Python refuses to read thousands of them."""
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
 
 
-def _plain(value: Any) -> Any:
+def _text_if_nested(value: Any) -> Any:
     return str(value) if isinstance(value, (list, dict)) else value

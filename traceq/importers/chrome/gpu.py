@@ -1,4 +1,4 @@
-"""Rows of what GPUs did: kernels, copies, memsets, projected annotations, synchronizations, events."""
+"""Rows of GPU activity: kernels, copies, memsets, projected annotations, synchronizations, events."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
-from traceq.importers.chrome.host import either, name_array, text_of
-from traceq.importers.rows import Batches
+from traceq.importers.chrome.host import build_name_column, merge_spellings, text_of
+from traceq.importers.rows import Batches, repeat
 
 _Int64s = npt.NDArray[np.int64]
 
@@ -26,35 +26,35 @@ _MOST_INT32 = (1 << 31) - 1
 _DIGITS = re.compile(r"\d+")
 
 
-def batches(
+def build_batches(
     family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
 ) -> Batches:
-    """Rows of one family. Events that name no device are left out and counted."""
+    """Build rows of one family. Events that name no device are left out and counted."""
     if family in ("synchronization", "cuda_event"):
-        return _sync_batches(family, events, ids, ts, dur, notes)
+        return _build_sync_batches(family, events, ids, ts, dur, notes)
     decoded = args.decode(args.GPU_COLUMNS, [event.args for event in events], notes)
     columns = decoded.columns
-    devices = [_device(d, event) for d, event in zip(columns["device"], events, strict=True)]
-    streams = [_stream(s, event) for s, event in zip(columns["stream"], events, strict=True)]
+    devices = [_device_of(d, event) for d, event in zip(columns["device"], events, strict=True)]
+    streams = [_stream_of(s, event) for s, event in zip(columns["stream"], events, strict=True)]
     usable = np.array([device is not None for device in devices], dtype=np.bool_)
     notes["missing_device"] += len(usable) - int(np.count_nonzero(usable))
     common = {
         "slice_id": pa.array(ids),
         "device": pa.array(devices, pa.int32()),
         "stream": pa.array(streams, pa.int64()),
-        "name": name_array(events),
+        "name": build_name_column(events),
         "ts": pa.array(ts),
         "dur": pa.array(dur),
-        "external_id": pa.array(either(columns, "external_id", "external_id_old"), pa.int64()),
+        "external_id": pa.array(merge_spellings(columns, "external_id", "external_id_old"), pa.int64()),
     }
     if family == "gpu_annotation":
         return [("gpu_annotation", pa.record_batch(common).filter(pa.array(usable)))]
-    batch = pa.record_batch({**common, **_work_columns(family, columns, events), "args": decoded.kept})
+    batch = pa.record_batch({**common, **_build_work_columns(family, columns, events), "args": decoded.kept})
     result: Batches = [("gpu_slice", batch.filter(pa.array(usable)))]
     if family == "kernel":
         named = pc.match_substring(decoded.kept, '"Collective name"').fill_null(False).to_numpy(False)
         chosen = np.flatnonzero(named & usable)
-        result += collectives.batches([events[int(n)].args for n in chosen], ids[chosen], notes)
+        result += collectives.build_batches([events[int(n)].args for n in chosen], ids[chosen], notes)
     return result
 
 
@@ -69,8 +69,8 @@ _COPY_COLUMNS = ("src_device", "dst_device")
 _OTHERS_COLUMNS = {"kernel": _COPY_COLUMNS, "memcpy": _KERNEL_COLUMNS, "memset": _KERNEL_COLUMNS + _COPY_COLUMNS}
 
 
-def batches_of_work(work: pa.Table) -> Batches:
-    """Rows of kernels, copies and memsets that have every column but those that their names tell."""
+def build_work_batches(work: pa.Table) -> Batches:
+    """Build rows of kernels, copies and memsets that have every column but those that their names tell."""
     result: Batches = []
     for kind in pc.unique(work["kind"]).to_pylist():
         of_kind = (
@@ -79,15 +79,15 @@ def batches_of_work(work: pa.Table) -> Batches:
             .combine_chunks()
         )
         names = of_kind["name"].combine_chunks().dictionary_encode()
-        columns = _name_columns(kind, names.dictionary.to_pylist())
+        columns = _columns_from_names(kind, names.dictionary.to_pylist())
         for column, values in columns.items():
             of_kind = of_kind.append_column(column, values.take(names.indices))
         result += [("gpu_slice", batch) for batch in of_kind.to_batches()]
     return result
 
 
-def _name_columns(family: str, names: Sequence[str]) -> dict[str, pa.Array]:
-    """What the names of copies and memsets tell."""
+def _columns_from_names(family: str, names: Sequence[str]) -> dict[str, pa.Array]:
+    """Build the columns that the names of copies and memsets tell."""
     if family == "memcpy":
         parsed = [_parse_copy(name) for name in names]
         columns = ("copy_kind", "src_memory", "dst_memory")
@@ -97,30 +97,29 @@ def _name_columns(family: str, names: Sequence[str]) -> dict[str, pa.Array]:
     return {}
 
 
-def _work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[Any]) -> dict[str, pa.Array]:
-    count = len(events)
+def _build_work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[Any]) -> dict[str, pa.Array]:
     common = {
-        "kind": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, dtype=np.int8)), pa.array([family])),
+        "kind": repeat(family, len(events)),
         "context": pa.array(columns["context"], pa.int64()),
         "correlation_id": pa.array(columns["correlation"], pa.int64()),
-        "graph_id": _without_zero(columns["graph_id"]),
-        "graph_node_id": _without_zero(columns["graph_node_id"]),
+        "graph_id": _null_if_zero(columns["graph_id"]),
+        "graph_node_id": _null_if_zero(columns["graph_node_id"]),
         "bytes": pa.array(columns["bytes"], pa.int64()),
     }
     if family == "kernel":
-        return common | _geometry(columns)
+        return common | _geometry_columns(columns)
     if family == "memcpy":
         common["src_device"] = pa.array(columns["from_device"], pa.int32())
         common["dst_device"] = pa.array(columns["to_device"], pa.int32())
-    return common | _name_columns(family, [text_of(event.name) for event in events])
+    return common | _columns_from_names(family, [text_of(event.name) for event in events])
 
 
-def _without_zero(values: list[int | None]) -> pa.Array:
+def _null_if_zero(values: list[int | None]) -> pa.Array:
     """Graph ids: Kineto writes 0 for work outside graphs."""
     return pa.array([value or None for value in values], pa.int64())
 
 
-def _geometry(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
+def _geometry_columns(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
     result = {
         "registers_per_thread": pa.array(columns["registers_per_thread"], pa.int64()),
         "shared_memory": pa.array(columns["shared_memory"], pa.int64()),
@@ -132,15 +131,15 @@ def _geometry(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
     return result
 
 
-def _device(device: int | None, event: Any) -> int | None:
-    """The device an event ran on: its argument, else its pid, which Kineto sets to the device for GPU tracks."""
+def _device_of(device: int | None, event: Any) -> int | None:
+    """Return the device an event ran on: its argument, else its pid, which Kineto sets to the device for GPU tracks."""
     if device is None and isinstance(event.pid, int):
         device = int(event.pid)
     return device if device is not None and 0 <= device <= _MOST_INT32 else None
 
 
-def _stream(stream: int | None, event: Any) -> int | None:
-    """The stream: its argument, else its tid, which is the stream or, up to 2021, "stream 7"."""
+def _stream_of(stream: int | None, event: Any) -> int | None:
+    """Return the stream: its argument, else its tid, which is the stream or, up to 2021, "stream 7"."""
     if stream is not None:
         return stream
     digits = _DIGITS.search(str(event.tid))
@@ -164,16 +163,16 @@ def _parse_copy(name: str) -> tuple[str | None, str | None, str | None]:
         rocm = _ROCM_COPY.search(name)
         return (_COPY_KIND[(rocm["src"][0] + rocm["dst"][0]).upper()] if rocm else None), None, None
     kind = _COPY_KIND.get((match["src"] + match["dst"]).replace("A", "D"))
-    return kind, _memory(match["from"]), _memory(match["to"])
+    return kind, _memory_kind(match["from"]), _memory_kind(match["to"])
 
 
-def _memory(word: str | None) -> str | None:
+def _memory_kind(word: str | None) -> str | None:
     return _MEMORY.get(word.lower()) if word else None
 
 
 def _memset_memory(name: str) -> str | None:
     match = re.search(r"\(([\w ]+)\)", name)
-    return _memory(match[1]) if match else None
+    return _memory_kind(match[1]) if match else None
 
 
 _SYNC_KIND = {
@@ -181,13 +180,13 @@ _SYNC_KIND = {
 }  # fmt: skip
 
 
-def _sync_batches(
+def _build_sync_batches(
     family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
 ) -> Batches:
-    rows = args.pick([event.args for event in events], args.SYNC_COLUMNS, notes)
+    rows = args.pick_columns([event.args for event in events], args.SYNC_COLUMNS, notes)
     columns: dict[str, pa.Array] = {
         "slice_id": pa.array(ids),
-        "device": pa.array([_device(r["device"], e) for r, e in zip(rows, events, strict=True)], pa.int32()),
+        "device": pa.array([_device_of(r["device"], e) for r, e in zip(rows, events, strict=True)], pa.int32()),
         "ts": pa.array(ts),
     }
     numbers = {"context": "context", "stream": "stream", "correlation_id": "correlation"}
@@ -198,10 +197,12 @@ def _sync_batches(
         columns |= {"kind": pa.array(kinds, pa.string()), "dur": pa.array(dur)}
         numbers["event_id"] = "wait_on_event"
         numbers |= {"wait_on_stream": "wait_on_stream", "wait_on_correlation_id": "wait_on_correlation"}
-    columns |= {column: pa.array([_known(row[key]) for row in rows], pa.int64()) for column, key in numbers.items()}
+    columns |= {
+        column: pa.array([_null_if_unset(row[key]) for row in rows], pa.int64()) for column, key in numbers.items()
+    }
     return [(family, pa.record_batch(columns))]
 
 
-def _known(value: int | None) -> int | None:
-    """Kineto writes -1, also as an unsigned 32-bit number, where there is none."""
+def _null_if_unset(value: int | None) -> int | None:
+    """Replace unset ids by None: Kineto writes -1, also as an unsigned 32-bit number."""
     return None if value is None or value < 0 or value == 0xFFFFFFFF else value  # noqa: PLR2004

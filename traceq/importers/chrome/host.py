@@ -1,4 +1,4 @@
-"""Rows of what the host did: operators, annotations, calls, Python frames, instants, counters."""
+"""Rows of host activity: operators, annotations, calls, Python frames, instants, counters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
 from traceq.importers.chrome.times import SEVEN_DAYS
-from traceq.importers.rows import Batches
+from traceq.importers.rows import Batches, repeat
 
 _Int64s = npt.NDArray[np.int64]
 
@@ -29,7 +29,7 @@ _MEMORY_INSTANT = "[memory]"
 _MARK = r"^traceq\.(step|phase|fetch|module|payload)#"
 
 
-class _Sample(NamedTuple):
+class _CounterSample(NamedTuple):
     """A row of counter; ts in ns."""
 
     device: int | None
@@ -64,7 +64,7 @@ class RangeEnd(NamedTuple):
     key: str | None = None
 
 
-def batches(
+def build_batches(
     family: str,
     category: Any,
     events: Sequence[Any],
@@ -76,32 +76,32 @@ def batches(
 ) -> Batches:
     """cpu_slice rows of one family, and the collective and counter rows that come with them."""
     decoded = args.decode(args.HOST_COLUMNS, [event.args for event in events], notes)
-    names = name_array(events)
+    names = build_name_column(events)
     result: Batches = []
     if family == "runtime":
-        names = _without_suffixes(names)
+        names = _remove_suffixes(names)
     elif family == "op":
         chosen = [number for number, event in enumerate(events) if event.name == "record_param_comms"]
-        result += collectives.batches([events[number].args for number in chosen], ids[chosen], notes)
+        result += collectives.build_batches([events[number].args for number in chosen], ids[chosen], notes)
     elif family == "instant":
-        result += _memory_counters(events, ts, notes)
+        result += _build_memory_counters(events, ts, notes)
     columns = {
         "slice_id": pa.array(ids),
         "thread_id": pa.array(threads, pa.int32()),
-        "kind": _kinds("other" if family == "instant" else family, names),
-        "category": _constant(None if category is None else str(category), len(ids)),
+        "kind": _kind_column("other" if family == "instant" else family, names),
+        "category": repeat(None if category is None else str(category), len(ids)),
         "name": names,
         "ts": pa.array(ts),
         "dur": pa.array(dur),
         "correlation_id": pa.array(decoded.columns["correlation"], pa.int64()),
-        "external_id": pa.array(either(decoded.columns, "external_id", "external_id_old"), pa.int64()),
+        "external_id": pa.array(merge_spellings(decoded.columns, "external_id", "external_id_old"), pa.int64()),
         "args": decoded.kept,
     }
     return [("cpu_slice", pa.record_batch(columns)), *result]
 
 
-def name_array(events: Sequence[Any]) -> pa.DictionaryArray:
-    """Names of events as an Arrow dictionary; what is no text is written as text, a missing name is "unknown"."""
+def build_name_column(events: Sequence[Any]) -> pa.DictionaryArray:
+    """Return names of events as an Arrow dictionary; what is no text is written as text, a missing name is "unknown"."""
     names = [event.name for event in events]
     try:
         array = pa.array(names, pa.string())
@@ -112,13 +112,13 @@ def name_array(events: Sequence[Any]) -> pa.DictionaryArray:
     return array.dictionary_encode()
 
 
-def _without_suffixes(names: pa.DictionaryArray) -> pa.DictionaryArray:
+def _remove_suffixes(names: pa.DictionaryArray) -> pa.DictionaryArray:
     plain = [_API_SUFFIX.sub("", name) for name in names.dictionary.to_pylist()]
     return pa.DictionaryArray.from_arrays(names.indices, pa.array(plain, pa.string()))
 
 
-def _kinds(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The kinds of slices, but of traceq's marks, which are annotations."""
+def _kind_column(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return the kinds of slices, but of traceq's marks, which are annotations."""
     is_mark = pc.match_substring_regex(names.dictionary, _MARK).take(names.indices)
     if isinstance(kinds, str):
         return pa.DictionaryArray.from_arrays(is_mark.cast(pa.int8()), pa.array([kinds, "annotation"]))
@@ -126,70 +126,65 @@ def _kinds(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.Dictiona
 
 
 def _int64_or_none(value: Any) -> int | None:
-    """A whole number that fits a column of 64 bits; None for anything else."""
+    """Return a whole number that fits a column of 64 bits; None for anything else."""
     return value if type(value) is int and abs(value) < 1 << 63 else None
 
 
-def either(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
-    """A column that an earlier era spells otherwise."""
+def merge_spellings(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
+    """Return a column that an earlier era spells otherwise."""
     if all(value is None for value in columns[old_name]):
         return columns[name]
     return [a if a is not None else b for a, b in zip(columns[name], columns[old_name], strict=True)]
 
 
-def _constant(value: str | None, count: int) -> pa.Array:
-    indices = pa.array(np.zeros(count, dtype=np.int8))
-    return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
-
-
 def text_of(value: Any) -> str:
-    """A name as text, whatever JSON type it has. Lone surrogates cannot be stored and are replaced."""
+    """Return a name as text, whatever JSON type it has. Lone surrogates cannot be stored and are replaced."""
     return value if isinstance(value, str) else "unknown" if value is None else str(value)
 
 
-def _memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
-    """The allocator's totals at each [memory] instant, as two series per device."""
+def _build_memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
+    """Return the allocator's totals at each [memory] instant, as two series per device."""
     chosen = [number for number, event in enumerate(events) if event.name == _MEMORY_INSTANT]
-    rows: list[_Sample] = []
+    rows: list[_CounterSample] = []
     for number, row in zip(
-        chosen, args.pick([events[n].args for n in chosen], args.MEMORY_COLUMNS, notes), strict=True
+        chosen, args.pick_columns([events[n].args for n in chosen], args.MEMORY_COLUMNS, notes), strict=True
     ):
         device = row["device_id"] if row["device_type"] not in (0, None) else None
         for name, key in (("memory_allocated", "total_allocated"), ("memory_reserved", "total_reserved")):
             if row[key] is not None:
-                rows.append(_Sample(device, name, "bytes", int(ts[number]), float(row[key])))
-    return _counters(rows)
+                rows.append(_CounterSample(device, name, "bytes", int(ts[number]), float(row[key])))
+    return _build_counters(rows)
 
 
 _GPU_COUNTERS = re.compile(r"GPU (\d{1,9}) Counters")
 
 
-def _counters(samples: Sequence[_Sample]) -> Batches:
+def _build_counters(samples: Sequence[_CounterSample]) -> Batches:
     if not samples:
         return []
     columns = [pa.array(column) for column in zip(*samples, strict=True)]
-    return [("counter", pa.record_batch(columns, names=_Sample._fields))]
+    return [("counter", pa.record_batch(columns, names=_CounterSample._fields))]
 
 
-def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
-    """A row per series of each C event; what is not a number is counted as not_a_number."""
-    rows: list[_Sample] = []
+def build_counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
+    """Build a row per series of each C event; values that are not numbers are counted as not_a_number."""
+    rows: list[_CounterSample] = []
     for event, start in zip(events, ts, strict=True):
         of_gpu = _GPU_COUNTERS.fullmatch(str(event.pid))
         device = int(of_gpu[1]) if of_gpu else None
         for key, value in args.loads_pairs(bytes(event.args), notes).items():
             name = f"{text_of(event.name)}.{key}" if key else text_of(event.name)
             try:
-                rows.append(_Sample(device, name, None, int(start), float(value)))
+                rows.append(_CounterSample(device, name, None, int(start), float(value)))
             except (TypeError, ValueError, OverflowError):
                 notes["not_a_number"] += 1
-    return _counters(rows)
+    return _build_counters(rows)
 
 
-def range_ends(
+def build_range_ends(
     events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int], family: str | None
 ) -> list[RangeEnd]:
-    """The events of a block that begin or end ranges; `family`: of rows, that their category has."""
+    """Return the events of a block that begin or end ranges; `family`: of rows, that their category has."""
     kind = family if family in _OF_HOST else "other"
     return [
         RangeEnd(
@@ -208,7 +203,7 @@ def range_ends(
 
 
 def _async_key(event: Any) -> str | None:
-    """What the halves of an asynchronous range have in common: category, scope and id, which may be of the process alone."""
+    """Return the key that joins the halves of an asynchronous range: category, scope and id, within a process if local."""
     if event.ph in "BE":
         return None
     pair = event.id2 if isinstance(event.id2, dict) else {}
@@ -247,10 +242,10 @@ def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Bat
     for number in long:
         begin, _, text = closed[number]
         closed[number] = begin, begin.ts, text
-    return [("cpu_slice", _range_batch(sorted(closed, key=lambda row: row[0].number), notes))]
+    return [("cpu_slice", _build_range_batch(sorted(closed, key=lambda row: row[0].number), notes))]
 
 
-def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str]) -> pa.RecordBatch:
+def _build_range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str]) -> pa.RecordBatch:
     begins = [begin for begin, _, _ in closed]
     merged = [args.loads_pairs(begin.args, notes) | args.loads_pairs(end_args, notes) for begin, _, end_args in closed]
     names = pa.array([b.name for b in begins], pa.string()).dictionary_encode()
@@ -258,7 +253,7 @@ def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str])
         {
             "slice_id": pa.array([b.number for b in begins], pa.int64()),
             "thread_id": pa.array([b.thread_id for b in begins], pa.int32()),
-            "kind": _kinds([b.kind for b in begins], names),
+            "kind": _kind_column([b.kind for b in begins], names),
             "category": pa.array([b.category for b in begins], pa.string()),
             "name": names,
             "ts": pa.array([b.ts for b in begins], pa.int64()),

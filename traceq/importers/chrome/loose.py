@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from traceq.importers.chrome import gpu, host
-from traceq.importers.chrome.rows import Rows
-from traceq.importers.chrome.times import durations, is_inexact, starts
+from traceq.importers.chrome.rows import BlockRows
+from traceq.importers.chrome.times import is_inexact, parse_durations, parse_starts
 
 # Stands for an event that could not be decoded and was counted as such.
 DROPPED = "dropped"
@@ -56,20 +56,20 @@ LooseEvent: Any = msgspec.defstruct(
 _loose_event = msgspec.json.Decoder(LooseEvent)
 
 
-def add_loosely(rows: Rows, texts: Sequence[Any], numbers: Sequence[int]) -> None:
+def add_loosely(rows: BlockRows, texts: Sequence[Any], numbers: Sequence[int]) -> None:
     """Add the rows of events given one by one with their numbers.
 
     What is no event is counted as malformed_event and leaves its number unused.
     """
     groups: dict[tuple[str, Any], list[tuple[int, Any]]] = defaultdict(list)
     for number, text in zip(numbers, texts, strict=True):
-        event = _decoded(text, rows.notes)
+        event = _decode_event(text, rows.notes)
         groups[event.ph, event.cat].append((number, event))
     for (phase, category), members in groups.items():
-        _add(phase, category, members, rows)
+        _add_group(phase, category, members, rows)
 
 
-def _decoded(text: Any, notes: Counter[str]) -> Any:
+def _decode_event(text: Any, notes: Counter[str]) -> Any:
     try:
         event: Any = _loose_event.decode(text)
         if is_inexact(event.ts) or is_inexact(event.dur):
@@ -86,12 +86,12 @@ def _decoded(text: Any, notes: Counter[str]) -> Any:
     return event
 
 
-def _add(phase: str, category: Any, members: list[tuple[int, Any]], rows: Rows) -> None:
+def _add_group(phase: str, category: Any, members: list[tuple[int, Any]], rows: BlockRows) -> None:
     """Add the rows of events of one phase and category."""
     chosen = [event for _, event in members]
-    families = _families(phase, category, members)
+    families = _split_families(phase, category, members)
     for family, of_family in families.items():
-        _build(family, category, of_family, rows)
+        _build_family(family, category, of_family, rows)
     if phase == "M":
         rows.metadata += [(str(event.name), (event.pid, event.tid), bytes(event.args)) for event in chosen]
     elif phase in _FLOWS:
@@ -102,8 +102,8 @@ def _add(phase: str, category: Any, members: list[tuple[int, Any]], rows: Rows) 
         rows.notes["phase_not_stored"] += len(chosen) - empty
 
 
-def _families(phase: str, category: Any, members: list[tuple[int, Any]]) -> dict[str, list[tuple[int, Any]]]:
-    """Events of one phase and category by family: one, or none when no table holds them."""
+def _split_families(phase: str, category: Any, members: list[tuple[int, Any]]) -> dict[str, list[tuple[int, Any]]]:
+    """Return events of one phase and category by family: one, or none when no table holds them."""
     if phase == "X" and category == "Operator":
         families: dict[str, list[tuple[int, Any]]] = {"annotation": [], "op": []}
         for number, event in members:
@@ -115,29 +115,31 @@ def _families(phase: str, category: Any, members: list[tuple[int, Any]]) -> dict
     return {_FAMILY_OF_PHASE[phase]: members} if phase in _FAMILY_OF_PHASE else {}
 
 
-def _build(family: str, category: Any, members: list[tuple[int, Any]], rows: Rows) -> None:
+def _build_family(family: str, category: Any, members: list[tuple[int, Any]], rows: BlockRows) -> None:
     ids = np.array([number for number, _ in members], dtype=np.int64)
     events = [event for _, event in members]
-    ts, valid = starts([event.ts for event in events], rows.notes)
+    ts, valid = parse_starts([event.ts for event in events], rows.notes)
     if not valid.all():
         events = [event for event, usable in zip(events, valid, strict=True) if usable]
         ids, ts = ids[valid], ts[valid]
     if not events:
         return
     if family == "counter":
-        rows.batches += host.counter_batches(events, ts, rows.notes)
+        rows.batches += host.build_counter_batches(events, ts, rows.notes)
         return
     if family == "range":
         of_category = FAMILY_OF_CATEGORY.get(str(category).lower())
-        rows.ranges += host.range_ends(events, ids, ts, _threads(events, ids, rows), of_category)
+        rows.ranges += host.build_range_ends(events, ids, ts, _number_threads(events, ids, rows), of_category)
         return
-    dur = durations([event.dur for event in events], rows.notes) if family != "instant" else np.zeros_like(ts)
+    dur = parse_durations([event.dur for event in events], rows.notes) if family != "instant" else np.zeros_like(ts)
     if family in gpu.FAMILIES:
-        rows.batches += gpu.batches(family, events, ids, ts, dur, rows.notes)
+        rows.batches += gpu.build_batches(family, events, ids, ts, dur, rows.notes)
         return
-    rows.batches += host.batches(family, category, events, ids, ts, dur, _threads(events, ids, rows), rows.notes)
+    rows.batches += host.build_batches(
+        family, category, events, ids, ts, dur, _number_threads(events, ids, rows), rows.notes
+    )
 
 
-def _threads(events: Sequence[Any], ids: npt.NDArray[np.int64], rows: Rows) -> list[int]:
-    """Numbers of the tracks of events."""
+def _number_threads(events: Sequence[Any], ids: npt.NDArray[np.int64], rows: BlockRows) -> list[int]:
+    """Return numbers of the tracks of events."""
     return [rows.number((event.pid, event.tid), number) for event, number in zip(events, ids.tolist(), strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from traceq.importers.rows import Batches, batches_of
+from traceq.importers.rows import Batches, Notes
 
 NOTES: dict[str, tuple[str, str]] = {
     "arrow_not_stored": (
@@ -60,11 +60,6 @@ NOTES: dict[str, tuple[str, str]] = {
 }
 
 
-def note_batches(counts: Counter[str]) -> Batches:
-    """Rows of import_note for the codes counted."""
-    rows = [
-        {"severity": NOTES[code][0], "code": code, "count": count, "text": NOTES[code][1]}
-        for code, count in sorted(counts.items())
-        if count
-    ]
-    return batches_of("import_note", rows)
+def build_notes(counts: Counter[str]) -> Batches:
+    """Build rows of import_note for the codes counted."""
+    return Notes({(NOTES[code][0], code, NOTES[code][1]): count for code, count in sorted(counts.items())}).batches()

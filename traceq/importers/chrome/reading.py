@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from traceq.errors import UnusableTrace
 from traceq.importers.chrome import cut, header, host
-from traceq.importers.chrome.decode import Block, Decoder, split
-from traceq.importers.chrome.notes import note_batches
+from traceq.importers.chrome.decode import BlockDecoder, EventBlock, split
+from traceq.importers.chrome.notes import build_notes
 from traceq.importers.chrome.repair import repair
-from traceq.importers.chrome.rows import Rows
-from traceq.importers.chrome.source import Stream
-from traceq.importers.chrome.threads import Threads
+from traceq.importers.chrome.rows import BlockRows
+from traceq.importers.chrome.source import ByteStream
+from traceq.importers.chrome.threads import TrackNumbers
 from traceq.importers.rows import batches_of
 
 # Trailers hold a few kB of metadata; what is longer is not kept.
@@ -43,12 +43,12 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
 
     Raises UnusableTrace when the file holds no list of events or nothing can be read from it.
     """
-    with closing(Stream(path, progress)) as stream:
+    with closing(ByteStream(path, progress)) as stream:
         before, text = cut.read_header(stream)
         if before is None:
             raise UnusableTrace(f"{path}: holds no list of trace events; was it written by a profiler?")
-        reader = _Reader()
-        yield from reader.events(stream, text, jobs)
+        reader = _TraceReader()
+        yield from reader.read_events(stream, text, jobs)
         if stream.is_damaged or not reader.has_ended:
             reader.notes["truncated"] = 1
         reader.notes["large_event"] += stream.large_events
@@ -56,23 +56,23 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
             raise UnusableTrace(
                 f"{path}: nothing recorded: the file holds no events; was the profiler stopped before it recorded anything?"
             )
-        yield from reader.end(before)
+        yield from reader.finish(before)
 
 
-class _Queue:
+class _BlockQueue:
     """The blocks of a trace in order, read and split ahead by a thread: that is Python's part, DuckDB has the other cores."""
 
     def __init__(self, source: Iterator[bytes]) -> None:
         self._source = source
         self._thread = ThreadPoolExecutor(1)
-        self._waiting: list[Block | bytes] = []
+        self._waiting: list[EventBlock | bytes] = []
         self._held = 0
         self._is_closed = False
         self._changed = Condition()
         self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
 
-    def _read(self) -> tuple[Block | bytes | None, int]:
-        """The next block and its bytes, as soon as few enough wait to be decoded."""
+    def _read(self) -> tuple[EventBlock | bytes | None, int]:
+        """Return the next block and its bytes, as soon as few enough wait to be decoded."""
         with self._changed:
             self._changed.wait_for(lambda: self._held < _BYTES_AHEAD or self._is_closed)
         text = next(self._source, None)
@@ -82,8 +82,8 @@ class _Queue:
             self._held += len(text)
         return split(text) or text, len(text)
 
-    def next(self) -> Block | bytes | None:
-        """The next block, or its text where it is no list of events; None at the end."""
+    def next(self) -> EventBlock | bytes | None:
+        """Return the next block, as text if it is not a list of events; None at the end."""
         if self._waiting:
             return self._waiting.pop()
         self._ahead.append(self._thread.submit(self._read))
@@ -93,17 +93,17 @@ class _Queue:
             self._changed.notify()
         return block
 
-    def put_back(self, block: Block | bytes) -> None:
+    def put_back(self, block: EventBlock | bytes) -> None:
         """Undo `next`."""
         self._waiting.append(block)
 
-    def drain(self, most: int) -> bytes:
-        """The text of all remaining blocks, cut at about `most` bytes."""
+    def read_rest(self, most: int) -> bytes:
+        """Return the text of all remaining blocks, cut at about `most` bytes."""
         parts: list[bytes] = []
         size = 0
         while (block := self.next()) is not None:
             if size < most:
-                parts.append(_text_of(block))
+                parts.append(_text_of_block(block))
                 size += len(parts[-1])
         return b"".join(parts)
 
@@ -115,18 +115,18 @@ class _Queue:
         self._thread.shutdown(cancel_futures=True)
 
 
-def _text_of(block: Block | bytes | None) -> bytes:
-    return block.as_read if isinstance(block, Block) else block or b""
+def _text_of_block(block: EventBlock | bytes | None) -> bytes:
+    return block.as_read if isinstance(block, EventBlock) else block or b""
 
 
-class _Reader:
-    """What has to be carried from block to block: numbers of events, threads, half ranges, notes."""
+class _TraceReader:
+    """Carries state from block to block: numbers of events, threads, half ranges, notes."""
 
     def __init__(self) -> None:
         self.notes: Counter[str] = Counter()
         self.event_count = 0
         self.has_ended = False
-        self._threads = Threads()
+        self._threads = TrackNumbers()
         self._ranges: list[host.RangeEnd] = []
         self._trailer = b""
         self._last = 0
@@ -134,13 +134,13 @@ class _Reader:
         self._first: int | None = None
         self._has_gpu_work = False
 
-    def events(self, stream: Stream, text: bytes, jobs: int) -> Iterator[_Batch]:
-        """Batches of all blocks, in order."""
-        with closing(Decoder(jobs)) as decoder, closing(_Queue(cut.blocks(stream, text))) as queue:
-            group: list[Block] = []
+    def read_events(self, stream: ByteStream, text: bytes, jobs: int) -> Iterator[_Batch]:
+        """Yield batches of all blocks, in order."""
+        with closing(BlockDecoder(jobs)) as decoder, closing(_BlockQueue(cut.read_blocks(stream, text))) as queue:
+            group: list[EventBlock] = []
             size = events = 0
             while (block := queue.next()) is not None:
-                if isinstance(block, Block):
+                if isinstance(block, EventBlock):
                     group.append(block)
                     size += len(block.text)
                     events += block.events
@@ -155,13 +155,13 @@ class _Reader:
                 group, size, events = [], 0, 0
             yield from self._add_group(group, decoder, queue)
 
-    def _add_group(self, group: list[Block], decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:
-        """Batches of blocks that follow each other: all at once, or, where one is at fault, the first."""
+    def _add_group(self, group: list[EventBlock], decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
+        """Yield batches of blocks that follow each other: all at once, or, where one is at fault, the first."""
         if not group:
             return
-        rows = decoder.rows(group)
+        rows = decoder.decode_blocks(group)
         if rows is not None:
-            yield from self._add(rows)
+            yield from self._add_rows(rows)
         elif len(group) > 1:
             for block in reversed(group[1:]):
                 queue.put_back(block)
@@ -169,31 +169,31 @@ class _Reader:
         else:
             yield from self._repair(group[0].as_read, decoder, queue)
 
-    def _repair(self, text: bytes, decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:
+    def _repair(self, text: bytes, decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
         """Read a block that is no plain list of events, with as much of the following text as that takes."""
         while True:
             more = queue.next()
             repaired = repair(text, decoder.decode, is_last=more is None)
             if repaired.rows is not None:
-                yield from self._add(repaired.rows)
+                yield from self._add_rows(repaired.rows)
             if repaired.ended:
                 self.has_ended = True
-                self._trailer = repaired.rest + _text_of(more) + queue.drain(_LONGEST_TRAILER)
+                self._trailer = repaired.rest + _text_of_block(more) + queue.read_rest(_LONGEST_TRAILER)
                 return
             if more is None:
                 return
             if not repaired.rest:
                 queue.put_back(more)
                 return
-            text = repaired.rest + _text_of(more)
+            text = repaired.rest + _text_of_block(more)
 
-    def _add(self, rows: Rows) -> Iterator[_Batch]:
-        threads = self._threads.numbers(rows.tracks)
+    def _add_rows(self, rows: BlockRows) -> Iterator[_Batch]:
+        threads = self._threads.number_tracks(rows.tracks)
         for table, batch in rows.batches:
-            shifted = _shift(batch, self.event_count)
+            shifted = _shift_ids(batch, self.event_count)
             if table == "cpu_slice":
-                shifted = _renumber(shifted, threads)
-            self._see(table, shifted)
+                shifted = _renumber_threads(shifted, threads)
+            self._observe(table, shifted)
             yield table, shifted
         for end in rows.ranges:
             thread_id = threads[end.thread_id].as_py()
@@ -202,39 +202,39 @@ class _Reader:
         self.notes += rows.notes
         self.event_count += rows.events
 
-    def _see(self, table: str, batch: pa.RecordBatch) -> None:
+    def _observe(self, table: str, batch: pa.RecordBatch) -> None:
         if self._first is None and table in ("cpu_slice", "gpu_slice") and batch.num_rows:
             self._first = batch["ts"][0].as_py()
         if table == "gpu_slice":
             self._has_gpu_work = True
         if table == "cpu_slice":
-            self.notes["mtia_not_measured"] += _mtia_events(batch)
+            self.notes["mtia_not_measured"] += _count_mtia_events(batch)
         if "dur" in batch.schema.names and batch.num_rows:
             self._last = max(self._last, pc.max(pc.add(batch["ts"], batch["dur"])).as_py())
         if table == "gpu_slice" or (table == "cpu_slice" and not self._is_kineto and _has_kineto_kinds(batch)):
             self._is_kineto = True
 
-    def end(self, before: bytes) -> Iterator[_Batch]:
-        """What can be said only after the last event."""
+    def finish(self, before: bytes) -> Iterator[_Batch]:
+        """Yield the rows that depend on the whole file: ranges, trace, devices, threads, notes."""
         if self._ranges:
             self._last = max(self._last, *(end.ts for end in self._ranges))
             yield from host.pair_ranges(self._ranges, self._last, self.notes)
         if not self._is_kineto:
             self.notes["arrow_not_stored"] = self.notes.pop("flow_not_stored", 0)
         if not self._has_gpu_work:
-            self.notes += self._threads.unmeasured()
+            self.notes += self._threads.count_unmeasured()
         members: dict[str, Any] = header.parse(before, self._trailer, self.notes)
         if isinstance(messages := members.get("ERROR"), list):
             self.notes["profiler_message"] += len(messages)
-        trace = header.trace_row(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
+        trace = header.build_trace_row(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
         yield from batches_of("trace", [trace])
-        yield from batches_of("device", header.device_rows(members))
-        yield from self._threads.batches()
-        yield from note_batches(self.notes)
+        yield from batches_of("device", header.build_device_rows(members))
+        yield from self._threads.build_batches()
+        yield from build_notes(self.notes)
 
 
-def _mtia_events(batch: pa.RecordBatch) -> int:
-    """How many slices are work of an MTIA device."""
+def _count_mtia_events(batch: pa.RecordBatch) -> int:
+    """Count the slices that are work of an MTIA device."""
     others = batch["category"].filter(pc.equal(batch["kind"], "other"))
     return (pc.sum(pc.starts_with(others.cast(pa.string()), "mtia_")).as_py() or 0) if len(others) else 0
 
@@ -243,13 +243,13 @@ def _has_kineto_kinds(batch: pa.RecordBatch) -> bool:
     return any(kind in ("op", "runtime", "annotation") for kind in pc.unique(batch["kind"]).to_pylist())
 
 
-def _shift(batch: pa.RecordBatch, by: int) -> pa.RecordBatch:
+def _shift_ids(batch: pa.RecordBatch, by: int) -> pa.RecordBatch:
     if "slice_id" not in batch.schema.names or not by:
         return batch
     position = batch.schema.get_field_index("slice_id")
     return batch.set_column(position, "slice_id", pc.add(batch["slice_id"], pa.scalar(by, pa.int64())))
 
 
-def _renumber(batch: pa.RecordBatch, threads: pa.Array) -> pa.RecordBatch:
+def _renumber_threads(batch: pa.RecordBatch, threads: pa.Array) -> pa.RecordBatch:
     position = batch.schema.get_field_index("thread_id")
     return batch.set_column(position, "thread_id", threads.take(batch["thread_id"]))

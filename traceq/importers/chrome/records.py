@@ -16,10 +16,10 @@ from traceq.importers.chrome import cut
 from traceq.importers.chrome.decode import split
 from traceq.importers.chrome.host import RangeEnd
 from traceq.importers.chrome.repair import object_of_trailer, repair
-from traceq.importers.chrome.rows import Rows
-from traceq.importers.chrome.source import Stream
-from traceq.importers.chrome.threads import integer
-from traceq.importers.chrome.times import is_inexact, starts
+from traceq.importers.chrome.rows import BlockRows
+from traceq.importers.chrome.source import ByteStream
+from traceq.importers.chrome.threads import parse_integer
+from traceq.importers.chrome.times import is_inexact, parse_starts
 
 _LONGEST_TRAILER = 16 << 20
 _HALF_RANGE = re.compile(rb'"ph"\s*:\s*"[BE]"')
@@ -28,8 +28,8 @@ _CHUNK = 1 << 20
 _raw_events = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class Head(msgspec.Struct, gc=False):
-    """What says whose an event is; members of other types than usual are as JSON has them."""
+class EventHead(msgspec.Struct, gc=False):
+    """Members of an event that identify it; members of unusual types are as JSON has them."""
 
     ph: Any = None
     cat: Any = None
@@ -41,36 +41,36 @@ class Head(msgspec.Struct, gc=False):
     id: Any = None
 
 
-_head = msgspec.json.Decoder(Head)
+_head = msgspec.json.Decoder(EventHead)
 
 
-def head_of(event: bytes | msgspec.Raw) -> Head:
-    """The members of an event; of one that is no JSON none."""
+def decode_head(event: bytes | msgspec.Raw) -> EventHead:
+    """Return the members of an event; of one that is no JSON none."""
     try:
         return _head.decode(event)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return Head()
+        return EventHead()
 
 
-def nanoseconds(event: bytes | msgspec.Raw, head: Head) -> int | None:
-    """The start of an event in ns, as `read` reads it; None where it has none."""
+def start_of(event: bytes | msgspec.Raw, head: EventHead) -> int | None:
+    """Return the start of an event in ns, as `read` reads it; None where it has none."""
     ts = head.ts
     if is_inexact(ts):
         found = re.search(rb'"ts"\s*:\s*"?(-?[\d.eE+-]+)', bytes(event))
         ts = found[1].decode() if found else ts
-    values, valid = starts([ts], Counter())
+    values, valid = parse_starts([ts], Counter())
     return int(values[0]) if valid[0] and ts is not None else None
 
 
-class Records:
+class EventRecords:
     """The events of a file, once from its beginning to its end. A context manager.
 
-    `before` is the text before the list of events (b"" for a bare list); `after` that after it, once `blocks` is through.
+    `before` is the text before the list of events (b"" for a bare list); `after` that after it, once `read_blocks` is through.
     Raises UnusableTrace when the file holds no list of events.
     """
 
     def __init__(self, path: Path, progress: Callable[[int], None] = lambda _bytes: None) -> None:
-        self._stream = Stream(path, progress)
+        self._stream = ByteStream(path, progress)
         before, self._text = cut.read_header(self._stream)
         if before is None:
             self._stream.close()
@@ -85,15 +85,15 @@ class Records:
     def __exit__(self, *_: object) -> None:
         self._stream.close()
 
-    def blocks(self) -> Iterator[tuple[int, Sequence[bytes | msgspec.Raw]]]:
-        """The number of the first event of each block, and the texts of its events."""
+    def read_blocks(self) -> Iterator[tuple[int, Sequence[bytes | msgspec.Raw]]]:
+        """Yield the number of the first event of each block, and the texts of its events."""
         first = 0
-        for events in self._blocks():
+        for events in self._split_blocks():
             yield first, events
             first += len(events)
 
-    def _blocks(self) -> Iterator[Sequence[bytes | msgspec.Raw]]:
-        texts = cut.blocks(self._stream, self._text)
+    def _split_blocks(self) -> Iterator[Sequence[bytes | msgspec.Raw]]:
+        texts = cut.read_blocks(self._stream, self._text)
         text = next(texts, None)
         while text is not None:
             if self._decode(text):
@@ -105,32 +105,32 @@ class Records:
             if repaired.rows is not None:
                 yield repaired.events or self._events
             if repaired.ended:
-                self.after = self._rest(repaired.rest + (more or b""), texts)
+                self.after = self._read_rest(repaired.rest + (more or b""), texts)
                 return
             text = repaired.rest + (more or b"") if more is not None else None
 
-    def _decode(self, text: bytes) -> Rows | None:
+    def _decode(self, text: bytes) -> BlockRows | None:
         block = split(text)
         self._events = () if block is None else _raw_events.decode(block.text)
-        return None if block is None else Rows(block.events)
+        return None if block is None else BlockRows(block.events)
 
-    def _rest(self, text: bytes, texts: Iterator[bytes]) -> bytes:
+    def _read_rest(self, text: bytes, texts: Iterator[bytes]) -> bytes:
         for more in texts:
             if len(text) < _LONGEST_TRAILER:
                 text += more
         return text
 
     def members_before(self) -> dict[str, msgspec.Raw] | None:
-        """The members of the file before its events, as they stand; None where that is no JSON."""
+        """Return the members of the file before its events, as they stand; None where that is no JSON."""
         header = self.before.strip().rstrip(b",")
-        return _members(header + b"}" if header else b"{}")
+        return _decode_members(header + b"}" if header else b"{}")
 
     def members_after(self) -> dict[str, msgspec.Raw]:
-        """Those that stand after the events; none where what stands there is no JSON."""
-        return _members(object_of_trailer(self.after)) or {}
+        """Return those that stand after the events; none where what stands there is no JSON."""
+        return _decode_members(object_of_trailer(self.after)) or {}
 
 
-def _members(text: bytes) -> dict[str, msgspec.Raw] | None:
+def _decode_members(text: bytes) -> dict[str, msgspec.Raw] | None:
     try:
         return {
             str(key): msgspec.Raw(bytes(value))
@@ -140,19 +140,21 @@ def _members(text: bytes) -> dict[str, msgspec.Raw] | None:
         return None
 
 
-def partners(path: Path) -> dict[int, int]:
+def pair_half_ranges(path: Path) -> dict[int, int]:
     """Of each range that is written as two events the number of its end, by that of its beginning; none where none is."""
     if not _has_half_ranges(path):
         return {}
     ends: list[RangeEnd] = []
     threads: dict[tuple[Any, Any], int] = {}
-    with Records(path) as records:
-        for first, events in records.blocks():
+    with EventRecords(path) as records:
+        for first, events in records.read_blocks():
             for number, event in enumerate(events, first):
-                head = head_of(event)
-                if head.ph not in ("B", "E") or (ts := nanoseconds(event, head)) is None:
+                head = decode_head(event)
+                if head.ph not in ("B", "E") or (ts := start_of(event, head)) is None:
                     continue
-                track = tuple(str(each) if integer(each) is None else integer(each) for each in (head.pid, head.tid))
+                track = tuple(
+                    str(each) if parse_integer(each) is None else parse_integer(each) for each in (head.pid, head.tid)
+                )
                 thread = threads.setdefault(track, len(threads))  # type: ignore[arg-type]
                 ends.append(RangeEnd(number, head.ph, thread, "", None, ts, b""))
     found: dict[int, int] = {}
@@ -167,7 +169,7 @@ def partners(path: Path) -> dict[int, int]:
 
 
 def _has_half_ranges(path: Path) -> bool:
-    with closing(Stream(path, lambda _bytes: None)) as stream:
+    with closing(ByteStream(path, lambda _bytes: None)) as stream:
         tail = b""
         while text := stream.read(_CHUNK):
             if _HALF_RANGE.search(tail + text):

@@ -11,7 +11,7 @@ import msgspec
 
 from traceq.importers.chrome.cut import largest_event
 from traceq.importers.chrome.loose import add_loosely
-from traceq.importers.chrome.rows import Rows
+from traceq.importers.chrome.rows import BlockRows
 
 _LIST_ENDS = re.compile(rb"\}\s*,?\s*\]")
 # Possessive: a string may be as long as the file, and where it does not end each character would be tried again.
@@ -32,20 +32,20 @@ _PAIR_LENGTH = 12
 
 
 @dataclass
-class Repaired:
-    """What could be read of a block.
+class RepairedBlock:
+    """The readable part of a block.
 
     `rest` is text not used yet: after the end of the list when `ended`, else the beginning of an event that needs more text.
     `events` are the texts of those that were read one by one; empty where `decode` read them.
     """
 
-    rows: Rows | None
+    rows: BlockRows | None
     rest: bytes
     ended: bool
     events: list[bytes] = field(default_factory=list)
 
 
-def repair(text: bytes, decode: Callable[[bytes], Rows | None], *, is_last: bool) -> Repaired:
+def repair(text: bytes, decode: Callable[[bytes], BlockRows | None], *, is_last: bool) -> RepairedBlock:
     """Read as many events from the beginning of `text` as there are; `is_last` says that no more text will come.
 
     `decode` says what rows a list of events without its brackets holds, None when it is not exactly that.
@@ -55,7 +55,7 @@ def repair(text: bytes, decode: Callable[[bytes], Rows | None], *, is_last: bool
         if rows is not None:
             comma = b"," in match[0]
             rows.notes["trailing_comma"] += comma
-            return Repaired(rows, text[match.end() :], ended=True)
+            return RepairedBlock(rows, text[match.end() :], ended=True)
     notes: Counter[str] = Counter()
     text = clean(text, notes)
     for again in (text, text.translate(_BREAKS_AS_BLANKS)):
@@ -63,15 +63,15 @@ def repair(text: bytes, decode: Callable[[bytes], Rows | None], *, is_last: bool
         if rows is not None:
             notes["control_character"] += 0 if again == text else _count_breaks(text)
             rows.notes += notes
-            return Repaired(rows, b"", ended=False)
-    repaired = _one_by_one(text, notes, is_last=is_last)
+            return RepairedBlock(rows, b"", ended=False)
+    repaired = _repair_events(text, notes, is_last=is_last)
     if repaired.rows is not None:
         repaired.rows.notes += notes
     return repaired
 
 
 def clean(text: bytes, notes: Counter[str]) -> bytes:
-    """The text with everything replaced that has one obvious meaning."""
+    """Return the text with everything replaced that has one obvious meaning."""
     text, count = _VALUE_NOT_A_NUMBER.subn(rb"\1null", text)
     notes["not_a_number"] += count
     controls = len(text) - len(text.translate(None, _CONTROL))
@@ -84,7 +84,7 @@ def clean(text: bytes, notes: Counter[str]) -> bytes:
         replaced = text.decode(errors="replace")
         notes["invalid_utf8"] += replaced.count("\N{REPLACEMENT CHARACTER}") - text.count(b"\xef\xbf\xbd")
         text = replaced.encode()
-    return _without_lone_surrogates(text, notes)
+    return _replace_lone_surrogates(text, notes)
 
 
 # Inside strings they are wrong, between strings they mean nothing.
@@ -92,12 +92,12 @@ _BREAKS_AS_BLANKS = bytes.maketrans(b"\n\r\t", b"   ")
 
 
 def _count_breaks(text: bytes) -> int:
-    """How many line breaks and tabs stand inside strings."""
+    """Count line breaks and tabs inside strings."""
     strings = b"".join(string[0] for string in _STRING.finditer(text))
     return len(strings) - len(strings.translate(None, b"\n\r\t"))
 
 
-def _without_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
+def _replace_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
     def replace(match: re.Match[bytes]) -> bytes:
         if len(match[0]) == _PAIR_LENGTH:
             return match[0]
@@ -107,37 +107,37 @@ def _without_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
     return _SURROGATE.sub(replace, text) if b"\\ud" in text or b"\\uD" in text else text
 
 
-def _one_by_one(text: bytes, notes: Counter[str], *, is_last: bool) -> Repaired:
+def _repair_events(text: bytes, notes: Counter[str], *, is_last: bool) -> RepairedBlock:
     """Find the events by counting brackets outside strings, and read each alone."""
-    events, end, bracket = _split(text)
+    events, end, bracket = _split_objects(text)
     rest = text[end:]
     ended = bracket is not None
     if bracket is not None:
         notes["trailing_comma"] += text[end:bracket].strip() == b","
         rest = text[bracket + 1 :]
     elif is_last:
-        more, rest, ended = _resynchronized(rest)
+        more, rest, ended = _resynchronize(rest)
         events += more
     elif len(rest) > _SUSPICIOUS:
         # An unescaped quote has turned strings inside out: find the next thing that looks like an event.
-        more, rest, _ = _resynchronized(rest, keep_last=True)
+        more, rest, _ = _resynchronize(rest, keep_last=True)
         events += more
         if len(rest) > largest_event():
             # Nothing that follows can be its end: what there is of it counts as an event that cannot be read.
             events.append(b"")
             rest = b""
     notes["control_character"] += sum(map(_count_breaks, events))
-    events = [_numbers(event.translate(_BREAKS_AS_BLANKS), notes) for event in events]
-    rows = Rows(len(events))
+    events = [_null_bad_numbers(event.translate(_BREAKS_AS_BLANKS), notes) for event in events]
+    rows = BlockRows(len(events))
     add_loosely(rows, events, range(len(events)))
-    return Repaired(rows, rest, ended, events)
+    return RepairedBlock(rows, rest, ended, events)
 
 
 # No event is this long; a missing end within it means that quotes are out of step.
 _SUSPICIOUS = 1 << 20
 
 
-def _split(text: bytes) -> tuple[list[bytes], int, int | None]:
+def _split_objects(text: bytes) -> tuple[list[bytes], int, int | None]:
     """Complete top-level objects, the position after the last one, and that of the bracket that ends the list."""
     events: list[bytes] = []
     depth = 0
@@ -163,8 +163,8 @@ def _split(text: bytes) -> tuple[list[bytes], int, int | None]:
     return events, end, None
 
 
-def _resynchronized(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes, bool]:
-    """Events of text whose quotes do not match: cut where one seems to end and the next to begin.
+def _resynchronize(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes, bool]:
+    """Return events of text whose quotes do not match: cut where one seems to end and the next to begin.
 
     Also the text after the last of them, and whether the list ends there.
     """
@@ -173,7 +173,7 @@ def _resynchronized(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes
     events = [piece.lstrip(b" \t\r\n,") for piece in pieces]
     if keep_last:
         return events, last, False
-    more, _, bracket = _split(last)
+    more, _, bracket = _split_objects(last)
     if bracket is None and (last.count(b'"') - last.count(b'\\"')) % 2:
         # The last event is the one whose quotes do not match: what follows it tells where it ends.
         ends = (match for match in _LIST_ENDS.finditer(last) if _is_trailer(last[match.end() :]))
@@ -183,12 +183,12 @@ def _resynchronized(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes
 
 
 def object_of_trailer(text: bytes) -> bytes:
-    """What stands after the list of events, as an object of its own."""
+    """Return the text after the list of events as an object of its own."""
     return b"{" + text.strip().removesuffix(b"}").strip(b" \t\r\n,") + b"}"
 
 
 def _is_trailer(text: bytes) -> bool:
-    """Whether this can stand after the list of events: the other members of the trace's object, or nothing."""
+    """Return whether this can stand after the list of events: the other members of the trace's object, or nothing."""
     try:
         msgspec.json.decode(object_of_trailer(text), type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -196,8 +196,8 @@ def _is_trailer(text: bytes) -> bool:
     return True
 
 
-def _numbers(event: bytes, notes: Counter[str]) -> bytes:
-    """The event with tokens that are no JSON numbers as null, wherever they stand."""
+def _null_bad_numbers(event: bytes, notes: Counter[str]) -> bytes:
+    """Return the event with tokens that are no JSON numbers as null, wherever they stand."""
 
     def replace(match: re.Match[bytes]) -> bytes:
         if match[0].startswith(b'"'):

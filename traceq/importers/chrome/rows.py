@@ -1,4 +1,4 @@
-"""What is read of a piece of a trace, before the whole file says what its threads are."""
+"""Rows of a piece of a trace, before the whole file tells what its threads are."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Track = tuple[Any, Any]
 
 
 @dataclass
-class Rows:
-    """What a block holds: batches per table, the tracks their thread_id points into, and what needs the whole file.
+class BlockRows:
+    """Rows of a block: batches per table, the tracks their thread_id points into, and what needs the whole file.
 
     Slice ids are numbers of events within the block, thread ids are numbers into `tracks`; `reading` shifts both. A track comes
     with the number of its first event.
@@ -29,6 +29,6 @@ class Rows:
     _numbers: dict[Track, int] = field(default_factory=dict)
 
     def number(self, track: Track, first: int) -> int:
-        """The number of a track of which an event has the number `first`."""
+        """Return the number of a track of which an event has the number `first`."""
         self.tracks[track] = min(first, self.tracks.get(track, first))
         return self._numbers.setdefault(track, len(self._numbers))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 
 from traceq.errors import UnusableTrace
-from traceq.importers.packed import DAMAGED, GZIP, GzipStream, Meter
+from traceq.importers.packed import DAMAGED, GZIP, GzipStream, UnpackMeter
 
 _ZIP = b"PK\x03\x04"
 BOM = b"\xef\xbb\xbf"
@@ -30,14 +30,14 @@ class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-class Stream:
+class ByteStream:
     """The decompressed bytes of a trace; counts the bytes of the file on disk that were consumed so far."""
 
     def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
         self._progress = progress
         self._file = path.open("rb")
         try:
-            self._bytes = _decompressed(self._file, path)
+            self._bytes = _open_content(self._file, path)
         except UnusableTrace:
             self._file.close()
             raise
@@ -60,17 +60,17 @@ class Stream:
         self._file.close()
 
 
-def _decompressed(file: IO[bytes], path: Path) -> _Readable:
+def _open_content(file: IO[bytes], path: Path) -> _Readable:
     magic = file.read(4)
     file.seek(0)
     if magic.startswith(GZIP):
         return GzipStream(file)
     if magic == _ZIP:
-        return _only_member(file, path)
+        return _open_only_member(file, path)
     return file
 
 
-class _Archive:
+class _ArchiveFile:
     """The file of a zip archive, whose list of members is read only where it is of a usual length."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -83,14 +83,14 @@ class _Archive:
         return self._file.read(size)
 
 
-class _Member:
-    """What is in a member of an archive, as it is unpacked."""
+class _ArchiveMember:
+    """Content of a member of an archive, unpacked while it is read."""
 
     def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> None:
         self._member = archive.open(info)
         # What the archive says of sizes need not be true.
         self._packed = min(info.compress_size, path.stat().st_size)
-        self._meter = Meter(str(path))
+        self._meter = UnpackMeter(str(path))
 
     def read(self, size: int, /) -> bytes:
         data = self._member.read(size)
@@ -102,9 +102,9 @@ class _Member:
 _DAMAGED_LIST = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError, struct.error)
 
 
-def _only_member(file: IO[bytes], path: Path) -> _Readable:
+def _open_only_member(file: IO[bytes], path: Path) -> _Readable:
     try:
-        archive = zipfile.ZipFile(cast("IO[bytes]", _Archive(file)))
+        archive = zipfile.ZipFile(cast("IO[bytes]", _ArchiveFile(file)))
         found = [
             info
             for info in archive.infolist()
@@ -115,16 +115,16 @@ def _only_member(file: IO[bytes], path: Path) -> _Readable:
         if found and found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise UnusableTrace(f"{path}: the archive is compressed in a way that few tools read; unpack it first")
         if found:
-            return _Member(archive, found[0], path)
+            return _ArchiveMember(archive, found[0], path)
     except _DAMAGED_LIST as error:
         raise UnusableTrace(f"{path}: damaged zip archive ({error}); was it copied completely?") from error
     return io.BytesIO()
 
 
 def sniff(path: Path) -> bool:
-    """Whether the file is a Chrome trace: an object with a traceEvents list, or a list of events, plain or compressed."""
+    """Return whether the file is a Chrome trace: an object with a traceEvents list, or a list of events, plain or compressed."""
     try:
-        stream = Stream(path, lambda _: None)
+        stream = ByteStream(path, lambda _: None)
     except UnusableTrace:
         # A zip archive that is damaged or holds several traces: it is for `read` to say so.
         return True
@@ -137,7 +137,7 @@ def sniff(path: Path) -> bool:
         stream.close()
 
 
-def _looks_like_trace(stream: Stream) -> bool:
+def _looks_like_trace(stream: ByteStream) -> bool:
     head = stream.read(_SNIFF_CHUNK).removeprefix(BOM).lstrip()
     if head.startswith(b"["):
         return re.match(rb'\[\s*\{[^\[\]{}]*"ph"\s*:', head) is not None or re.match(rb"\[\s*\]\s*$", head) is not None

@@ -22,7 +22,7 @@ _DEVICES = (
 _KINETO_THREAD_NAME = re.compile(r"thread -?\d+ \((.*)\)")
 
 
-class Threads:
+class TrackNumbers:
     """The (pid, tid) pairs of host slices, numbered in order of appearance, and the names given to them anywhere."""
 
     def __init__(self) -> None:
@@ -31,11 +31,11 @@ class Threads:
         self._thread_names: dict[Track, str] = {}
         self._devices: dict[Any, str] = {}
 
-    def numbers(self, tracks: Mapping[Track, int]) -> pa.Array:
+    def number_tracks(self, tracks: Mapping[Track, int]) -> pa.Array:
         """thread_id of each track; new ones are numbered in the order of the numbers they are given with."""
         for track in sorted(tracks, key=tracks.__getitem__):
-            self._numbers.setdefault(_plain(track), len(self._numbers))
-        return pa.array([self._numbers[_plain(track)] for track in tracks], pa.int32())
+            self._numbers.setdefault(_normalize_track(track), len(self._numbers))
+        return pa.array([self._numbers[_normalize_track(track)] for track in tracks], pa.int32())
 
     def describe(self, metadata: Sequence[tuple[str, Track, bytes]]) -> None:
         """Take names from `M` events."""
@@ -46,39 +46,43 @@ class Threads:
             if kind == "process_name":
                 code = next((code for pattern, code in _DEVICES if pattern.fullmatch(name)), None)
                 if code:
-                    self._devices[_plain(track)[0]] = code
-                self._process_names[_plain(track)[0]] = name.rsplit("/", 1)[-1].split(" ", 1)[0]
+                    self._devices[_normalize_track(track)[0]] = code
+                self._process_names[_normalize_track(track)[0]] = name.rsplit("/", 1)[-1].split(" ", 1)[0]
             elif kind == "thread_name":
                 match = _KINETO_THREAD_NAME.fullmatch(name)
-                self._thread_names[_plain(track)] = match[1] if match else name
+                self._thread_names[_normalize_track(track)] = match[1] if match else name
 
-    def unmeasured(self) -> Counter[str]:
-        """How many lanes are those of devices that traceq does not measure, by the code of the note on them."""
+    def count_unmeasured(self) -> Counter[str]:
+        """Count the lanes of devices that traceq does not measure, by the code of the note on them."""
         return Counter(self._devices[pid] for pid, _ in self._numbers if pid in self._devices)
 
-    def batches(self) -> Batches:
-        """A row per thread."""
+    def build_batches(self) -> Batches:
+        """Return a row per thread."""
         rows = [
             {
                 "thread_id": number,
-                "pid": integer(pid),
-                "tid": integer(tid),
-                "process_name": self._process_names.get(pid, None if integer(pid) is not None else _text(pid)),
-                "thread_name": self._thread_names.get((pid, tid), None if integer(tid) is not None else _text(tid)),
+                "pid": parse_integer(pid),
+                "tid": parse_integer(tid),
+                "process_name": self._process_names.get(
+                    pid, None if parse_integer(pid) is not None else _text_or_none(pid)
+                ),
+                "thread_name": self._thread_names.get(
+                    (pid, tid), None if parse_integer(tid) is not None else _text_or_none(tid)
+                ),
             }
             for (pid, tid), number in self._numbers.items()
         ]
         return batches_of("thread", rows)
 
 
-def _plain(track: Track) -> Track:
-    """The track with ids as numbers where they are: in 2021 most events had thread ids in quotes, and some had not."""
-    pid, tid = (integer(each) for each in track)
+def _normalize_track(track: Track) -> Track:
+    """Return the track with ids as numbers where they are: in 2021 most events had thread ids in quotes, and some had not."""
+    pid, tid = (parse_integer(each) for each in track)
     return track[0] if pid is None else pid, track[1] if tid is None else tid
 
 
-def integer(value: Any, bits: int = 64) -> int | None:
-    """The number, also one in quotes, as process and thread ids are in 2021; None where it is none of so many bits."""
+def parse_integer(value: Any, bits: int = 64) -> int | None:
+    """Parse a number, also one in quotes (ids of 2021); None for other values and numbers of more than `bits` bits."""
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
@@ -86,5 +90,5 @@ def integer(value: Any, bits: int = 64) -> int | None:
     return number if abs(number) < 1 << (bits - 1) else None
 
 
-def _text(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return None if value is None else str(value)

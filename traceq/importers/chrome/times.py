@@ -22,23 +22,23 @@ SEVEN_DAYS = 7 * 86_400_000_000_000
 
 
 def is_inexact(value: object) -> bool:
-    """Whether the value is a double that cannot tell times apart to the nanosecond: read the text again as a decimal."""
+    """Return whether the value is a double that cannot tell times apart to the nanosecond: read the text again as a decimal."""
     return isinstance(value, float) and _EXACT_BELOW <= abs(value) <= _MOST_MICROSECONDS
 
 
-def starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Nanoseconds of `ts` values, and which of them are usable; none of them is_inexact."""
-    ns, valid = _nanoseconds(values)
+def parse_starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return nanoseconds of `ts` values, and which of them are usable; none of them is_inexact."""
+    ns, valid = _to_nanoseconds(values)
     bad = int(len(valid) - np.count_nonzero(valid))
     if bad:
         notes["invalid_timestamp"] += bad
     return ns, valid
 
 
-def durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.int64]:
-    """Nanoseconds of `dur` values: absent 0, negative 0, overflowing 0, each but the first counted in `notes`."""
+def parse_durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.int64]:
+    """Return nanoseconds of `dur` values: absent 0, negative 0, overflowing 0, each but the first counted in `notes`."""
     present = [0 if value is None else value for value in values]
-    ns, valid = _nanoseconds(present)
+    ns, valid = _to_nanoseconds(present)
     too_long = ~valid | (ns > SEVEN_DAYS)
     negative = valid & (ns < 0)
     notes["duration_overflow"] += int(np.count_nonzero(too_long))
@@ -47,19 +47,19 @@ def durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.i
     return ns
 
 
-def _nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _to_nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     kinds = set(map(type, values))
     # NumPy takes true for 1, and lists of one length for rows of a matrix.
     if not kinds <= {int, float, type(None)}:
-        return _one_by_one(values)
+        return _convert_exactly(values)
     try:
         microseconds = np.array(values, dtype=np.float64)
     except OverflowError:
-        return _one_by_one(values)
+        return _convert_exactly(values)
     size = np.abs(microseconds)
     # A double of this size can look whole although its text was not: only an int is sure to be exact.
     if np.any((size >= _EXACT_BELOW) & (size <= _MOST_MICROSECONDS)) and kinds != {int}:
-        return _one_by_one(values)
+        return _convert_exactly(values)
     valid = size < _MOST_MICROSECONDS
     microseconds = np.where(valid, microseconds, 0.0)
     whole = np.floor(microseconds)
@@ -67,14 +67,14 @@ def _nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.N
     return whole.astype(np.int64) * 1000 + np.rint(fraction * 1000).astype(np.int64), valid
 
 
-def _one_by_one(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    exact = [_exact(value) for value in values]
+def _convert_exactly(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    exact = [_exact_nanoseconds(value) for value in values]
     ns = np.array([0 if value is None else value for value in exact], dtype=np.int64)
     return ns, np.array([value is not None for value in exact], dtype=np.bool_)
 
 
-def _exact(value: object) -> int | None:
-    """Nanoseconds of one value of any type, or None when it is no usable time."""
+def _exact_nanoseconds(value: object) -> int | None:
+    """Return nanoseconds of one value of any type, or None when it is no usable time."""
     if not isinstance(value, (int, float, Decimal, str)):
         return None
     try:

@@ -7,22 +7,32 @@ opcode by opcode, by a reader that knows none that could run anything, and memor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traceq.errors import UnusableTrace
-from traceq.importers.memory_snapshot.source import sniff
+from traceq.importers.packed import read_head
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NAME", "beside", "read", "sniff"]
-
 NAME = "memory_snapshot"
+
+# A pickle (protocol 2 or later), perhaps a frame, then a dict or a list of dicts whose first keys are those of a snapshot.
+_BEGIN = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[\x5d\x7d]", re.DOTALL)
+_KEYS = (b"segments", b"device_traces", b"total_size")
+_HEAD = 1024
 
 # What of a snapshot stands beside a trace as it is; the trace has its own devices, annotations and clock.
 _BESIDE = ("allocator_segment", "allocator_block", "allocator_stack")
+
+
+def sniff(path: Path) -> bool:
+    """Return whether the file begins like a pickled snapshot, gzip'd or not; raises nothing but OSError."""
+    head = read_head(path, _HEAD)
+    return _BEGIN.match(head) is not None and any(key in head for key in _KEYS)
 
 
 def read(

@@ -213,7 +213,7 @@ class Reader:
         return self._stack.pop()
 
     def _settled(self, value: Any) -> Any:
-        """What is added to something: a list without items is one from now on."""
+        """Add what belongs to an object; a list without items becomes one from now on."""
         if type(value) is Items and not value and value.tag is None:
             if value.place != _NOWHERE:
                 self._memo[value.place] = _EMPTY
@@ -274,7 +274,7 @@ class Reader:
             self._memo[pairs.place] = self._keep(made)
 
     def _level(self) -> list[Any] | None:
-        """What is open below the items of a list, of which the next one is the first that is not gone; None elsewhere."""
+        """Return what is open below the items of a list whose next item is the first that is kept; None elsewhere."""
         level = self._stack or (self._below[-1] if self._below else None)
         return level if level and type(level[-1]) is Items else None
 
@@ -317,7 +317,7 @@ class Reader:
             self._memo.append(self._keep(value))
 
     def _keep(self, value: Any, size: int = 0) -> int:
-        """The place of a value, of `size` bytes unless it is text, among those kept, of which there is one of each."""
+        """Return the place of a value, of `size` bytes unless it is text, among those kept, of which there is one of each."""
         place = self._place_of.get(value)
         if place is None:
             self._count(len(value) if isinstance(value, (str, bytes)) else size)
@@ -362,7 +362,7 @@ class Reader:
             self._stack.append(self._get(self._number(_FOUR)))
 
     def _references(self) -> None:
-        """All references that a list begins with: mostly the frames of a stack, which most of the time was there before."""
+        """Take all references that a list begins with: mostly the frames of a stack that was there before."""
         self._at -= 1
         if len(self._buffer) - self._at < _MOST_AT_ONCE and not self._is_whole:
             self._fill(_MOST_AT_ONCE)
@@ -378,7 +378,7 @@ class Reader:
         self._whole_list(run)
 
     def _whole_list(self, run: bytes) -> None:
-        """A list of nothing but references, given as they are written."""
+        """Return a list of nothing but references, given as they are written."""
         items = self._below[-1][-1]
         made = None if items else self._made_of.get(run)
         if made is None:
@@ -448,7 +448,7 @@ class Reader:
 
 
 def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tuple; raises Malformed where it holds more than numbers and text."""
+    """Return the tuple; raises Malformed where it holds more than numbers and text."""
     if len(values) > _LONGEST_TUPLE or not all(type(value) in _PRIMITIVES for value in values):
         raise Malformed("a tuple holds more than a few numbers and texts")
     return values

@@ -1,4 +1,4 @@
-"""What the dicts and lists of a snapshot are, told by their keys: each becomes a row as soon as it is complete."""
+"""Parts of a snapshot, told by the keys of its dicts: each becomes a row as soon as it is complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_DEVICES, _MOST_MARKS, _MOST_FRAMES = 1024, 1_000_000, 1_000_000
 _MOST_BYTES = 1 << 62
 
 
-class Frame:
+class StackFrame:
     """A frame of a stack: name, file, line. There is one of each."""
 
     __slots__ = ("file", "line", "name")
@@ -34,12 +34,12 @@ class Stack:
 
     __slots__ = ("frames", "number")
 
-    def __init__(self, frames: tuple[Frame, ...]) -> None:
+    def __init__(self, frames: tuple[StackFrame, ...]) -> None:
         self.frames = frames
         self.number: int | None = None
 
 
-class Block(NamedTuple):
+class SegmentBlock(NamedTuple):
     """A block of a segment, with its size in bytes; of older files without an address and what was requested."""
 
     address: int | None
@@ -49,14 +49,14 @@ class Block(NamedTuple):
     stack_id: int | None
 
 
-class Use(NamedTuple):
+class BlockUse(NamedTuple):
     """Who used a block, as older files have it: what was asked for, bytes, and the stack."""
 
     bytes: int | None
     stack: Stack | None
 
 
-class Mark(NamedTuple):
+class AnnotationMark(NamedTuple):
     """One end of an annotation; time in ns since the epoch."""
 
     is_start: bool
@@ -69,21 +69,21 @@ class Mark(NamedTuple):
 Sink = Callable[[str, Sequence[Any]], None]
 
 
-class Parts:
+class SnapshotParts:
     """Gives the rows of a snapshot to `sink` while it is read; `marks` are the ends of annotations."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._frames: dict[tuple[str, str, int], Frame] = {}
-        self._stacks: dict[tuple[Frame, ...], Stack] = {}
+        self._frames: dict[tuple[str, str, int], StackFrame] = {}
+        self._stacks: dict[tuple[StackFrame, ...], Stack] = {}
         self._used_stacks = self._segments = 0
         # Events of each device so far.
         self.events: dict[int, int] = {}
-        self.marks: list[Mark] = []
+        self.marks: list[AnnotationMark] = []
         self._bytes = 0
 
     def list_of(self, items: Items) -> Any:
-        """A stack where the items are frames, a tuple where they are a few numbers (the id of a pool), else the list."""
+        """Return a stack where the items are frames, a tuple where they are a few numbers (the id of a pool), else the list."""
         if items and len(items) <= _FEW and all(type(item) is int for item in items):
             return tuple(items)
         if not _are_frames(items):
@@ -97,49 +97,49 @@ class Parts:
         return stack
 
     def dict_of(self, pairs: Pairs, level: list[Any] | None) -> Any:
-        """What stands for the dict; GONE for an event and a segment that go into a list."""
+        """Return what stands for the dict; GONE for an event or segment that goes into a list."""
         if "action" in pairs:
-            self._event(pairs, _device(level) if level else 0)
+            self._emit_event(pairs, _find_device(level) if level else 0)
         elif "blocks" in pairs and "total_size" in pairs:
-            self._segment(pairs)
+            self._emit_segment(pairs)
         elif "filename" in pairs and "line" in pairs:
-            return self._frame(pairs)
+            return self._intern_frame(pairs)
         elif "state" in pairs and "size" in pairs:
-            return self._block(pairs)
+            return self._build_block(pairs)
         elif "real_size" in pairs:
-            return Use(_maybe(pairs, "real_size"), _stack(pairs))
+            return BlockUse(_get_optional(pairs, "real_size"), _get_stack(pairs))
         elif "stage" in pairs and "time_us" in pairs:
             self._mark(pairs)
         else:
             return pairs
         return GONE if level else None
 
-    def _block(self, pairs: Pairs) -> Block:
-        """The block; PyTorch 2.0 and older have what was asked for and its stack in a list of uses, the last first."""
+    def _build_block(self, pairs: Pairs) -> SegmentBlock:
+        """Return the block; PyTorch 2.0 and older have what was asked for and its stack in a list of uses, the last first."""
         uses = pairs.get("history", ())
-        last = uses[0] if type(uses) is Items and uses and type(uses[0]) is Use else Use(None, None)
-        return Block(
-            _maybe(pairs, "address"),
-            self._sized(pairs, "size"),
-            _maybe(pairs, "requested_size") if "requested_size" in pairs else last.bytes,
-            _text(pairs, "state")[:_LONGEST_CONTEXT],
-            self._number(_stack(pairs) or last.stack),
+        last = uses[0] if type(uses) is Items and uses and type(uses[0]) is BlockUse else BlockUse(None, None)
+        return SegmentBlock(
+            _get_optional(pairs, "address"),
+            self._get_size(pairs, "size"),
+            _get_optional(pairs, "requested_size") if "requested_size" in pairs else last.bytes,
+            _get_text(pairs, "state")[:_LONGEST_CONTEXT],
+            self._number(_get_stack(pairs) or last.stack),
         )
 
-    def _frame(self, pairs: Pairs) -> Frame:
-        name, file = _text(pairs, "name")[:_LONGEST_NAME], _text(pairs, "filename")[-_LONGEST_NAME:]
-        key = (name, file, _whole(pairs, "line"))
+    def _intern_frame(self, pairs: Pairs) -> StackFrame:
+        name, file = _get_text(pairs, "name")[:_LONGEST_NAME], _get_text(pairs, "filename")[-_LONGEST_NAME:]
+        key = (name, file, _get_integer(pairs, "line"))
         frame = self._frames.get(key)
         if frame is None:
             if len(self._frames) >= _MOST_FRAMES:
                 raise Malformed(f"it has more than {_MOST_FRAMES:,} distinct frames")
-            frame = self._frames[key] = Frame(*key)
+            frame = self._frames[key] = StackFrame(*key)
         return frame
 
-    def _event(self, pairs: Pairs, device: int) -> None:
+    def _emit_event(self, pairs: Pairs, device: int) -> None:
         number = self.events.get(device, 0)
         self.events[device] = number + 1
-        is_oom = _text(pairs, "action") == "oom"
+        is_oom = _get_text(pairs, "action") == "oom"
         self._sink(
             "allocator_event",
             (
@@ -147,17 +147,17 @@ class Parts:
                 number,
                 pairs["action"][:_LONGEST_CONTEXT],
                 # PyTorch writes times since 2.1; before, only the order of the events is known
-                _time(pairs) if "time_us" in pairs else None,
-                None if is_oom else _whole(pairs, "addr"),
-                self._sized(pairs, "size"),
-                _maybe(pairs, "device_free"),
-                _maybe(pairs, "stream"),
-                self._number(_stack(pairs)),
-                _text(pairs, "compile_context")[:_LONGEST_CONTEXT] if "compile_context" in pairs else None,
+                _get_time(pairs) if "time_us" in pairs else None,
+                None if is_oom else _get_integer(pairs, "addr"),
+                self._get_size(pairs, "size"),
+                _get_optional(pairs, "device_free"),
+                _get_optional(pairs, "stream"),
+                self._number(_get_stack(pairs)),
+                _get_text(pairs, "compile_context")[:_LONGEST_CONTEXT] if "compile_context" in pairs else None,
             ),
         )
 
-    def _segment(self, pairs: Pairs) -> None:
+    def _emit_segment(self, pairs: Pairs) -> None:
         segment = self._segments
         self._segments += 1
         pool = pairs.get("segment_pool_id", ())
@@ -165,27 +165,27 @@ class Parts:
             "allocator_segment",
             (
                 segment,
-                _device_of(pairs),
-                _whole(pairs, "address"),
-                self._sized(pairs, "total_size"),
-                _maybe(pairs, "allocated_size"),
-                _maybe(pairs, "active_size"),
-                _maybe(pairs, "requested_size"),
-                _maybe(pairs, "stream"),
-                _text(pairs, "segment_type")[:_LONGEST_CONTEXT] if "segment_type" in pairs else None,
+                _get_device(pairs),
+                _get_integer(pairs, "address"),
+                self._get_size(pairs, "total_size"),
+                _get_optional(pairs, "allocated_size"),
+                _get_optional(pairs, "active_size"),
+                _get_optional(pairs, "requested_size"),
+                _get_optional(pairs, "stream"),
+                _get_text(pairs, "segment_type")[:_LONGEST_CONTEXT] if "segment_type" in pairs else None,
                 ".".join(map(str, pool)) if isinstance(pool, tuple) and pool else None,
                 pairs.get("is_expandable") is True,
-                self._number(_stack(pairs)),
+                self._number(_get_stack(pairs)),
             ),
         )
-        address = _whole(pairs, "address")
-        for number, block in enumerate(_blocks(pairs["blocks"])):
+        address = _get_integer(pairs, "address")
+        for number, block in enumerate(_check_blocks(pairs["blocks"])):
             start = address if block.address is None else block.address
             self._sink("allocator_block", (segment, number, start, *block[1:]))
             address = start + block.bytes
 
     def _number(self, stack: Stack | None) -> int | None:
-        """The id of the stack, whose rows are given when it is first used; None for none."""
+        """Return the id of the stack, whose rows are given when it is first used; None for none."""
         if stack is None:
             return None
         if stack.number is None:
@@ -195,8 +195,8 @@ class Parts:
                 self._sink("allocator_stack", (stack.number, depth, frame.name, frame.file, frame.line))
         return stack.number
 
-    def _sized(self, pairs: Pairs, key: str) -> int:
-        size = _whole(pairs, key)
+    def _get_size(self, pairs: Pairs, key: str) -> int:
+        size = _get_integer(pairs, key)
         self._bytes += abs(size)
         if size < 0 or self._bytes >= _MOST_BYTES:
             raise Malformed(f"'{key}' is no size")
@@ -205,19 +205,19 @@ class Parts:
     def _mark(self, pairs: Pairs) -> None:
         if len(self.marks) >= _MOST_MARKS:
             raise Malformed(f"it has more than {_MOST_MARKS:,} annotations")
-        name = _text(pairs, "name")[:_LONGEST_NAME]
-        self.marks.append(Mark(pairs["stage"] == "START", name, _device_of(pairs), _time(pairs)))
+        name = _get_text(pairs, "name")[:_LONGEST_NAME]
+        self.marks.append(AnnotationMark(pairs["stage"] == "START", name, _get_device(pairs), _get_time(pairs)))
 
 
 def _are_frames(items: Items) -> bool:
-    """Whether there are items, and all of them are frames; a list that grows is not looked at from its start each time."""
+    """Return whether there are items, and all of them are frames; a list that grows is not looked at from its start each time."""
     if items.seen != _MIXED:
-        are_frames = all(type(item) is Frame for item in (items[items.seen :] if items.seen else items))
+        are_frames = all(type(item) is StackFrame for item in (items[items.seen :] if items.seen else items))
         items.seen = len(items) if are_frames else _MIXED
     return items.seen > 0
 
 
-def _stack(pairs: Pairs) -> Stack | None:
+def _get_stack(pairs: Pairs) -> Stack | None:
     stack = pairs.get("frames", ())
     if type(stack) is Stack:
         return stack
@@ -226,8 +226,8 @@ def _stack(pairs: Pairs) -> Stack | None:
     return None
 
 
-def _device(level: list[Any]) -> int:
-    """The device of the list that the last of `level` is: its place among the lists around it, 0 where it is the only one."""
+def _find_device(level: list[Any]) -> int:
+    """Return the device of the last list of `level`: its place among its neighbours, 0 where it is the only one."""
     last = level[-1]
     if last.tag is None:
         if len(level) > _MOST_DEVICES and type(level[0]) is Items:
@@ -237,42 +237,42 @@ def _device(level: list[Any]) -> int:
     return device
 
 
-def _blocks(blocks: Any) -> Sequence[Block]:
+def _check_blocks(blocks: Any) -> Sequence[SegmentBlock]:
     if blocks == ():
         return ()
-    if type(blocks) is not Items or not all(type(each) is Block for each in blocks):
+    if type(blocks) is not Items or not all(type(each) is SegmentBlock for each in blocks):
         raise Malformed("the blocks of a segment are no list of blocks")
     return blocks
 
 
-def _text(pairs: Pairs, key: str) -> str:
+def _get_text(pairs: Pairs, key: str) -> str:
     value = pairs.get(key)
     if type(value) is not str:
         raise Malformed(f"'{key}' is no text")
     return value
 
 
-def _whole(pairs: Pairs, key: str) -> int:
+def _get_integer(pairs: Pairs, key: str) -> int:
     value = pairs.get(key)
     if type(value) is not int or abs(value) >= _INT64:
         raise Malformed(f"'{key}' is no number of at most 64 bits")
     return value
 
 
-def _time(pairs: Pairs) -> int:
+def _get_time(pairs: Pairs) -> int:
     """When, ns since the epoch."""
-    ns = _whole(pairs, "time_us") * NS_PER_US
+    ns = _get_integer(pairs, "time_us") * NS_PER_US
     if not 0 <= ns < _INT64:
         raise Malformed("'time_us' is no time")
     return ns
 
 
-def _device_of(pairs: Pairs) -> int:
-    device = _maybe(pairs, "device") or 0
+def _get_device(pairs: Pairs) -> int:
+    device = _get_optional(pairs, "device") or 0
     if not 0 <= device < _MOST_DEVICES:
         raise Malformed("'device' is no number of a GPU")
     return device
 
 
-def _maybe(pairs: Pairs, key: str) -> int | None:
-    return _whole(pairs, key) if pairs.get(key) is not None else None
+def _get_optional(pairs: Pairs, key: str) -> int | None:
+    return _get_integer(pairs, key) if pairs.get(key) is not None else None

@@ -12,9 +12,8 @@ import pyarrow as pa
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
 from traceq.importers.memory_snapshot.opcodes import Items, Malformed, Pairs, Reader
-from traceq.importers.memory_snapshot.parts import Mark, Parts
-from traceq.importers.memory_snapshot.source import opened
-from traceq.importers.packed import DAMAGED
+from traceq.importers.memory_snapshot.parts import AnnotationMark, SnapshotParts
+from traceq.importers.packed import DAMAGED, open_unpacked
 from traceq.importers.rows import batches_of
 
 _ROWS = 50_000
@@ -70,25 +69,25 @@ SCHEMAS = {
 
 def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (table, batch) for a snapshot; raises UnusableTrace, with the reason, for what is none."""
-    gathered = _Gathered()
-    parts = Parts(gathered.add)
-    with opened(path) as file:
+    gathered = _BatchCollector()
+    parts = SnapshotParts(gathered.add)
+    with open_unpacked(path) as file:
         reader = Reader(file, parts.dict_of, parts.list_of, progress)
         try:
             for _ in reader.run():
-                yield from gathered.taken(_ROWS)
+                yield from gathered.take_batches(_ROWS)
         except _UNREADABLE as error:
             raise UnusableTrace(f"{path}: no memory snapshot of PyTorch that can be read: {error}") from None
         whole = reader.result
-    yield from gathered.taken(0)
-    settings = _settings(path, whole, parts)
-    yield from batches_of("trace", [_trace(path, settings)])
+    yield from gathered.take_batches(0)
+    settings = _read_settings(path, whole, parts)
+    yield from batches_of("trace", [_trace_row(path, settings)])
     devices = sorted({*parts.events, *gathered.devices})
     yield from batches_of("device", [{"device": device, "source": "unknown"} for device in devices])
-    yield from _annotations(parts.marks)
+    yield from _build_annotations(parts.marks)
 
 
-class _Gathered:
+class _BatchCollector:
     """Rows until there are enough of a table for a batch; `devices` are those that have segments."""
 
     def __init__(self) -> None:
@@ -100,22 +99,22 @@ class _Gathered:
         if table == "allocator_segment":
             self.devices.add(row[1])
 
-    def taken(self, least: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The batches of the tables that have more than `least` rows, which are gone then."""
+    def take_batches(self, least: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield the batches of the tables that have more than `least` rows, which are gone then."""
         for table, rows in self._rows.items():
             if len(rows) > least:
                 for start in range(0, len(rows), _ROWS):
-                    yield table, _batch(SCHEMAS[table], rows[start : start + _ROWS])
+                    yield table, _build_batch(SCHEMAS[table], rows[start : start + _ROWS])
                 rows.clear()
 
 
-def _batch(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+def _build_batch(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
     arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _settings(path: Path, whole: Any, parts: Parts) -> dict[str, Any]:
-    """The allocator's settings; raises UnusableTrace where the file holds no state and no history of one."""
+def _read_settings(path: Path, whole: Any, parts: SnapshotParts) -> dict[str, Any]:
+    """Return the allocator's settings; raises UnusableTrace where the file holds no state and no history of one."""
     if type(whole) is Items:
         return {}
     if type(whole) is not Pairs or not {"segments", "device_traces"} & set(whole):
@@ -131,13 +130,13 @@ def _settings(path: Path, whole: Any, parts: Parts) -> dict[str, Any]:
 
 
 def _are_in_place(traces: Any, events: dict[int, int]) -> bool:
-    """Whether each list of events is the device's that its events were given."""
+    """Return whether each list of events is the device's that its events were given."""
     return type(traces) is Items and all(
         device < len(traces) and type(traces[device]) is Items and traces[device].tag == device for device in events
     )
 
 
-def _trace(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def _trace_row(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "producer": "PyTorch memory snapshot",
         # the file itself does not tell its rank
@@ -148,7 +147,7 @@ def _trace(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _annotations(marks: Sequence[Mark]) -> Iterator[tuple[str, pa.RecordBatch]]:
+def _build_annotations(marks: Sequence[AnnotationMark]) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Ranges that record_function() opened: an end closes the last range of its name on its device."""
     opened_at: dict[tuple[int, str], list[int]] = {}
     ranges = []

@@ -33,15 +33,15 @@ _MOST_DEVICES = 1 << 16
 
 
 class Reader(Protocol):
-    """What a module here offers."""
+    """Interface of the modules of this folder."""
 
     TOOL: str
 
     def sniff(self, head: str) -> bool:
-        """Whether a file that begins like this is of this format."""
+        """Return whether a file that begins like this is of this format."""
 
     def read(self, text: str) -> Log:
-        """All of the file. Raises UnusableTrace, or what Python raises where the file is broken."""
+        """Return all of the file. Raises UnusableTrace, or what Python raises where the file is broken."""
 
 
 READERS: tuple[Reader, ...] = (
@@ -60,7 +60,7 @@ READERS: tuple[Reader, ...] = (
 
 
 def read_log(path: Path) -> Log:
-    """The log in the file. Raises UnknownFormat for what is no log that traceq knows, UnusableTrace for a broken one."""
+    """Return the log in the file. Raises UnknownFormat for what is no log that traceq knows, UnusableTrace for a broken one."""
     try:
         text = _text(path.read_bytes())
     except OSError as error:
@@ -97,7 +97,7 @@ def _text(content: bytes) -> str:
 
 
 def _what(error: Exception) -> str:
-    """What is wrong, in words where Python's are about its types."""
+    """Describe the error in words where Python's are about its types."""
     if isinstance(error, KeyError):
         return f"it lacks {error.args[0]!r}"
     if isinstance(error, IndexError):

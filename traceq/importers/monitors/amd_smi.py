@@ -40,7 +40,7 @@ _OF_METRIC = {"mem": Meant("gpu_memory_temperature")}
 
 
 def sniff(head: str) -> bool:
-    """Whether the first line names columns of amd-smi."""
+    """Return whether the first line names columns of amd-smi."""
     names = _names(head.partition("\n")[0])
     return "gpu" in names[:2] and bool(_KNOWN.keys() & set(names))
 
@@ -50,7 +50,7 @@ def _names(line: str) -> list[str]:
 
 
 def read(text: str) -> Log:
-    """The log; without --watch it has no times."""
+    """Return the log; without --watch it has no times."""
     lines = text.lstrip("\ufeff").splitlines()
     names = _names(lines[0])
     known = _KNOWN | (_OF_METRIC if "gfx_activity" in names else {})

@@ -30,12 +30,12 @@ _LINE = re.compile(r"(?P<time>.*?)\s*(?P<entity>#\s*Entity|GPU[\s:]+\d+)[\s,]+(?
 
 
 def sniff(head: str) -> bool:
-    """Whether one of the first lines names entities and fields."""
+    """Return whether one of the first lines names entities and fields."""
     return any(re.search(r"#\s*Entity\s+\S", line) for line in head.splitlines()[:5])
 
 
 def read(text: str) -> Log:
-    """The log of all GPUs; of other entities nothing."""
+    """Return the log of all GPUs; of other entities nothing."""
     names: list[str] = []
     samples: list[Sample] = []
     left_out = 0

@@ -32,12 +32,12 @@ _DISK = {
 
 
 def sniff(head: str) -> bool:
-    """Whether it is JSON of sysstat with reports of iostat."""
+    """Return whether it is JSON of sysstat with reports of iostat."""
     return bool(re.match(r'\s*\{\s*"sysstat"', head) and re.search(r'"(avg-cpu|disk_device)"', head))
 
 
 def read(text: str) -> Log:
-    """The log; without -t it has no times."""
+    """Return the log; without -t it has no times."""
     host = host_of_sysstat(text)
     reports = host["statistics"]
     samples: list[Sample] = []

@@ -1,4 +1,4 @@
-"""What a log of a monitor holds, as its reader hands it on: samples on the log's own clock."""
+"""Samples of a monitor's log on the log's own clock."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ _HEADER = re.compile(r"#\s*((date\W+)?(time\W+)?)gpu\W+\w", re.IGNORECASE)
 
 
 def sniff(head: str) -> bool:
-    """Whether it begins with dmon's header."""
+    """Return whether it begins with dmon's header."""
     return bool(_HEADER.match(head.lstrip()))
 
 
 def read(text: str) -> Log:
-    """The log; without -o DT it has no times."""
+    """Return the log; without -o DT it has no times."""
     names: list[str] = []
     units: list[str] = []
     samples: list[Sample] = []

@@ -49,13 +49,13 @@ _WORDS = {"active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0}
 
 
 def sniff(head: str) -> bool:
-    """Whether the first line names fields of nvidia-smi."""
+    """Return whether the first line names fields of nvidia-smi."""
     first = head.lstrip("\ufeff").partition("\n")[0]
     return "," in first and bool(_HEADER.match(first)) and "." in first
 
 
 def read(text: str) -> Log:
-    """The log; raises UnusableTrace where it does not say which GPU a line is of."""
+    """Return the log; raises UnusableTrace where it does not say which GPU a line is of."""
     rows = list(csv.reader(text.lstrip("\ufeff").splitlines(), skipinitialspace=True))
     fields = [_FIELD.match(each) for each in rows[0]]
     names = [_plain(each[1]) if each else "" for each in fields]
@@ -97,7 +97,7 @@ def _time(names: list[str], row: list[str]) -> tuple[int, bool] | None:
 
 
 def _devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[int]:
-    """The number of the GPU of each line; GPUs are listed in the order of their numbers."""
+    """Return the number of the GPU of each line; GPUs are listed in the order of their numbers."""
     told = next((each for each in _IDENTITY if each in names), None)
     if told is None:
         if not is_steady(times):
@@ -111,7 +111,7 @@ def _devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[
 
 
 def _values(name: str, unit: str | None, cell: str) -> list[tuple[str, str | None, float]]:
-    """Name, unit and value of each series of a cell; none where it is no number."""
+    """Return name, unit and value of each series of a cell; none where it is no number."""
     cell = cell.strip()
     if name == "reasons.active" and cell.lower().startswith("0x"):
         return [(each, None, value) for each, value in reasons(int(cell, 16))]

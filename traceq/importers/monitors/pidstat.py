@@ -24,12 +24,12 @@ _HEADER = re.compile(r"^#?\s*Time\s+.*\b(PID|TID)\b.*Command\s*$", re.MULTILINE)
 
 
 def sniff(head: str) -> bool:
-    """Whether a line names a process's columns."""
+    """Return whether a line names a process's columns."""
     return bool(_HEADER.search(head))
 
 
 def read(text: str) -> Log:
-    """The log of all processes; an instance is the pid and the command."""
+    """Return the log of all processes; an instance is the pid and the command."""
     told = _FIRST.search(text)
     days = dates(told["date"]) if told else []
     names: list[str] = []

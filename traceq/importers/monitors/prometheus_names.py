@@ -1,4 +1,4 @@
-"""What metrics of Prometheus' exporters are called here: NVIDIA's DCGM exporter, AMD's, and that of hosts (node_exporter)."""
+"""Names of metrics of Prometheus exporters: NVIDIA's DCGM exporter, AMD's, and node_exporter."""
 
 from __future__ import annotations
 
@@ -61,23 +61,23 @@ _INSTANCES = ("device", "cpu", "interface", "disk")
 
 
 def gpu(labels: Mapping[str, str]) -> int | None:
-    """The number of the GPU that a metric is of; None for the host."""
+    """Return the number of the GPU that a metric is of; None for the host."""
     told = labels.get("gpu", labels.get("gpu_id", ""))
     return int(told) if told.isdigit() else None
 
 
 def instance(labels: Mapping[str, str]) -> str | None:
-    """What of the host a metric is of: a disk, a network interface, a CPU."""
+    """Return the part of the host that a metric is about: a disk, a network interface, a CPU."""
     return next((labels[each] for each in _INSTANCES if each in labels and labels[each] != "nvidia"), None)
 
 
 def host(labels: Mapping[str, str]) -> str | None:
-    """The name of the machine."""
+    """Return the name of the machine."""
     return labels.get("Hostname") or labels.get("nodename")
 
 
 def address(labels: Mapping[str, str]) -> str | None:
-    """Where a series was scraped, without the port: exporters of one machine have one each."""
+    """Return where a series was scraped, without the port: exporters of one machine have one each."""
     return labels.get("instance", "").rpartition(":")[0] or None
 
 
@@ -89,7 +89,7 @@ def check_one(told: Iterable[str | None]) -> None:
 
 
 def values(name: str, value: float) -> list[tuple[str, str | None, float]]:
-    """Name, unit and value of the series of a gauge; none where DCGM says that there is no value."""
+    """Return name, unit and value of the series of a gauge; none where DCGM says that there is no value."""
     if value >= _BLANK:
         return []
     if name in MASKS:
@@ -98,7 +98,7 @@ def values(name: str, value: float) -> list[tuple[str, str | None, float]]:
 
 
 def total(name: str, labels: Mapping[str, str]) -> Meant | None:
-    """What the growth of a total means; None of what is no total, or none that is known."""
+    """Return the meaning of a total's growth; None for other metrics and unknown totals."""
     if name == CPU_TOTAL:
         mode = labels.get("mode", "")
         return Meant(f"cpu_{mode}", 100) if mode in _MODES else None

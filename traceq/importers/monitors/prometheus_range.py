@@ -16,12 +16,12 @@ TOOL = "Prometheus range"
 
 
 def sniff(head: str) -> bool:
-    """Whether it is an answer with a matrix."""
+    """Return whether it is an answer with a matrix."""
     return head.lstrip().startswith("{") and bool(re.search(r'"resultType"\s*:\s*"matrix"', head))
 
 
 def read(text: str) -> Log:
-    """The log: gauges as they are, of totals that are known what they grow by in a second."""
+    """Return the log: gauges as they are, of totals that are known what they grow by in a second."""
     samples: list[Sample] = []
     left_out, host = 0, None
     result = json.loads(text)["data"]["result"]

@@ -20,7 +20,7 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def sniff(head: str) -> bool:
-    """Whether there is a line of a metric with a type, or one of DCGM's fields."""
+    """Return whether there is a line of a metric with a type, or one of DCGM's fields."""
     return bool(
         re.search(r"^# TYPE [\w:]+ (gauge|counter)\s*$", head, re.MULTILINE)
         or re.search(r"^DCGM_FI_\w+\{", head, re.MULTILINE)
@@ -28,7 +28,7 @@ def sniff(head: str) -> bool:
 
 
 def read(text: str) -> Log:
-    """The log: gauges as they are, of totals that are known what they grow by in a second."""
+    """Return the log: gauges as they are, of totals that are known what they grow by in a second."""
     samples: list[Sample] = []
     before: dict[tuple[str, int | None, str | None], tuple[int, float]] = {}
     stamps: list[tuple[int, bool] | None] = []

@@ -1,4 +1,4 @@
-"""What readers of logs have in common: times and numbers as tools write them."""
+"""Times and numbers as tools write them, for all readers of logs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def number(text: object) -> float | None:
-    """The number that a value begins with ("45 %", "0x04" is none of these); None for "[N/A]", "-" and other words."""
+    """Return the number that a value begins with ("45 %", "0x04" is none of these); None for "[N/A]", "-" and other words."""
     if isinstance(text, bool) or text is None:
         return None
     if isinstance(text, float):
@@ -107,7 +107,7 @@ def local_stamp(text: str) -> tuple[int, int, bool] | None:
 
 
 def host_of_sysstat(text: str) -> dict[str, Any]:
-    """The machine in JSON of sysstat, with its reports. Raises UnusableTrace where there is none."""
+    """Return the machine in JSON of sysstat, with its reports. Raises UnusableTrace where it has none."""
     match json.loads(text):
         case {"sysstat": {"hosts": [dict(host), *_]}} if isinstance(host.get("statistics"), list):
             return host
@@ -115,14 +115,14 @@ def host_of_sysstat(text: str) -> dict[str, Any]:
 
 
 def is_steady(times: list[int]) -> bool:
-    """Whether times follow each other at one beat, and not in bursts, as those of several GPUs do."""
+    """Return whether times follow each other at one beat, and not in bursts, as those of several GPUs do."""
     gaps = sorted(after - before for before, after in pairwise(times))
     # At least half of the gaps are between bursts, and few are pauses.
     return not gaps or gaps[0] >= gaps[3 * len(gaps) // 4] / 2
 
 
 def clock_of(stamps: Iterable[tuple[int, bool] | None]) -> Clock:
-    """What is known of the clock of a log by the (ns, whether it is UTC) of all its times."""
+    """Return the kind of clock of a log, by the (ns, whether it is UTC) of all its times."""
     seen = {None if each is None else each[1] for each in stamps}
     if not seen or None in seen:
         return "none"

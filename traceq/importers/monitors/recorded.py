@@ -1,4 +1,4 @@
-"""What `traceq record` samples itself: lines of JSON, the first of which says what it is; times are ns since 1970, UTC."""
+"""Samples that `traceq record` takes itself: lines of JSON after one that names the format; ns since 1970, UTC."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SUFFIX = ".monitor.jsonl"
 
 
 def sniff(head: str) -> bool:
-    """Whether the first line is that of such a log."""
+    """Return whether the first line is that of such a log."""
     return head.startswith('{"traceq_monitor":')
 
 
 def read(text: str) -> Log:
-    """The log; a last line that was not written to its end is left out."""
+    """Return the log; a last line that was not written to its end is left out."""
     first, *lines = text.splitlines()
     told = json.loads(first)
     samples: list[Sample] = []

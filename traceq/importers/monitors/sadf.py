@@ -1,4 +1,4 @@
-"""`sadf -j` of what sar recorded: JSON of many activities, each the mean of an interval or its state at the end."""
+"""`sadf -j` of sar's recordings: JSON of many activities, each the mean of an interval or its state at the end."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _INSTANCES = ("cpu", "disk-device", "iface", "intr", "number", "tty", "line", "f
 
 
 def sniff(head: str) -> bool:
-    """Whether it is JSON of sysstat, and not of iostat."""
+    """Return whether it is JSON of sysstat, and not of iostat."""
     return bool(re.match(r'\s*\{\s*"sysstat"', head)) and not re.search(r'"(avg-cpu|disk_device)"', head)
 
 
 def read(text: str) -> Log:
-    """The log; local times (sadf -t) are of a zone that is certain only where it is UTC."""
+    """Return the log; local times (sadf -t) are of a zone that is certain only where it is UTC."""
     host = host_of_sysstat(text)
     known = _KNOWN | (_PAGES if host.get("machine") in ("x86_64", "i686") else {})
     samples: list[Sample] = []

@@ -88,7 +88,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 class Meant(NamedTuple):
-    """What a tool's series is called here, and what makes its numbers those of that unit."""
+    """traceq's name of a tool's series, and the factor that converts its numbers to the series' unit."""
 
     name: str
     factor: float = 1.0
@@ -97,7 +97,7 @@ class Meant(NamedTuple):
 def named(
     tool: str, key: str, unit: str | None, value: float, known: dict[str, Meant]
 ) -> tuple[str, str | None, float]:
-    """Name, unit and value of a tool's series `key`: the common ones, or else the tool's own."""
+    """Return name, unit and value of a tool's series `key`: the common ones, or else the tool's own."""
     meant = known.get(key)
     if meant is None:
         return f"{tool}:{key}", unit, value
@@ -105,5 +105,5 @@ def named(
 
 
 def reasons(mask: int) -> list[tuple[str, float]]:
-    """The series of all reasons of NVML's mask, each 0 or 1."""
+    """Return the series of all reasons of NVML's mask, each 0 or 1."""
     return [(name, float(bool(mask & bit))) for bit, name in REASONS.items()]

@@ -26,12 +26,12 @@ _FIRST = ["r", "b", "swpd"]
 
 
 def sniff(head: str) -> bool:
-    """Whether one of the first lines is the header."""
+    """Return whether one of the first lines is the header."""
     return any(line.split()[:3] == _FIRST for line in head.splitlines()[:3])
 
 
 def read(text: str) -> Log:
-    """The log; without -t it has no times. The header says UTC, or a zone whose name several share."""
+    """Return the log; without -t it has no times. The header says UTC, or a zone whose name several share."""
     names: list[str] = []
     rows = []
     zone, left_out = "", 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+from traceq.importers.rows import pseudonym
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.context import ImportState
@@ -100,7 +101,7 @@ def _find_host(source: Source) -> str | None:
     name = rows[0][0] if rows else None
     if not isinstance(name, str) or not name:
         return None
-    return "host-" + hashlib.sha256(name.encode()).hexdigest()[:8]
+    return pseudonym(name)
 
 
 def _utc_origin(source: Source) -> int | None:

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.notes import Notes
+    from traceq.importers.rows import Notes
 
 # 36 years in ns: no session lasts that long, and sums of such times cannot overflow 64 bits.
 TIME_LIMIT = 1 << 60
 _INT32_MAX = (1 << 31) - 1
-
-
-def repeat(text: str, rows: int) -> pa.DictionaryArray:
-    """Return a column with the same text in every row."""
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([text]))
 
 
 def decode_enum(codes: pa.Array, labels: Mapping[int, str], other: str | None = None) -> pa.DictionaryArray:

@@ -15,9 +15,9 @@ from traceq.importers.nsys.threads import Threads
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.devices import Devices
-    from traceq.importers.nsys.notes import Notes
     from traceq.importers.nsys.source import Source
     from traceq.importers.nsys.strings import Strings
+    from traceq.importers.rows import Notes
 
 
 class Member(NamedTuple):

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import decode_enum, map_rows, repeat
+from traceq.importers.nsys.columns import decode_enum, map_rows
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.threads import process_ids_of
-from traceq.importers.rows import batches_of
+from traceq.importers.rows import batches_of, repeat
 
 METRICS = "GPU_METRICS"
 MEMORY = "CUDA_GPU_MEMORY_USAGE_EVENTS"

@@ -19,8 +19,8 @@ from traceq.importers.nsys.columns import to_int32
 from traceq.importers.rows import Batches, batches_of
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.notes import Notes
     from traceq.importers.nsys.source import Source
+    from traceq.importers.rows import Notes
 
 # The number of the device of rows that name none.
 NO_DEVICE = -1

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from traceq.common.scratch import temporary_folder
 from traceq.errors import MissingTool, UnusableTrace
 from traceq.importers.nsys import directory
-from traceq.importers.packed import DAMAGED, GZIP, GzipStream
+from traceq.importers.packed import GZIP, read_head, unpack
 from traceq.importers.sqlite import refuse_half_written, uri
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.notes import Notes
+    from traceq.importers.rows import Notes
 
 
 _MAGIC = b"SQLite format 3\x00"
@@ -32,28 +32,14 @@ _MARKS = (
 # Where a gzip'd export must have named one of its tables: the schema stands at the beginning of a SQLite
 # file.
 _SCHEMA_BYTES = 1 << 22
-_CHUNK = 1 << 20
 
 # SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
 READ_WHAT_IS_THERE = "pragma writable_schema = on"
 
 
-def read_head(path: Path, size: int = 16) -> bytes:
-    """Return the first bytes of the file, unpacked if gzip'd; b"" where they cannot be unpacked."""
-    with path.open("rb") as file:
-        head = file.read(size)
-        if not head.startswith(GZIP):
-            return head
-        file.seek(0)
-        try:
-            return GzipStream(file).read(size)
-        except DAMAGED:
-            return b""
-
-
 def is_sqlite(path: Path) -> bool:
     """Return whether the file is a SQLite database, plain or gzip'd. Raises OSError when it cannot be read."""
-    return read_head(path).startswith(_MAGIC)
+    return read_head(path, len(_MAGIC)).startswith(_MAGIC)
 
 
 def sniff(path: Path) -> bool:
@@ -111,15 +97,11 @@ def open_sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
 
 def _decompress(path: Path, target: Path, notes: Notes) -> None:
     """Unpack as much as possible; a file cut short or damaged still has its beginning."""
-    with path.open("rb") as packed, target.open("wb") as out:
-        stream = GzipStream(packed)
-        try:
-            while part := stream.read(_CHUNK):
-                out.write(part)
-        except DAMAGED as error:
-            if not out.tell():
-                raise UnusableTrace(f"{path}: cannot be decompressed ({error}); copy the file again") from error
-            notes.data_loss("truncated", 1, f"The gzip'd file is damaged or cut short ({error}); copy it again.")
+    if (error := unpack(path, target)) is None:
+        return
+    if not target.stat().st_size:
+        raise UnusableTrace(f"{path}: cannot be decompressed ({error}); copy the file again") from error
+    notes.data_loss("truncated", 1, f"The gzip'd file is damaged or cut short ({error}); copy it again.")
 
 
 def _note_pending_writes(path: Path, notes: Notes) -> None:

@@ -14,11 +14,11 @@ from traceq.importers.nsys.columns import (
     null_if,
     null_negative,
     null_out_of_range,
-    repeat,
     to_int32,
 )
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.threads import process_ids_of
+from traceq.importers.rows import repeat
 
 MEMORY = dict(enumerate(("pageable", "pinned", "device", "array", "managed", "device_static", "managed_static")))
 _MEMORY_WORDS = [*(word.replace("_", " ").title() for word in MEMORY.values()), "Unknown"]
@@ -65,7 +65,7 @@ def _clamp_codes(column: pa.Array, codes: int, unknown: int) -> pa.Array:
 
 
 def _name_copies(kinds: pa.Array, sources: pa.Array, destinations: pa.Array) -> pa.DictionaryArray:
-    """Name copies 'Memcpy HtoD (Pinned -> Device)' and so on, by copyKind, srcKind and dstKind."""
+    """Return name copies 'Memcpy HtoD (Pinned -> Device)' and so on, by copyKind, srcKind and dstKind."""
     code = _clamp_codes(kinds, len(_COPIES), 0)
     for memory in (sources, destinations):
         code = pc.add(pc.multiply(code, _MEMORIES), _clamp_codes(memory, _MEMORIES, _MEMORIES - 1))
@@ -73,7 +73,7 @@ def _name_copies(kinds: pa.Array, sources: pa.Array, destinations: pa.Array) -> 
 
 
 def _name_memsets(kinds: pa.Array) -> pa.DictionaryArray:
-    """Name memsets 'Memset (Device)' and so on, by memKind."""
+    """Return name memsets 'Memset (Device)' and so on, by memKind."""
     return pa.DictionaryArray.from_arrays(_clamp_codes(kinds, _MEMORIES, _MEMORIES - 1), _MEMSET_NAMES)
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import build_json_objects, compute_durations, decode_enum, null_if, repeat, to_int32
+from traceq.importers.nsys.columns import build_json_objects, compute_durations, decode_enum, null_if, to_int32
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
+from traceq.importers.rows import repeat
 
 RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 # eventClass: the kind of record inside a table.

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import build_json_objects, compute_durations, map_rows, null_if, repeat
+from traceq.importers.nsys.columns import build_json_objects, compute_durations, map_rows, null_if
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.payload import Payloads
 from traceq.importers.nsys.strings import decode_text
 from traceq.importers.nsys.threads import pid_of
+from traceq.importers.rows import repeat
 
 TABLE = "NVTX_EVENTS"
 TABLES = (TABLE,)

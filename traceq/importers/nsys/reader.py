@@ -12,10 +12,9 @@ from traceq.importers.nsys.context import ImportState, Rows
 from traceq.importers.nsys.devices import Devices
 from traceq.importers.nsys.diagnostics import note_diagnostics, note_other_tables
 from traceq.importers.nsys.files import open_sqlite_file
-from traceq.importers.nsys.notes import Notes
 from traceq.importers.nsys.source import Source
 from traceq.importers.nsys.strings import Strings
-from traceq.importers.rows import batches_of
+from traceq.importers.rows import Notes, batches_of
 
 _READERS = (
     gpu.read_gpu,
@@ -69,7 +68,7 @@ def _read_tables(path: Path, source: Source, notes: Notes) -> Rows:
         for table, batch in reader(state):
             batches += 1
             yield table, batch
-    if not batches and notes.has("table_damaged"):
+    if not batches and any(code == "table_damaged" for _, code, _ in notes):
         raise UnusableTrace(f"{path}: the SQLite file is damaged, no table with events can be read; copy it again")
     yield from batches_of(
         "thread",
@@ -79,7 +78,7 @@ def _read_tables(path: Path, source: Source, notes: Notes) -> Rows:
     yield from batches_of("trace", [build_trace_row(state)])
     note_diagnostics(state)
     note_other_tables(state)
-    yield from batches_of("import_note", notes.rows())
+    yield from notes.batches()
 
 
 def _count_progress(path: Path, source: Source, progress: Callable[[int], None]) -> Callable[[int], None]:

@@ -20,12 +20,12 @@ from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
-from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quoted, uri
+from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quote_name, uri
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from traceq.importers.nsys.notes import Notes
+    from traceq.importers.rows import Notes
 
 
 def find_filled_columns(path: Path, table: str, columns: Iterable[str]) -> set[str]:
@@ -37,8 +37,8 @@ def find_filled_columns(path: Path, table: str, columns: Iterable[str]) -> set[s
         try:
             connection.execute(READ_WHAT_IS_THERE)
             while empty:
-                tests = [f"{quoted(name)} is not null" for name in empty]
-                query = f"select {', '.join(tests)} from {quoted(table)} where {' or '.join(tests)} limit 1"  # noqa: S608
+                tests = [f"{quote_name(name)} is not null" for name in empty]
+                query = f"select {', '.join(tests)} from {quote_name(table)} where {' or '.join(tests)} limit 1"  # noqa: S608
                 row = connection.execute(query).fetchone()
                 if row is None:
                     break
@@ -156,8 +156,8 @@ class Source:
         if not have:
             return []
         self._touched.add(table)
-        picked = ", ".join(quoted(name) if name in have else "null" for name in wanted)
-        query = f"select {picked} from {quoted(table)} where {where} order by rowid"  # noqa: S608
+        picked = ", ".join(quote_name(name) if name in have else "null" for name in wanted)
+        query = f"select {picked} from {quote_name(table)} where {where} order by rowid"  # noqa: S608
         try:
             return self._small.execute(query).fetchall()
         except sqlite3.Error as error:
@@ -169,7 +169,7 @@ class Source:
         if table not in self._columns:
             return 0
         try:
-            (found,) = self._small.execute(f"select max(rowid) from {quoted(table)}").fetchone()  # noqa: S608
+            (found,) = self._small.execute(f"select max(rowid) from {quote_name(table)}").fetchone()  # noqa: S608
         except sqlite3.Error:
             return 0
         # A column of a damaged file may be called so.
@@ -197,7 +197,7 @@ class Source:
     def fetch_scalar(self, table: str, expression: str) -> int | None:
         """Return one integer computed over a table by an SQL expression of ours, or None."""
         try:
-            found = self._small.execute(f"select {expression} from {quoted(table)}").fetchone()  # noqa: S608
+            found = self._small.execute(f"select {expression} from {quote_name(table)}").fetchone()  # noqa: S608
         except sqlite3.Error as error:
             self._note_damage(table, 0, error)
             return None
@@ -251,14 +251,16 @@ class Source:
     ) -> tuple[str, pa.Schema]:
         have = self.filled_columns(table, [*integers, *texts])
         wanted = {
-            name: f"cast({quoted(name)} as integer)" if cast else quoted(name) for name in integers if name in have
+            name: f"cast({quote_name(name)} as integer)" if cast else quote_name(name)
+            for name in integers
+            if name in have
         }
         # Never NULL: the reader takes a column's type from its first rows and fails on later ones.
-        wanted |= {name: f"coalesce(cast({quoted(name)} as blob), x'')" for name in texts if name in have}
+        wanted |= {name: f"coalesce(cast({quote_name(name)} as blob), x'')" for name in texts if name in have}
         wanted |= {name: f"cast({expression} as blob)" for name, expression in computed.items() if expression}
         fields = [(name, pa.int64()) for name in integers] + [(name, pa.binary()) for name in (*texts, *computed)]
-        picked = ", ".join(f"{expression} as {quoted(name)}" for name, expression in wanted.items())
-        return f"select {picked or '0 as none'} from {quoted(table)}", pa.schema(fields)  # noqa: S608
+        picked = ", ".join(f"{expression} as {quote_name(name)}" for name, expression in wanted.items())
+        return f"select {picked or '0 as none'} from {quote_name(table)}", pa.schema(fields)  # noqa: S608
 
     def _stream_query(self, query: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
         with closing(self._large.cursor()) as cursor:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.notes import Notes
     from traceq.importers.nsys.source import Source
+    from traceq.importers.rows import Notes
 
 UNKNOWN = "unknown"
 # Stands for NULL among ids, and for what comes after the last id.

@@ -1,4 +1,4 @@
-"""Which operations move data between ranks, and which of them are one collective: by their names, in the words of Megatron."""
+"""Communication among operations, and their groups: by the names of operations, in the words of Megatron."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Communication:
     end: Integers
 
 
-def communication(operations: Operations) -> Communication:
-    """What the names of operations tell to be communication between ranks of the table."""
+def find_communication(operations: Operations) -> Communication:
+    """Find the operations that their names tell to be communication between ranks of the table."""
     stages = int(operations.stage.max()) + 1
     which, number = np.unique(
         np.stack([operations.kind, operations.stage, operations.copy]), axis=1, return_inverse=True
     )
-    told = [_told(operations.names[kind], stage, copy, stages) for kind, stage, copy in which.T.tolist()]
+    told = [_collective_of(operations.names[kind], stage, copy, stages) for kind, stage, copy in which.T.tolist()]
     names = sorted({each[1] for each in told if each})
     group = np.array([names.index(each[1]) if each else NONE for each in told], np.int64)[number.reshape(-1)]
     row = np.flatnonzero(group != NONE)
@@ -64,14 +64,14 @@ def communication(operations: Operations) -> Communication:
         [ops[each] for each in number.reshape(-1)[row].tolist()],
         [names[each] for each in group[row].tolist()],
         size[group[row]],
-        sequences(operations)[row],
+        number_sequences(operations)[row],
         operations.start[row],
         operations.end[row],
     )
 
 
-def sequences(operations: Operations) -> Integers:
-    """A number of each operation that is the same on all ranks that do it together."""
+def number_sequences(operations: Operations) -> Integers:
+    """Return a number of each operation that is the same on all ranks that do it together."""
     kinds, ordinals = len(operations.names), int(operations.ordinal.max()) + 2
     numbers = {name: kind for kind, name in enumerate(operations.names)}
     # a send has the number of the receive that it is for
@@ -81,8 +81,8 @@ def sequences(operations: Operations) -> Integers:
     return (operations.step * kinds + shared[operations.kind]) * ordinals + operations.ordinal + 1
 
 
-def _told(name: str, stage: int, copy: int, stages: int) -> tuple[str, str] | None:
-    """The kind of collective and the group of an operation; None for what moves nothing between ranks of the table."""
+def _collective_of(name: str, stage: int, copy: int, stages: int) -> tuple[str, str] | None:
+    """Return the kind of collective and the group of an operation; None for operations within a rank."""
     if stage == NONE:
         return None
     if between := _BETWEEN_STAGES.fullmatch(name):

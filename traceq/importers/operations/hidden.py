@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.importers.operations.groups import Communication, sequences
-from traceq.importers.operations.table import NONE, Places
+from traceq.importers.operations.groups import Communication, number_sequences
+from traceq.importers.operations.table import NONE, TimesByStep
 
 if TYPE_CHECKING:
     from traceq.importers.operations.table import Integers, Operations
@@ -28,14 +28,14 @@ _LEAST_RANKS = 3
 _LEAST_STEPS = 3
 
 
-def inside(operations: Operations, named: Communication) -> Communication:
-    """Operations of all ranks that hold a barrier, but for those that are `named` as communication already."""
+def find_inner_barriers(operations: Operations, named: Communication) -> Communication:
+    """Find operations of all ranks that hold a barrier, except those `named` as communication already."""
     free = np.ones(len(operations.kind), bool)
     free[named.row] = False
     # the same operation of all ranks, once each
-    _, group = np.unique(sequences(operations)[free], return_inverse=True)
+    _, group = np.unique(number_sequences(operations)[free], return_inverse=True)
     kind = operations.kind[free]
-    begins, ends = (_spread(group, times[free]) for times in (operations.start, operations.end))
+    begins, ends = (_spread_of(group, times[free]) for times in (operations.start, operations.end))
     holds = (begins > _TIMES_BETTER * ends) & (begins > _CLOSE_NS)
     complete = np.bincount(group) == len(operations.ranks)
     of_group = np.zeros(len(complete), np.int64)
@@ -50,7 +50,7 @@ def inside(operations: Operations, named: Communication) -> Communication:
         ["all_reduce"] * len(row),
         ["all ranks"] * len(row),
         np.full(len(row), len(operations.ranks)),
-        sequences(operations)[row],
+        number_sequences(operations)[row],
         operations.start[row],
         operations.end[row],
     )
@@ -65,9 +65,9 @@ class _Barrier:
     end: Integers
 
 
-def before(operations: Operations) -> Communication:
-    """Barriers between operations: each rank's part lasts from the end of what it did to the start of what it does next."""
-    came = _came(operations)
+def find_barriers_between(operations: Operations) -> Communication:
+    """Find barriers between operations: a rank's part lasts from the end of one operation to the start of the next."""
+    came = _find_arrivals(operations)
     kinds = np.stack([operations.kind, operations.ordinal])
     places, place = np.unique(kinds, axis=1, return_inverse=True)
     found: list[_Barrier] = []
@@ -89,7 +89,7 @@ def before(operations: Operations) -> Communication:
         ["barrier"] * len(row),
         [names[each] for each in group.tolist()],
         sizes[group],
-        sequences(operations)[row],
+        number_sequences(operations)[row],
         begin,
         end,
     )
@@ -124,12 +124,12 @@ def _long_enough(row: Integers, begin: Integers, end: Integers) -> _Barrier:
     return _Barrier(row[takes_time], begin[takes_time], end[takes_time])
 
 
-def _came(operations: Operations) -> Integers:
-    """When each rank had ended all it had done in the step before the operation, ns; NONE where it had done nothing."""
-    place = Places(operations)
-    ends = place.of(operations.end)
+def _find_arrivals(operations: Operations) -> Integers:
+    """Return when each rank had ended all earlier operations of the step, ns; NONE for its first operation."""
+    place = TimesByStep(operations)
+    ends = place.place(operations.end)
     order = np.argsort(ends, kind="stable")
-    found = np.searchsorted(ends[order], place.of(operations.start), side="right") - 1
+    found = np.searchsorted(ends[order], place.place(operations.start), side="right") - 1
     last = order[np.maximum(found, 0)]
     is_there = (found >= 0) & (place.number[last] == place.number)
     return np.where(is_there, operations.end[last], NONE)
@@ -146,7 +146,7 @@ def _waiting_groups(operations: Operations, came: Integers, rows: Integers) -> l
     agrees = np.maximum(np.minimum(waited[1:], waited[:-1]) // _TIMES_BETTER, _CLOSE_NS)
     apart = np.append(True, (step[1:] != step[:-1]) | (start[1:] - start[:-1] > agrees))
     cluster = np.cumsum(apart) - 1
-    starts, ends = _spread(cluster, start), _spread(cluster, came[order])
+    starts, ends = _spread_of(cluster, start), _spread_of(cluster, came[order])
     waits = (ends > _TIMES_BETTER * starts) & (ends > _CLOSE_NS) & (np.bincount(cluster) >= _LEAST_RANKS)
     # of each rank and step the cluster it waits in
     waits_in = np.full((len(operations.ranks), int(operations.step.max()) + 1), NONE)
@@ -189,8 +189,8 @@ def _awaited_rank(operations: Operations, came: Integers, rows: Integers, own: I
     return late, goes_on[operations.step[late]]
 
 
-def _spread(group: Integers, times: Integers) -> Integers:
-    """From the first to the last of the times of each group, ns."""
+def _spread_of(group: Integers, times: Integers) -> Integers:
+    """Return the time from the first to the last of the times of each group, ns."""
     count = int(group.max(initial=-1)) + 1
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(first, group, times)

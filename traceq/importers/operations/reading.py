@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from traceq.importers.operations.groups import Communication, communication
-from traceq.importers.operations.hidden import before, inside
+from traceq.importers.operations.groups import Communication, find_communication
+from traceq.importers.operations.hidden import find_barriers_between, find_inner_barriers
 from traceq.importers.operations.table import NONE, Operations, read_operations
-from traceq.importers.rows import batches_of
+from traceq.importers.rows import Batches, Notes, batches_of
 
 if TYPE_CHECKING:
     from traceq.importers.operations.table import Integers
@@ -26,23 +26,23 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
     """Yield (table, batch) for a table of operations."""
     operations = read_operations(path)
     progress(path.stat().st_size)
-    named = communication(operations)
-    inner, hidden = inside(operations, named), before(operations)
-    yield from batches_of("trace", [{"producer": "operation table", "args": json.dumps(_ranks(operations))}])
+    named = find_communication(operations)
+    inner, hidden = find_inner_barriers(operations, named), find_barriers_between(operations)
+    yield from batches_of("trace", [{"producer": "operation table", "args": json.dumps(_describe_ranks(operations))}])
     yield from batches_of(
         "device", [{"device": device, "source": "unknown"} for device in range(len(operations.ranks))]
     )
-    yield from _steps(operations)
-    yield "gpu_slice", _slices(operations, (named, inner))
+    yield from _build_steps(operations)
+    yield "gpu_slice", _build_slices(operations, (named, inner))
     first = len(operations.kind)
-    yield "gpu_slice", _barriers(operations, hidden, first)
+    yield "gpu_slice", _build_barriers(operations, hidden, first)
     for each, slice_id in ((named, named.row), (inner, inner.row), (hidden, first + np.arange(len(hidden.row)))):
-        yield "collective", _collectives(each, slice_id)
-    yield from batches_of("import_note", _notes(operations, inner, hidden))
+        yield "collective", _build_collectives(each, slice_id)
+    yield from _note_counts(operations, inner, hidden)
 
 
-def _ranks(operations: Operations) -> dict[str, Any]:
-    """What trace.args says of the ranks: which device each is, and where in the model (pp, dp)."""
+def _describe_ranks(operations: Operations) -> dict[str, Any]:
+    """Describe the ranks for trace.args: the device of each, and its place in the model (pp, dp)."""
     places = {}
     for device, stage, copy in set(
         zip(operations.device.tolist(), operations.stage.tolist(), operations.copy.tolist(), strict=True)
@@ -56,8 +56,8 @@ def _ranks(operations: Operations) -> dict[str, Any]:
     return {"operations": {"ranks": [places[device] for device in sorted(places)]}}
 
 
-def _steps(operations: Operations) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """A mark for each step, from its first to its last operation, as the program would have made it."""
+def _build_steps(operations: Operations) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield a mark for each step, from its first to its last operation, as the program would have made it."""
     if not operations.has_steps:
         return
     yield from batches_of("thread", [{"thread_id": 0, "thread_name": "steps of the table"}])
@@ -81,7 +81,7 @@ def _steps(operations: Operations) -> Iterator[tuple[str, pa.RecordBatch]]:
     )
 
 
-def _slices(operations: Operations, parts: tuple[Communication, ...]) -> pa.RecordBatch:
+def _build_slices(operations: Operations, parts: tuple[Communication, ...]) -> pa.RecordBatch:
     is_part = np.zeros(len(operations.kind), bool)
     for part in parts:
         is_part[part.row] = True
@@ -98,7 +98,7 @@ def _slices(operations: Operations, parts: tuple[Communication, ...]) -> pa.Reco
     ).append_column("args", pa.array(args, pa.string()))
 
 
-def _barriers(operations: Operations, hidden: Communication, first: int) -> pa.RecordBatch:
+def _build_barriers(operations: Operations, hidden: Communication, first: int) -> pa.RecordBatch:
     return _gpu_batch(
         first + np.arange(len(hidden.row)),
         hidden.device,
@@ -125,7 +125,7 @@ def _gpu_batch(
     )
 
 
-def _collectives(parts: Communication, slice_id: Integers) -> pa.RecordBatch:
+def _build_collectives(parts: Communication, slice_id: Integers) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
             "slice_id": slice_id,
@@ -137,43 +137,19 @@ def _collectives(parts: Communication, slice_id: Integers) -> pa.RecordBatch:
     )
 
 
-def _notes(operations: Operations, inner: Communication, hidden: Communication) -> list[dict[str, Any]]:
+def _note_counts(operations: Operations, inner: Communication, hidden: Communication) -> Batches:
     names = ", ".join(sorted({operations.names[kind] for kind in operations.kind[inner.row].tolist()}))
-    told = [
-        (
-            "data_loss",
-            "unreadable_operations",
-            operations.unreadable,
-            "rows without a rank, a name or times were left out",
-        ),
-        ("info", "empty_operations", operations.empty, "operations that took no time were left out"),
-        (
-            "info",
-            "loose_ends",
-            operations.trimmed,
-            f"ends that were moved back to the next start, less than {operations.loose // 1000} us before",
-        ),
-        (
-            "info",
-            "steps_laid_out",
-            len(operations.steps) * operations.laid_out,
-            "steps whose times begin anew: laid out one after the other",
-        ),
-        (
-            "info",
-            "inner_barriers",
-            len(inner.row),
-            f"operations that end on all ranks at once: they hold a barrier ({names})",
-        ),
-        (
-            "info",
-            "hidden_barriers",
-            len(hidden.row),
-            "waits that the table does not name: ranks that had ended at different times went on at once",
-        ),
-    ]
-    return [
-        {"severity": severity, "code": code, "count": count, "text": text}
-        for severity, code, count, text in told
-        if count
-    ]
+    notes = Notes()
+    notes.data_loss(
+        "unreadable_operations", operations.unreadable, "rows without a rank, a name or times were left out"
+    )
+    notes.info("empty_operations", operations.empty, "operations that took no time were left out")
+    text = f"ends that were moved back to the next start, less than {operations.loose // 1000} us before"
+    notes.info("loose_ends", operations.trimmed, text)
+    text = "steps whose times begin anew: laid out one after the other"
+    notes.info("steps_laid_out", len(operations.steps) * operations.laid_out, text)
+    text = f"operations that end on all ranks at once: they hold a barrier ({names})"
+    notes.info("inner_barriers", len(inner.row), text)
+    text = "waits that the table does not name: ranks that had ended at different times went on at once"
+    notes.info("hidden_barriers", len(hidden.row), text)
+    return notes.batches()

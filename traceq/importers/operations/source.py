@@ -1,4 +1,4 @@
-"""Which Parquet files are tables of operations, and which of their columns says what."""
+"""Recognising Parquet files that are tables of operations, and the roles of their columns."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _EITHER = ("end", "duration")
 
 
 def sniff(path: Path) -> bool:
-    """Whether the file is Parquet with the columns of a table of operations; raises nothing but OSError."""
+    """Return whether the file is Parquet with the columns of a table of operations; raises nothing but OSError."""
     with path.open("rb") as file:
         if file.read(len(PARQUET)) != PARQUET:
             return False
-    return lacks(path) is None
+    return find_missing_columns(path) is None
 
 
-def lacks(path: Path) -> str | None:
-    """Why a Parquet file is no table of operations; None when it is one."""
+def find_missing_columns(path: Path) -> str | None:
+    """Return why a Parquet file is not a table of operations; None when it is one."""
     # PyArrow takes 0.1 s to import, which other formats should not have to wait for.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        found = columns(pq.read_schema(path).names)
+        found = find_columns(pq.read_schema(path).names)
     except pa.ArrowException as error:
         return f"which cannot be read ({' '.join(str(error).split())}); copy it again"
     missing = [f"{role} ({' or '.join(_NAMES[role])})" for role in _NEEDED if role not in found]
@@ -48,8 +48,8 @@ def lacks(path: Path) -> str | None:
     return f"but no table of a job's operations: it has no column for {', '.join(missing)}" if missing else None
 
 
-def columns(names: Iterable[str]) -> dict[str, str]:
-    """By what it says, the column that says it."""
+def find_columns(names: Iterable[str]) -> dict[str, str]:
+    """Return the name of the column for each role."""
     there = set(names)
     chosen = {role: next((name for name in known if name in there), None) for role, known in _NAMES.items()}
     return {role: name for role, name in chosen.items() if name is not None}

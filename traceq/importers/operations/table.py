@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from traceq.errors import UnusableTrace
-from traceq.importers.operations.source import columns
+from traceq.importers.operations.source import find_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,23 +64,23 @@ class Operations:
         """Whether the table tells steps."""
         return bool(len(self.steps))
 
-    def chosen(self, rows: Any) -> Operations:
-        """These rows only, by a mask or in another order."""
+    def select(self, rows: Any) -> Operations:
+        """Return these rows only, by a mask or in another order."""
         fields = ("device", "kind", "step", "stage", "copy", "micro_batch", "ordinal", "start", "end")
         return replace(self, **{name: getattr(self, name)[rows] for name in fields})
 
 
 def read_operations(path: Path) -> Operations:
-    """The operations of a file; raises UnusableTrace where a column is of no use or nothing is left."""
+    """Return the operations of a file; raises UnusableTrace where a column is of no use or nothing is left."""
     try:
-        file = pq.read_table(path, columns=list(columns(pq.read_schema(path).names).values()))
+        file = pq.read_table(path, columns=list(find_columns(pq.read_schema(path).names).values()))
     except (pa.ArrowException, OSError) as error:
         raise UnusableTrace(f"{path}: cannot be read: {' '.join(str(error).split())}; copy it again") from error
-    found = {role: file.column(name) for role, name in columns(file.column_names).items()}
-    start, end = _times(path, found)
-    rank, step = (_whole(path, found, role) for role in ("rank", "step"))
+    found = {role: file.column(name) for role, name in find_columns(file.column_names).items()}
+    start, end = _read_times(path, found)
+    rank, step = (_read_integers(path, found, role) for role in ("rank", "step"))
     names = found["operation"].cast(pa.string()).combine_chunks().dictionary_encode()
-    kind = _filled(pc.cast(names.indices, pa.int64()))
+    kind = _fill_null(pc.cast(names.indices, pa.int64()))
     readable = np.isfinite(start) & np.isfinite(end) & (end >= start) & (kind != NONE) & (rank != NONE)
     usable = readable & (end > start)
     if not usable.any():
@@ -94,26 +94,26 @@ def read_operations(path: Path) -> Operations:
         device=device.astype(np.int64),
         kind=kind[usable],
         step=number.astype(np.int64),
-        **{role: _whole(path, found, role)[usable] for role in ("stage", "copy", "micro_batch", "ordinal")},
+        **{role: _read_integers(path, found, role)[usable] for role in ("stage", "copy", "micro_batch", "ordinal")},
         start=np.rint(start[usable]).astype(np.int64),
         end=np.rint(end[usable]).astype(np.int64),
         unreadable=int((~readable).sum()),
         empty=int((readable & ~usable).sum()),
     )
-    operations = operations.chosen(np.lexsort((operations.end, operations.start, operations.device)))
+    operations = operations.select(np.lexsort((operations.end, operations.start, operations.device)))
     if "ordinal" not in found:
-        operations = replace(operations, ordinal=_numbered(operations))
-    return _one_after_the_other(_trimmed(operations))
+        operations = replace(operations, ordinal=_number_operations(operations))
+    return _lay_out_steps(_trim_overlaps(operations))
 
 
-def _times(path: Path, found: dict[str, pa.ChunkedArray]) -> tuple[Floats, Floats]:
-    start = _nanoseconds(path, "start", found["start"])
+def _read_times(path: Path, found: dict[str, pa.ChunkedArray]) -> tuple[Floats, Floats]:
+    start = _to_nanoseconds(path, "start", found["start"])
     if "end" in found:
-        return start, _nanoseconds(path, "end", found["end"])
-    return start, start + _nanoseconds(path, "duration", found["duration"])
+        return start, _to_nanoseconds(path, "end", found["end"])
+    return start, start + _to_nanoseconds(path, "duration", found["duration"])
 
 
-def _nanoseconds(path: Path, role: str, column: pa.ChunkedArray) -> Floats:
+def _to_nanoseconds(path: Path, role: str, column: pa.ChunkedArray) -> Floats:
     if pa.types.is_floating(column.type):
         return np.asarray(column.cast(pa.float64()).to_numpy() * 1e9)
     if pa.types.is_timestamp(column.type):
@@ -125,22 +125,22 @@ def _nanoseconds(path: Path, role: str, column: pa.ChunkedArray) -> Floats:
     return np.asarray(column.cast(pa.float64()).to_numpy())
 
 
-def _whole(path: Path, found: dict[str, pa.ChunkedArray], role: str) -> Integers:
-    """The numbers of a column, NONE where there are none."""
+def _read_integers(path: Path, found: dict[str, pa.ChunkedArray], role: str) -> Integers:
+    """Return the numbers of a column, NONE for missing ones."""
     if role not in found:
         return np.full(len(found["rank"]), NONE, np.int64)
     if not pa.types.is_integer(found[role].type):
         raise UnusableTrace(f"{path}: the column for {role} holds {found[role].type}, not whole numbers")
-    return _filled(found[role].cast(pa.int64()))
+    return _fill_null(found[role].cast(pa.int64()))
 
 
-def _filled(column: pa.ChunkedArray | pa.Array) -> Integers:
+def _fill_null(column: pa.ChunkedArray | pa.Array) -> Integers:
     filled: Integers = pc.fill_null(column, NONE).to_numpy()
     return filled
 
 
-def _numbered(operations: Operations) -> Integers:
-    """The number of each operation among those of its kind, rank and step."""
+def _number_operations(operations: Operations) -> Integers:
+    """Count each operation among those of its kind, rank and step."""
     order = np.lexsort((operations.start, operations.kind, operations.step, operations.device))
     keys = np.stack([operations.device, operations.step, operations.kind])[:, order]
     begins = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)))
@@ -149,11 +149,11 @@ def _numbered(operations: Operations) -> Integers:
     return number
 
 
-def _trimmed(operations: Operations) -> Operations:
+def _trim_overlaps(operations: Operations) -> Operations:
     """End operations where the next one of their rank begins, if they overlap it by so little that only their events do."""
-    place = Places(operations)
+    place = TimesByStep(operations)
     loose = _event_overlap_ns(operations, place)
-    starts, ends = place.of(operations.start), place.of(operations.end)
+    starts, ends = place.place(operations.start), place.place(operations.end)
     order = np.argsort(starts, kind="stable")
     lasts = operations.end - operations.start
     earliest = np.maximum(starts + 1, ends - loose)
@@ -167,10 +167,10 @@ def _trimmed(operations: Operations) -> Operations:
     return replace(operations, end=end, trimmed=int(overlaps.sum()), loose=loose)
 
 
-def _event_overlap_ns(operations: Operations, place: Places) -> int:
+def _event_overlap_ns(operations: Operations, place: TimesByStep) -> int:
     """Measure by how much operations overlap the next one only because their events are loose, ns."""
-    order = np.argsort(place.of(operations.start), kind="stable")
-    end, start, kind = place.of(operations.end)[order], place.of(operations.start)[order], operations.kind[order]
+    order = np.argsort(place.place(operations.start), kind="stable")
+    end, start, kind = place.place(operations.end)[order], place.place(operations.start)[order], operations.kind[order]
     overlap = end[:-1] - start[1:]
     lasts = (operations.end - operations.start)[order]
     is_little = (overlap > 0) & (2 * overlap < np.minimum(lasts[:-1], lasts[1:]))
@@ -184,8 +184,8 @@ def _event_overlap_ns(operations: Operations, place: Places) -> int:
     return int(np.clip(2 * float(np.quantile(by_chance, _NEARLY_ALL)), _LEAST_LOOSE_NS, _MOST_LOOSE_NS))
 
 
-def _one_after_the_other(operations: Operations) -> Operations:
-    """Steps whose times all begin anew, laid out one after the other; others as they are."""
+def _lay_out_steps(operations: Operations) -> Operations:
+    """Lay out steps whose times all begin anew one after the other; leave others as they are."""
     count = int(operations.step.max()) + 1
     begins, ends = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(begins, operations.step, operations.start)
@@ -197,7 +197,7 @@ def _one_after_the_other(operations: Operations) -> Operations:
     return replace(operations, start=operations.start + later, end=operations.end + later, laid_out=True)
 
 
-class Places:
+class TimesByStep:
     """Times of all ranks and steps on one line, so that those of one rank and step can be looked up in one search."""
 
     def __init__(self, operations: Operations) -> None:
@@ -207,6 +207,6 @@ class Places:
         number = np.unique(np.stack([operations.device, operations.step]), axis=1, return_inverse=True)[1]
         self.number: Integers = number.reshape(-1).astype(np.int64)
 
-    def of(self, times: Integers) -> Integers:
-        """The place of a time of each operation."""
+    def place(self, times: Integers) -> Integers:
+        """Return the place of a time of each operation."""
         return self.number * self._span + (times - self._least) + _MOST_LOOSE_NS

@@ -1,4 +1,4 @@
-"""Rows of what ROCm's profilers say alike: kernels, copies, fills, calls, ranges; the threads and devices they are of."""
+"""Rows that all of ROCm's profilers have: kernels, copies, fills, calls, ranges, with threads and devices."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from traceq.importers.rows import Batches, Oddities, batches_of, notes_of
+from traceq.importers.rows import Batches, Notes, batches_of, repeat
 
 Rows = Iterator[tuple[str, pa.RecordBatch]]
-
-# Rows that are turned into one batch.
-BATCH_ROWS = 32_768
 
 _INT32, _INT64, _TEXT = pa.int32(), pa.int64(), pa.string()
 _WORK = {"device": _INT32, "stream": _INT64, "name": _TEXT, "pid": _INT64, "correlation_id": _INT64}
@@ -62,27 +59,27 @@ NO_DEVICE = ("data_loss", "missing_device", "copies and kernels that name no GPU
 
 
 @dataclass
-class Job:
-    """The import of one file: what its readers number and count together."""
+class RowBuilder:
+    """Builds the rows of one file: numbers threads and slices, and counts notes."""
 
-    notes: Oddities = field(default_factory=Oddities)
+    notes: Notes = field(default_factory=Notes)
     devices: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Rows of device by number."""
     _threads: dict[tuple[int | None, int | None], int] = field(default_factory=dict)
     _programs: dict[int | None, str] = field(default_factory=dict)
     _next_id: int = 0
 
-    def thread(self, pid: int | None, tid: int | None) -> int:
-        """The number of a thread."""
+    def number_thread(self, pid: int | None, tid: int | None) -> int:
+        """Return the number of a thread."""
         return self._threads.setdefault((pid, tid), len(self._threads))
 
-    def program(self, pid: int | None, command: str | None) -> None:
+    def name_program(self, pid: int | None, command: str | None) -> None:
         """Take the name of a process from its command, without the path and the arguments, which may be private."""
         if command:
             self._programs[pid] = re.split(r"[/\\]", command)[-1]
 
-    def batch(self, kind: str, rows: Sequence[tuple[Any, ...]]) -> Batches:
-        """Rows of a kind of KINDS, each (start, end, its columns ...); those without a start are counted and left out."""
+    def build_batches(self, kind: str, rows: Sequence[tuple[Any, ...]]) -> Batches:
+        """Build rows of a kind of KINDS, each (start, end, its columns ...); those without a start are counted and left out."""
         usable = [row for row in rows if isinstance(row[0], int) and 0 < row[0] < _TIME_LIMIT]
         self.notes[NO_TIME] += len(rows) - len(usable)
         if not usable:
@@ -93,11 +90,13 @@ class Job:
         dur = np.array([end if isinstance(end, int) and end < _TIME_LIMIT else 0 for end in ends], np.int64) - ts
         self.notes[BACKWARD] += int((dur < 0).sum())
         first, self._next_id = self._next_id, self._next_id + len(usable)
-        made = {name: _column(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)}
+        made = {
+            name: _typed_column(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)
+        }
         if "device" in made:
             made["device"] = made["device"].fill_null(-1)
-            self._use(made["device"])
-        made |= {name: pa.array([value]).take(pa.array(np.zeros(len(ts), np.int8))) for name, value in same.items()}
+            self._note_devices(made["device"])
+        made |= {name: repeat(value, len(ts)) for name, value in same.items()}
         made |= {
             "slice_id": pa.array(np.arange(first, self._next_id)),
             "ts": pa.array(ts),
@@ -105,7 +104,7 @@ class Job:
         }
         return [(table, pa.RecordBatch.from_pydict(made))]
 
-    def _use(self, numbers: pa.Array) -> None:
+    def _note_devices(self, numbers: pa.Array) -> None:
         """Note devices that have work; -1 stands for one that nothing tells."""
         counts = numbers.value_counts().to_pylist()
         for each in counts:
@@ -113,37 +112,42 @@ class Job:
             if each["values"] < 0:
                 self.notes[NO_DEVICE] += each["counts"]
 
-    def end(self) -> Batches:
-        """What can be said only after the last record."""
+    def finish(self) -> Batches:
+        """Return the rows that depend on the whole file: devices, threads, notes."""
         columns = dict.fromkeys(key for row in self.devices.values() for key in row)
         devices = [{key: row.get(key) for key in columns} for _, row in sorted(self.devices.items())]
         threads = [
-            {"thread_id": number, "pid": _whole(pid), "tid": _whole(tid), "process_name": self._programs.get(pid)}
+            {
+                "thread_id": number,
+                "pid": _integer_or_none(pid),
+                "tid": _integer_or_none(tid),
+                "process_name": self._programs.get(pid),
+            }
             for (pid, tid), number in self._threads.items()
         ]
-        return [*batches_of("device", devices), *batches_of("thread", threads), *notes_of(self.notes)]
+        return [*batches_of("device", devices), *batches_of("thread", threads), *self.notes.batches()]
 
 
-def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """The values as a column; what is of another type is NULL, as SQLite keeps any type in any column."""
+def _typed_column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    """Return the values as a column; what is of another type is NULL, as SQLite keeps any type in any column."""
     if pa.types.is_integer(type_):
-        return pa.array([_whole(value, type_.bit_width) for value in values], type_)
+        return pa.array([_integer_or_none(value, type_.bit_width) for value in values], type_)
     return pa.array([value if isinstance(value, (str, bool)) else None for value in values], type_)
 
 
-def _whole(value: object, bits: int = 64) -> int | None:
-    """The number, if it is one of so many bits."""
+def _integer_or_none(value: object, bits: int = 64) -> int | None:
+    """Return the number if it fits into `bits` bits, else None."""
     return value if isinstance(value, int) and abs(value) < 1 << (bits - 1) else None
 
 
-def blocks(grid: Sequence[Any], group: Sequence[Any]) -> tuple[int | None, ...]:
+def count_blocks(grid: Sequence[Any], group: Sequence[Any]) -> tuple[int | None, ...]:
     """Grid and block in x, y and z from a dispatch's sizes in work items."""
-    sizes = [(_whole(whole), _whole(part)) for whole, part in zip(grid, group, strict=True)]
+    sizes = [(_integer_or_none(whole), _integer_or_none(part)) for whole, part in zip(grid, group, strict=True)]
     return (*(-(-whole // part) if whole and part else None for whole, part in sizes), *(part for _, part in sizes))
 
 
 def kernel_name(name: str | None, number: object) -> str:
-    """A kernel's name without what marks its descriptor in the code object."""
+    """Return a kernel's name without what marks its descriptor in the code object."""
     return re.sub(r"( \[clone \.kd\]|\.kd)$", "", name) if name else f"kernel {number}"
 
 
@@ -152,7 +156,7 @@ _COPY = re.compile(r"(?i)copy_?(host|device)_?to_?(host|device)")
 _COPY_KINDS = {"hd": "h2d", "dh": "d2h", "dd": "d2d", "hh": "h2h"}
 
 
-def copy(
+def describe_copy(
     name: str, source: int | None = None, target: int | None = None
 ) -> tuple[str, str | None, str | None, str | None]:
     """(name as PyTorch has it, copy_kind, src_memory, dst_memory) of a copy between agents; devices of hosts are None."""
@@ -172,7 +176,7 @@ class _Bank(msgspec.Struct):
 
 
 class Agent(msgspec.Struct, kw_only=True):
-    """What rocprofiler-sdk says of an agent, as far as a device has columns for it; 0 where it is not known."""
+    """Description of an agent by rocprofiler-sdk, as far as a device has columns for it; 0 for unknown."""
 
     name: str = ""
     product_name: str = ""
@@ -183,8 +187,8 @@ class Agent(msgspec.Struct, kw_only=True):
     mem_banks: list[_Bank] = []
 
 
-def gpu(number: int, agent: Agent) -> dict[str, Any]:
-    """The row of device for a GPU agent. A die of a card with two is an agent of its own."""
+def build_gpu_row(number: int, agent: Agent) -> dict[str, Any]:
+    """Return the row of device for a GPU agent. A die of a card with two is an agent of its own."""
     return {
         "device": number,
         "name": agent.product_name or agent.name or None,
@@ -203,7 +207,7 @@ _FREE_RANGES = re.compile(r"roctx(RangeStart|ProcessRange)A?")
 
 
 def range_of(operation: str, message: str | None, times: tuple[int, int], thread: int) -> tuple[Any, ...] | None:
-    """The row of a call of roctx that is a range or a mark; None for calls that end one, name something or pause the profiler."""
+    """Return the row of a roctx call that is a range or a mark; None for calls that end, name or pause something."""
     is_free = _FREE_RANGES.fullmatch(operation) is not None
     if not is_free and not _RANGES.fullmatch(operation):
         return None

@@ -6,7 +6,6 @@ thread, and their events say which dispatches and copies they caused (stack_id) 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sqlite3
@@ -15,9 +14,19 @@ from typing import Any
 
 import msgspec
 
-from traceq.importers.rocm.dispatches import BATCH_ROWS, Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
-from traceq.importers.rows import batches_of
-from traceq.importers.sqlite import quoted
+from traceq.importers.rocm.dispatches import (
+    Agent,
+    RowBuilder,
+    Rows,
+    build_gpu_row,
+    count_blocks,
+    describe_copy,
+    kernel_name,
+    range_of,
+)
+from traceq.importers.rocm.source import fetch_batches
+from traceq.importers.rows import batches_of, pseudonym
+from traceq.importers.sqlite import quote_name
 
 Tables = Mapping[str, set[str]]
 
@@ -36,61 +45,58 @@ _RANK_VARIABLES = (
 _CALLS = {"HIP": "hip", "HSA": "hsa", "ROCDECODE": "rocdecode", "ROCJPEG": "rocjpeg"}
 
 
-def read(connection: sqlite3.Connection, tables: Tables, job: Job) -> Rows:
+def read(connection: sqlite3.Connection, tables: Tables, builder: RowBuilder) -> Rows:
     """Yield the batches of all processes."""
-    found = [_Process(connection, tables, job, suffix) for suffix in _suffixes(tables)]
-    devices = _devices(found, job)
+    suffixes = sorted({match[1] for name in tables if (match := _ID.fullmatch(name))})
+    found = [_RocpdProcess(connection, tables, builder, suffix) for suffix in suffixes]
+    devices = _number_devices(found, builder)
     for each in found:
         yield from each.read(devices)
-    yield from batches_of("trace", [_trace(found)])
+    yield from batches_of("trace", [_trace_row(found)])
 
 
-def _suffixes(tables: Tables) -> list[str]:
-    return sorted({match[1] for name in tables if (match := _ID.fullmatch(name))})
-
-
-class _Process:
+class _RocpdProcess:
     """The tables that end alike, and what they say of the process, its threads and its agents."""
 
-    def __init__(self, connection: sqlite3.Connection, tables: Tables, job: Job, suffix: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, tables: Tables, builder: RowBuilder, suffix: str) -> None:
         self._connection = connection
         self._tables = tables
-        self._job = job
+        self._builder = builder
         self._suffix = suffix
-        self.node = dict(self.rows("info_node", "id", "hostname"))
-        self._strings = {number: str(text) for number, text in self.rows("string", "id", "string")}
-        self._threads = {number: (pid, tid) for number, pid, tid in self.rows("info_thread", "id", "pid", "tid")}
-        self._pids = dict(self.rows("info_process", "id", "pid"))
-        for pid, command in self.rows("info_process", "pid", "command"):
-            job.program(pid, str(command).split(" ", 1)[0] if command else None)
+        self.node = dict(self.fetch_rows("info_node", "id", "hostname"))
+        self._strings = {number: str(text) for number, text in self.fetch_rows("string", "id", "string")}
+        self._threads = {number: (pid, tid) for number, pid, tid in self.fetch_rows("info_thread", "id", "pid", "tid")}
+        self._pids = dict(self.fetch_rows("info_process", "id", "pid"))
+        for pid, command in self.fetch_rows("info_process", "pid", "command"):
+            builder.name_program(pid, str(command).split(" ", 1)[0] if command else None)
         self._symbols = {
-            number: (str(name or mangled or ""), _registers(vectors, accumulators))
-            for number, name, mangled, vectors, accumulators in self.rows(
+            number: (str(name or mangled or ""), _sum_registers(vectors, accumulators))
+            for number, name, mangled, vectors, accumulators in self.fetch_rows(
                 "info_kernel_symbol", "id", "display_name", "kernel_name", "arch_vgpr_count", "accum_vgpr_count"
             )
         }
 
-    def rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """These columns of a table, NULL where it has no such column; nothing without the table."""
+    def fetch_rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Yield these columns of a table, NULL where it has no such column; nothing without the table."""
         name = f"rocpd_{table}{self._suffix}"
         have = self._tables.get(name, set())
         if have:
-            picked = ", ".join(quoted(column) if column in have else "null" for column in columns)
-            yield from self._connection.execute(f"select {picked} from {quoted(name)} order by rowid")  # noqa: S608
+            picked = ", ".join(quote_name(column) if column in have else "null" for column in columns)
+            yield from self._connection.execute(f"select {picked} from {quote_name(name)} order by rowid")  # noqa: S608
 
-    def gpus(self) -> list[tuple[Any, ...]]:
+    def list_gpus(self) -> list[tuple[Any, ...]]:
         """(node, index among the GPUs of the node, id, what the agent is) of each GPU."""
         wanted = ("nid", "type_index", "id", "type", "name", "product_name", "extdata")
         return [
-            (node, index, number, _agent(extra, name, product))
-            for node, index, number, kind, name, product, extra in self.rows("info_agent", *wanted)
+            (node, index, number, _decode_agent(extra, name, product))
+            for node, index, number, kind, name, product, extra in self.fetch_rows("info_agent", *wanted)
             if kind == "GPU"
         ]
 
-    def ranks(self) -> tuple[int | None, int | None]:
+    def find_ranks(self) -> tuple[int | None, int | None]:
         """Rank and world size, of the environment these two numbers only."""
-        for (text,) in self.rows("info_process", "environment"):
-            environment = _object(text)
+        for (text,) in self.fetch_rows("info_process", "environment"):
+            environment = _json_object(text)
             for names in _RANK_VARIABLES:
                 rank, size = (str(environment.get(name, "")) for name in names)
                 if re.fullmatch("[0-9]{1,7}", rank) and re.fullmatch("[0-9]{1,7}", size):
@@ -101,21 +107,21 @@ class _Process:
         """Yield the batches of its records; `devices` are numbers by node and id of the agent."""
         axes = tuple(f"{size}_size_{axis}" for size in ("grid", "workgroup") for axis in "xyz")
         wanted = ("nid", "pid", "agent_id", "kernel_id", "stream_id", "group_segment_size", *axes)
-        for rows in self._timed("kernel_dispatch", *wanted):
-            yield from self._job.batch("kernel", [self._kernel(devices, row) for row in rows])
+        for rows in self._read_timed("kernel_dispatch", *wanted):
+            yield from self._builder.build_batches("kernel", [self._kernel_row(devices, row) for row in rows])
         wanted = ("nid", "pid", "src_agent_id", "dst_agent_id", "name_id", "stream_id", "size")
-        for rows in self._timed("memory_copy", *wanted):
-            yield from self._job.batch("memcpy", [self._copy(devices, row) for row in rows])
-        for rows in self._timed("region", "tid", "name_id"):
-            yield from self._regions(rows)
+        for rows in self._read_timed("memory_copy", *wanted):
+            yield from self._builder.build_batches("memcpy", [self._copy_row(devices, row) for row in rows])
+        for rows in self._read_timed("region", "tid", "name_id"):
+            yield from self._build_regions(rows)
         for table in _OTHERS:
             name = f"rocpd_{table}{self._suffix}"
             if name in self._tables:
-                (count,) = self._connection.execute(f"select count(*) from {quoted(name)}").fetchone()  # noqa: S608
+                (count,) = self._connection.execute(f"select count(*) from {quote_name(name)}").fetchone()  # noqa: S608
                 text = f"rows of rocpd_{table} were left out: traceq has no place for them yet"
-                self._job.notes["data_loss", "records_not_imported", text] += count
+                self._builder.notes["data_loss", "records_not_imported", text] += count
 
-    def _timed(self, table: str, *columns: str) -> Iterator[list[tuple[Any, ...]]]:
+    def _read_timed(self, table: str, *columns: str) -> Iterator[list[tuple[Any, ...]]]:
         """(start, end, the event's stack_id, category and extdata, columns ...) of a table's rows, some thousand at a time."""
         name, events = f"rocpd_{table}{self._suffix}", f"rocpd_event{self._suffix}"
         have = self._tables.get(name, set())
@@ -124,16 +130,12 @@ class _Process:
         of_event = ("stack_id", "category_id", "extdata")
         is_told = "event_id" in have and {"id", *of_event} <= self._tables.get(events, set())
         event = [f"e.{column}" if is_told else "null" for column in of_event]
-        own = [f"r.{quoted(column)}" if column in have else "null" for column in columns]
-        join = f"left join {quoted(events)} as e on e.id = r.event_id" if is_told else ""
-        query = (
-            f'select r."start", r."end", {", ".join([*event, *own])} from {quoted(name)} as r {join} order by r.rowid'  # noqa: S608
-        )
-        cursor = self._connection.execute(query)
-        while rows := cursor.fetchmany(BATCH_ROWS):
-            yield rows
+        own = [f"r.{quote_name(column)}" if column in have else "null" for column in columns]
+        join = f"left join {quote_name(events)} as e on e.id = r.event_id" if is_told else ""
+        query = f'select r."start", r."end", {", ".join([*event, *own])} from {quote_name(name)} as r {join} order by r.rowid'  # noqa: S608
+        yield from fetch_batches(self._connection, query)
 
-    def _kernel(self, devices: Mapping[tuple[Any, Any], int], row: Sequence[Any]) -> tuple[Any, ...]:
+    def _kernel_row(self, devices: Mapping[tuple[Any, Any], int], row: Sequence[Any]) -> tuple[Any, ...]:
         start, end, stack, _, _, node, pid, agent, kernel, stream, shared, *sizes = row
         name, registers = self._symbols.get(kernel, (None, None))
         place = (
@@ -143,25 +145,25 @@ class _Process:
             self._pids.get(pid, pid),
             stack or None,
         )
-        return start, end, *place, *blocks(sizes[:3], sizes[3:]), registers, shared
+        return start, end, *place, *count_blocks(sizes[:3], sizes[3:]), registers, shared
 
-    def _copy(self, devices: Mapping[tuple[Any, Any], int], row: Sequence[Any]) -> tuple[Any, ...]:
+    def _copy_row(self, devices: Mapping[tuple[Any, Any], int], row: Sequence[Any]) -> tuple[Any, ...]:
         start, end, stack, _, _, node, pid, source, target, name, stream, size = row
         source, target = (devices.get((node, agent)) for agent in (source, target))
-        called, *told = copy(self._strings.get(name, "copy"), source, target)
+        called, *told = describe_copy(self._strings.get(name, "copy"), source, target)
         number = next((each for each in (target, source) if each is not None), -1)
         return start, end, number, stream, called, self._pids.get(pid, pid), stack or None, *told, source, target, size
 
-    def _regions(self, rows: Sequence[Sequence[Any]]) -> Rows:
-        """Calls, ranges and the rest, by the category of their events."""
+    def _build_regions(self, rows: Sequence[Sequence[Any]]) -> Rows:
+        """Build rows of calls, ranges and others, by the category of their events."""
         calls, ranges, others = [], [], []
         for start, end, stack, category, extra, thread, name in rows:
             group = self._strings.get(category, "")
             called = self._strings.get(name, f"region {name}")
             pid, tid = self._threads.get(thread, (None, thread))
-            number = self._job.thread(self._pids.get(pid, pid), tid)
+            number = self._builder.number_thread(self._pids.get(pid, pid), tid)
             if group.startswith("MARKER"):
-                message = _object(extra).get("message")
+                message = _json_object(extra).get("message")
                 row = range_of(called, str(message) if message else None, (start, end), number)
                 ranges += [row] if row else []
             elif group.startswith("RCCL"):
@@ -171,11 +173,11 @@ class _Process:
             else:
                 others.append((start, end, number, "other", group or None, called))
         for kind, found in (("call", calls), ("range", ranges), ("other", others)):
-            yield from self._job.batch(kind, found)
+            yield from self._builder.build_batches(kind, found)
 
 
-def _agent(extra: object, name: object, product: object) -> Agent:
-    """What a row of info_agent says: its columns, and rocprofiler-sdk's own description as JSON."""
+def _decode_agent(extra: object, name: object, product: object) -> Agent:
+    """Decode a row of info_agent: its columns, and rocprofiler-sdk's own description as JSON."""
     try:
         agent = msgspec.json.decode(str(extra), type=Agent)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -184,37 +186,37 @@ def _agent(extra: object, name: object, product: object) -> Agent:
     return agent
 
 
-def _devices(processes: Sequence[_Process], job: Job) -> dict[tuple[Any, Any], int]:
-    """Numbers by node and agent: the node's own where there is one node, else counted over all; each becomes a device."""
-    agents = [agent for process in processes for agent in process.gpus()]
+def _number_devices(processes: Sequence[_RocpdProcess], builder: RowBuilder) -> dict[tuple[Any, Any], int]:
+    """Return numbers by node and agent: the node's own where there is one node, else counted over all; each becomes a device."""
+    agents = [agent for process in processes for agent in process.list_gpus()]
     places = sorted({(node, index) for node, index, _, _ in agents}, key=str)
     is_one = len({node for node, _ in places}) == 1
     numbers = {
         place: place[1] if is_one and isinstance(place[1], int) else number for number, place in enumerate(places)
     }
     for node, index, _, about in agents:
-        job.devices.setdefault(numbers[node, index], gpu(numbers[node, index], about))
+        builder.devices.setdefault(numbers[node, index], build_gpu_row(numbers[node, index], about))
     return {(node, number): numbers[node, index] for node, index, number, _ in agents}
 
 
-def _trace(processes: Sequence[_Process]) -> dict[str, Any]:
-    """The trace row; names of machines become a pseudonym, and the command line stays where it is."""
+def _trace_row(processes: Sequence[_RocpdProcess]) -> dict[str, Any]:
+    """Return the trace row; names of machines become a pseudonym, and the command line stays where it is."""
     hosts = sorted({str(host) for process in processes for host in process.node.values() if host})
-    rank, size = processes[0].ranks() if len(processes) == 1 else (None, None)
+    rank, size = processes[0].find_ranks() if len(processes) == 1 else (None, None)
     return {
         "producer": "rocprofiler-sdk",
-        "host": "host-" + hashlib.sha256(hosts[0].encode()).hexdigest()[:8] if len(hosts) == 1 else None,
+        "host": pseudonym(hosts[0]) if len(hosts) == 1 else None,
         "rank": rank,
         "world_size": size,
     }
 
 
-def _registers(*counts: object) -> int | None:
+def _sum_registers(*counts: object) -> int | None:
     return sum(count for count in counts if isinstance(count, int)) or None
 
 
-def _object(text: object) -> dict[str, Any]:
-    """The members of a JSON object, empty where the text is none."""
+def _json_object(text: object) -> dict[str, Any]:
+    """Return the members of a JSON object, empty where the text is none."""
     try:
         found = json.loads(str(text)) if text else {}
     except (ValueError, RecursionError):

@@ -5,7 +5,6 @@ Times are ns since boot. Records name calls by numbers into `strings`; a range o
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +13,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from traceq.errors import UnusableTrace
-from traceq.importers.packed import DAMAGED
-from traceq.importers.rocm.dispatches import Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
-from traceq.importers.rocm.source import text_of
-from traceq.importers.rows import batches_of
+from traceq.importers.packed import DAMAGED, read_unpacked
+from traceq.importers.rocm.dispatches import (
+    Agent,
+    RowBuilder,
+    Rows,
+    build_gpu_row,
+    count_blocks,
+    describe_copy,
+    kernel_name,
+    range_of,
+)
+from traceq.importers.rows import batches_of, pseudonym
 
 # Text that is decoded in one go: records are short, and lists of them as long as the program ran.
 _PART_BYTES = 8 << 20
@@ -48,14 +55,14 @@ class _Visibility(msgspec.Struct):
     hip: int = 1
 
 
-class _Agent(Agent):
+class _AgentRecord(Agent):
     id: _Handle
     type: int
     logical_node_type_id: int = 0
     runtime_visibility: _Visibility = msgspec.field(default_factory=_Visibility)
 
 
-class _Info(msgspec.Struct):
+class _DispatchInfo(msgspec.Struct):
     agent_id: _Handle
     queue_id: _Handle
     kernel_id: int
@@ -68,11 +75,11 @@ class _Dispatch(msgspec.Struct):
     start_timestamp: int
     end_timestamp: int
     correlation_id: _Correlation
-    dispatch_info: _Info
+    dispatch_info: _DispatchInfo
     stream_id: _Handle | None = None
 
 
-class _Copy(msgspec.Struct):
+class _CopyRecord(msgspec.Struct):
     kind: int
     operation: int
     start_timestamp: int
@@ -84,7 +91,7 @@ class _Copy(msgspec.Struct):
     stream_id: _Handle | None = None
 
 
-class _Call(msgspec.Struct):
+class _CallRecord(msgspec.Struct):
     kind: int
     operation: int
     start_timestamp: int
@@ -101,25 +108,25 @@ class _Symbol(msgspec.Struct):
     accum_vgpr_count: int = 0
 
 
-class _Names(msgspec.Struct):
+class _OperationNames(msgspec.Struct):
     kind: str
     operations: list[str]
 
 
-class _Message(msgspec.Struct):
+class _RangeMessage(msgspec.Struct):
     key: int
     value: str
 
 
-class _Strings(msgspec.Struct):
-    buffer_records: list[_Names] = []
-    marker_api: list[_Message] = []
+class _StringTables(msgspec.Struct):
+    buffer_records: list[_OperationNames] = []
+    marker_api: list[_RangeMessage] = []
 
 
 class _Tool(msgspec.Struct):
     metadata: dict[str, Any] = {}
-    agents: list[_Agent] = []
-    strings: _Strings = msgspec.field(default_factory=_Strings)
+    agents: list[_AgentRecord] = []
+    strings: _StringTables = msgspec.field(default_factory=_StringTables)
     kernel_symbols: list[_Symbol] = []
     callback_records: dict[str, msgspec.Raw] = {}
     buffer_records: dict[str, msgspec.Raw] = {}
@@ -132,60 +139,62 @@ class _File(msgspec.Struct, rename={"tools": "rocprofiler-sdk-tool"}):
 _Record = TypeVar("_Record")
 
 
-def read(path: Path, job: Job) -> Rows:
+def read(path: Path, builder: RowBuilder) -> Rows:
     """Yield the batches of all processes; raises UnusableTrace where the JSON is cut short, damaged or of another shape."""
     try:
-        tools = msgspec.json.decode(text_of(path), type=_File).tools
+        tools = msgspec.json.decode(read_unpacked(path), type=_File).tools
         for tool in tools:
-            yield from _Process(tool, job).read()
-        yield from batches_of("trace", [_trace(tools)])
+            yield from _JsonProcess(tool, builder).read()
+        yield from batches_of("trace", [_trace_row(tools)])
     except _UNREADABLE as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again, or record it again") from error
 
 
-def _trace(tools: list[_Tool]) -> dict[str, Any]:
-    """The trace row; the machine's name becomes a pseudonym, and the command line stays where it is."""
+def _trace_row(tools: list[_Tool]) -> dict[str, Any]:
+    """Return the trace row; the machine's name becomes a pseudonym, and the command line stays where it is."""
     nodes = [tool.metadata.get("node") for tool in tools]
     host = next((str(node["hostname"]) for node in nodes if isinstance(node, dict) and node.get("hostname")), None)
     return {
         "producer": "rocprofv3",
-        "host": "host-" + hashlib.sha256(host.encode()).hexdigest()[:8] if host else None,
+        "host": pseudonym(host) if host else None,
     }
 
 
-class _Process:
+class _JsonProcess:
     """One process of the file: its names, and rows of its records."""
 
-    def __init__(self, tool: _Tool, job: Job) -> None:
-        self._job = job
+    def __init__(self, tool: _Tool, builder: RowBuilder) -> None:
+        self._builder = builder
         self._tool = tool
         pid = tool.metadata.get("pid")
         self._pid = pid if isinstance(pid, int) else None
         command = tool.metadata.get("command")
-        job.program(self._pid, str(command[0]) if isinstance(command, list) and command else None)
+        builder.name_program(self._pid, str(command[0]) if isinstance(command, list) and command else None)
         self._symbols = {symbol.kernel_id: symbol for symbol in tool.kernel_symbols}
         self._messages = {message.key: message.value for message in tool.strings.marker_api}
-        self._gpus = _gpus(tool, job)
+        self._gpus = _number_gpus(tool, builder)
 
     def read(self) -> Rows:
         """Yield the batches of its records."""
         records = self._tool.buffer_records
-        for dispatches in _parts(records.get("kernel_dispatch"), _Dispatch):
-            yield from self._job.batch("kernel", [self._kernel(each) for each in dispatches])
-        for copies in _parts(records.get("memory_copy"), _Copy):
-            yield from self._job.batch("memcpy", [self._copy(each) for each in copies])
+        for dispatches in _decode_parts(records.get("kernel_dispatch"), _Dispatch):
+            yield from self._builder.build_batches("kernel", [self._kernel_row(each) for each in dispatches])
+        for copies in _decode_parts(records.get("memory_copy"), _CopyRecord):
+            yield from self._builder.build_batches("memcpy", [self._copy_row(each) for each in copies])
         for table, category in _APIS.items():
-            for calls in _parts(records.get(table), _Call):
-                yield from self._job.batch("call", [self._call(each, category) for each in calls])
-        for calls in _parts(records.get("marker_api"), _Call):
-            ranges = map(self._range, calls)
-            yield from self._job.batch("range", [row for row in ranges if row is not None])
-        for calls in _parts(records.get("rccl_api"), _Call):
+            for calls in _decode_parts(records.get(table), _CallRecord):
+                yield from self._builder.build_batches("call", [self._call_row(each, category) for each in calls])
+        for calls in _decode_parts(records.get("marker_api"), _CallRecord):
+            ranges = map(self._range_row, calls)
+            yield from self._builder.build_batches("range", [row for row in ranges if row is not None])
+        for calls in _decode_parts(records.get("rccl_api"), _CallRecord):
             # as ranges, as NCCL's own are: what is launched inside them communicates
-            yield from self._job.batch("range", [(*self._call(each, "rccl")[:5], False) for each in calls])
+            yield from self._builder.build_batches(
+                "range", [(*self._call_row(each, "rccl")[:5], False) for each in calls]
+            )
         self._note_others()
 
-    def _kernel(self, record: _Dispatch) -> tuple[Any, ...]:
+    def _kernel_row(self, record: _Dispatch) -> tuple[Any, ...]:
         info = record.dispatch_info
         symbol = self._symbols.get(info.kernel_id)
         grid, group = info.grid_size, info.workgroup_size
@@ -198,22 +207,22 @@ class _Process:
             kernel_name(symbol.formatted_kernel_name or symbol.kernel_name if symbol else None, info.kernel_id),
             self._pid,
             record.correlation_id.internal or None,
-            *blocks((grid.x, grid.y, grid.z), (group.x, group.y, group.z)),
+            *count_blocks((grid.x, grid.y, grid.z), (group.x, group.y, group.z)),
             symbol.arch_vgpr_count + symbol.accum_vgpr_count or None if symbol else None,
             info.group_segment_size,
         )
 
-    def _copy(self, record: _Copy) -> tuple[Any, ...]:
+    def _copy_row(self, record: _CopyRecord) -> tuple[Any, ...]:
         source, target = (self._gpus.get(agent.handle) for agent in (record.src_agent_id, record.dst_agent_id))
-        name, *told = copy(self._name(record.kind, record.operation), source, target)
+        name, *told = describe_copy(self._operation_name(record.kind, record.operation), source, target)
         number = next((each for each in (target, source) if each is not None), -1)
         stream = record.stream_id.handle if record.stream_id else None
         place = (number, stream, name, self._pid, record.correlation_id.internal or None)
         return record.start_timestamp, record.end_timestamp, *place, *told, source, target, record.bytes
 
-    def _call(self, record: _Call, category: str) -> tuple[Any, ...]:
-        thread = self._job.thread(self._pid, record.thread_id)
-        name = self._name(record.kind, record.operation)
+    def _call_row(self, record: _CallRecord, category: str) -> tuple[Any, ...]:
+        thread = self._builder.number_thread(self._pid, record.thread_id)
+        name = self._operation_name(record.kind, record.operation)
         return (
             record.start_timestamp,
             record.end_timestamp,
@@ -223,15 +232,15 @@ class _Process:
             record.correlation_id.internal or None,
         )
 
-    def _range(self, record: _Call) -> tuple[Any, ...] | None:
+    def _range_row(self, record: _CallRecord) -> tuple[Any, ...] | None:
         return range_of(
-            self._name(record.kind, record.operation),
+            self._operation_name(record.kind, record.operation),
             self._messages.get(record.correlation_id.internal),
             (record.start_timestamp, record.end_timestamp),
-            self._job.thread(self._pid, record.thread_id),
+            self._builder.number_thread(self._pid, record.thread_id),
         )
 
-    def _name(self, kind: int, operation: int) -> str:
+    def _operation_name(self, kind: int, operation: int) -> str:
         names = self._tool.strings.buffer_records
         known = names[kind].operations if 0 <= kind < len(names) else []
         return known[operation] if 0 <= operation < len(known) else f"kind {kind}, operation {operation}"
@@ -240,22 +249,22 @@ class _Process:
         """Count lists of records that nothing is made of."""
         others = {**self._tool.buffer_records, **self._tool.callback_records}
         for name in sorted(set(others) - _READ):
-            count = sum(map(len, _parts(others[name], msgspec.Raw)))
+            count = sum(map(len, _decode_parts(others[name], msgspec.Raw)))
             text = f"records of {name} were left out: traceq has no place for them yet"
-            self._job.notes["data_loss", "records_not_imported", text] += count
+            self._builder.notes["data_loss", "records_not_imported", text] += count
 
 
-def _gpus(tool: _Tool, job: Job) -> dict[int, int]:
-    """Numbers of the GPU agents that the process could see, by their handles; each becomes a device."""
+def _number_gpus(tool: _Tool, builder: RowBuilder) -> dict[int, int]:
+    """Return numbers of the GPU agents that the process could see, by their handles; each becomes a device."""
     agents = [each for each in tool.agents if each.type == _GPU and each.runtime_visibility.hip]
     agents.sort(key=lambda agent: agent.logical_node_type_id)
     for number, agent in enumerate(agents):
-        job.devices.setdefault(number, gpu(number, agent))
+        builder.devices.setdefault(number, build_gpu_row(number, agent))
     return {agent.id.handle: number for number, agent in enumerate(agents)}
 
 
-def _parts(raw: msgspec.Raw | None, record: type[_Record]) -> Iterator[list[_Record]]:
-    """The records of a list, some MB of text at a time."""
+def _decode_parts(raw: msgspec.Raw | None, record: type[_Record]) -> Iterator[list[_Record]]:
+    """Yield the records of a list, some MB of text at a time."""
     text = memoryview(raw if raw is not None else b"[]")
     decoder = msgspec.json.Decoder(list[record])  # type: ignore[valid-type]
     # msgspec gives a list as it stands, from one bracket to the other

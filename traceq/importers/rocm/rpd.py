@@ -7,29 +7,30 @@ as arguments. GPUs have numbers and no names.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from traceq.importers.rocm.dispatches import BATCH_ROWS, Job, Rows, blocks, copy, kernel_name
+from traceq.importers.rocm.dispatches import RowBuilder, Rows, count_blocks, describe_copy, kernel_name
+from traceq.importers.rocm.source import fetch_batches
 from traceq.importers.rows import batches_of
 
 _OWN_CALLS = 1 << 31
 _MARKER = "UserMarker"
 
 
-def read(connection: sqlite3.Connection, tables: Mapping[str, set[str]], job: Job) -> Rows:
+def read(connection: sqlite3.Connection, tables: Mapping[str, set[str]], builder: RowBuilder) -> Rows:
     """Yield the batches of the whole file."""
     strings = {number: str(text) for number, text in connection.execute("select id, string from rocpd_string")}
-    for rows in _batches(connection, _query(tables)):
-        yield from _operations(rows, strings, job)
-    for rows in _batches(
+    for rows in fetch_batches(connection, _operations_query(tables)):
+        yield from _build_operations(rows, strings, builder)
+    for rows in fetch_batches(
         connection, 'select start, "end", id, pid, tid, apiName_id, args_id from rocpd_api order by id'
     ):
-        yield from _calls(rows, strings, job)
+        yield from _build_calls(rows, strings, builder)
     if "rocpd_monitor" in tables:
         (count,) = connection.execute("select count(*) from rocpd_monitor").fetchone()
         text = "samples of clocks (rocpd_monitor) were left out: they number GPUs in another way than operations do"
-        job.notes["data_loss", "records_not_imported", text] += count
+        builder.notes["data_loss", "records_not_imported", text] += count
     yield from batches_of("trace", [{"producer": "rocmProfileData"}])
 
 
@@ -40,8 +41,8 @@ _DETAILS = {
 }
 
 
-def _query(tables: Mapping[str, set[str]]) -> str:
-    """Operations with the calls that caused them."""
+def _operations_query(tables: Mapping[str, set[str]]) -> str:
+    """Return operations with the calls that caused them."""
     columns = [
         f"{table}.{column}" if column in tables.get(table, ()) else "null"
         for table, wanted in _DETAILS.items()
@@ -58,34 +59,28 @@ def _query(tables: Mapping[str, set[str]]) -> str:
     """  # noqa: S608 - names of ours
 
 
-def _batches(connection: sqlite3.Connection, query: str) -> Iterator[list[tuple[Any, ...]]]:
-    cursor = connection.execute(query)
-    while rows := cursor.fetchmany(BATCH_ROWS):
-        yield rows
-
-
-def _operations(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], job: Job) -> Rows:
+def _build_operations(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], builder: RowBuilder) -> Rows:
     kernels, copies, fills = [], [], []
     for start, end, device, queue, description, sort_id, call, pid, shared, *sizes, size in rows:
         text, sort = strings.get(description, ""), strings.get(sort_id, "")
         place = (device, queue)
         caused = (pid, call)
         if "copy" in sort.lower():
-            name, *told = copy(sort)
+            name, *told = describe_copy(sort)
             copies.append((start, end, *place, name, *caused, *told, None, None, size))
         elif "fill" in sort.lower():
             fills.append((start, end, *place, "Memset (Device)", *caused))
         else:
-            shape = blocks(sizes[:3], sizes[3:]) if all(isinstance(each, int) for each in sizes) else (None,) * 6
+            shape = count_blocks(sizes[:3], sizes[3:]) if all(isinstance(each, int) for each in sizes) else (None,) * 6
             kernels.append((start, end, *place, kernel_name(text or sort, "of no name"), *caused, *shape, None, shared))
     for kind, found in (("kernel", kernels), ("memcpy", copies), ("memset", fills)):
-        yield from job.batch(kind, found)
+        yield from builder.build_batches(kind, found)
 
 
-def _calls(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], job: Job) -> Rows:
+def _build_calls(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], builder: RowBuilder) -> Rows:
     calls, ranges, others = [], [], []
     for start, end, number, pid, tid, name_id, args in rows:
-        name, thread = strings.get(name_id, f"call {name_id}"), job.thread(pid, tid)
+        name, thread = strings.get(name_id, f"call {name_id}"), builder.number_thread(pid, tid)
         if name == _MARKER:
             ranges.append((start, end, thread, "roctx", strings.get(args, _MARKER), False))
         elif number >= _OWN_CALLS:
@@ -93,4 +88,4 @@ def _calls(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], job: Job) 
         else:
             calls.append((start, end, thread, "hip" if name.startswith("hip") else None, name, number))
     for kind, found in (("call", calls), ("range", ranges), ("other", others)):
-        yield from job.batch(kind, found)
+        yield from builder.build_batches(kind, found)

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from traceq.errors import UnusableTrace
-from traceq.importers.packed import DAMAGED
-from traceq.importers.rocm.dispatches import BATCH_ROWS, Job, Rows, copy, kernel_name
-from traceq.importers.rocm.source import text_of
+from traceq.importers.packed import DAMAGED, read_unpacked
+from traceq.importers.rocm.dispatches import RowBuilder, Rows, describe_copy, kernel_name
+from traceq.importers.rocm.source import BATCH_ROWS
 from traceq.importers.rows import batches_of
 
 _US = 1000
@@ -29,12 +29,12 @@ _MARKER = "UserMarker"
 _UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, RecursionError)
 
 
-class _Args(msgspec.Struct, frozen=True):
+class _RpdArgs(msgspec.Struct, frozen=True):
     name: str = ""
     desc: str = ""
 
 
-class _Event(msgspec.Struct):
+class _RpdEvent(msgspec.Struct):
     """An event, as far as traceq reads it; counters have numbers where others have text."""
 
     ph: str = ""
@@ -44,7 +44,7 @@ class _Event(msgspec.Struct):
     ts: str | int | float = ""
     dur: str | int | float = ""
     id: str | int = ""
-    args: _Args = _Args()
+    args: _RpdArgs = _RpdArgs()
 
     @property
     def process(self) -> str:
@@ -58,25 +58,25 @@ class _Event(msgspec.Struct):
 
 
 @dataclass
-class _Found:
-    """What the events say: devices by process, slices of the host by thread, operations, and both ends of each arrow."""
+class _SortedEvents:
+    """Events by kind: devices by process, host slices by thread, operations, and both ends of each arrow."""
 
     devices: dict[str, int] = field(default_factory=dict)
-    calls: dict[tuple[str, str], list[tuple[int, int, _Event]]] = field(default_factory=lambda: defaultdict(list))
-    operations: list[tuple[int, int, _Event]] = field(default_factory=list)
+    calls: dict[tuple[str, str], list[tuple[int, int, _RpdEvent]]] = field(default_factory=lambda: defaultdict(list))
+    operations: list[tuple[int, int, _RpdEvent]] = field(default_factory=list)
     starts: dict[str | int, tuple[str, str, int]] = field(default_factory=dict)
     ends: dict[tuple[str, str, int], str | int] = field(default_factory=dict)
 
 
-def read(path: Path, job: Job) -> Rows:
+def read(path: Path, builder: RowBuilder) -> Rows:
     """Yield the batches of the whole file; raise UnusableTrace where it is no such array."""
     try:
-        events = msgspec.json.decode(text_of(path), type=list[_Event])
+        events = msgspec.json.decode(read_unpacked(path), type=list[_RpdEvent])
     except msgspec.ValidationError as error:
         raise UnusableTrace(f"{path}: an event is not as RPD writes it ({error})") from error
     except _UNREADABLE as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again") from error
-    found = _found(events)
+    found = _sort_events(events)
     numbers = {id(call): number for number, (_, _, call) in enumerate(_all_calls(found), 1)}
     caused = _calls_of_arrows(found)
     operations = [
@@ -84,24 +84,24 @@ def read(path: Path, job: Job) -> Rows:
         for start, end, each in found.operations
     ]
     for begin in range(0, len(operations), BATCH_ROWS):
-        yield from _operations(operations[begin : begin + BATCH_ROWS], found, numbers, job)
+        yield from _build_operations(operations[begin : begin + BATCH_ROWS], found, numbers, builder)
     calls = list(_all_calls(found))
     for begin in range(0, len(calls), BATCH_ROWS):
-        yield from _calls(calls[begin : begin + BATCH_ROWS], numbers, job)
+        yield from _build_calls(calls[begin : begin + BATCH_ROWS], numbers, builder)
     yield from batches_of("trace", [{"producer": "rocmProfileData"}])
 
 
-def _found(events: Sequence[_Event]) -> _Found:
-    found = _Found()
+def _sort_events(events: Sequence[_RpdEvent]) -> _SortedEvents:
+    found = _SortedEvents()
     for each in events:
         if each.ph == "M" and each.name == "process_name" and (match := _GPU.fullmatch(each.args.name)):
             found.devices[each.process] = int(match[1])
     for each in events:
-        ts = _ns(each.ts)
+        ts = _parse_ns(each.ts)
         if ts is None:
             continue
         if each.ph == "X":
-            end = ts + (_ns(each.dur) or 0)
+            end = ts + (_parse_ns(each.dur) or 0)
             if each.process in found.devices:
                 found.operations.append((ts, end, each))
             else:
@@ -115,16 +115,16 @@ def _found(events: Sequence[_Event]) -> _Found:
     return found
 
 
-def _all_calls(found: _Found) -> Iterator[tuple[int, int, _Event]]:
+def _all_calls(found: _SortedEvents) -> Iterator[tuple[int, int, _RpdEvent]]:
     return (call for _, calls in sorted(found.calls.items()) for call in calls)
 
 
-def _calls_of_arrows(found: _Found) -> dict[str | int, _Event]:
+def _calls_of_arrows(found: _SortedEvents) -> dict[str | int, _RpdEvent]:
     """Return by arrow the innermost call that it begins in; none for an arrow that begins outside of all."""
     by_thread: dict[tuple[str, str], list[tuple[int, str | int]]] = defaultdict(list)
     for number, (pid, tid, ts) in found.starts.items():
         by_thread[pid, tid].append((ts, number))
-    caused: dict[str | int, _Event] = {}
+    caused: dict[str | int, _RpdEvent] = {}
     for thread, arrows in by_thread.items():
         calls, open_calls, place = found.calls.get(thread, []), [], 0
         for ts, number in sorted(arrows, key=lambda arrow: arrow[0]):
@@ -138,46 +138,49 @@ def _calls_of_arrows(found: _Found) -> dict[str | int, _Event]:
     return caused
 
 
-def _operations(
-    rows: Sequence[tuple[int, int, _Event, _Event | None]], found: _Found, numbers: dict[int, int], job: Job
+def _build_operations(
+    rows: Sequence[tuple[int, int, _RpdEvent, _RpdEvent | None]],
+    found: _SortedEvents,
+    numbers: dict[int, int],
+    builder: RowBuilder,
 ) -> Rows:
     kernels, copies, fills = [], [], []
     for start, end, each, call in rows:
-        place = (found.devices[each.process], _whole(each.thread))
-        caused = (None, None) if call is None else (_whole(call.process), numbers[id(call)])
+        place = (found.devices[each.process], _parse_integer(each.thread))
+        caused = (None, None) if call is None else (_parse_integer(call.process), numbers[id(call)])
         sort = each.args.desc
         if "copy" in sort.lower():
-            name, *told = copy(sort)
+            name, *told = describe_copy(sort)
             copies.append((start, end, *place, name, *caused, *told, None, None, None))
         elif "fill" in sort.lower():
             fills.append((start, end, *place, "Memset (Device)", *caused))
         else:
             kernels.append((start, end, *place, kernel_name(each.name, "of no name"), *caused, *(None,) * 8))
     for kind, made in (("kernel", kernels), ("memcpy", copies), ("memset", fills)):
-        yield from job.batch(kind, made)
+        yield from builder.build_batches(kind, made)
 
 
-def _calls(rows: Sequence[tuple[int, int, _Event]], numbers: dict[int, int], job: Job) -> Rows:
+def _build_calls(rows: Sequence[tuple[int, int, _RpdEvent]], numbers: dict[int, int], builder: RowBuilder) -> Rows:
     calls: list[tuple[Any, ...]] = []
     ranges: list[tuple[Any, ...]] = []
     for start, end, each in rows:
-        thread = job.thread(_whole(each.process), _whole(each.thread))
+        thread = builder.number_thread(_parse_integer(each.process), _parse_integer(each.thread))
         if each.name == _MARKER:
             ranges.append((start, end, thread, "roctx", each.args.desc or _MARKER, False))
         else:
             category = "hip" if each.name.startswith("hip") else None
             calls.append((start, end, thread, category, each.name, numbers[id(each)]))
     for kind, made in (("call", calls), ("range", ranges)):
-        yield from job.batch(kind, made)
+        yield from builder.build_batches(kind, made)
 
 
-def _whole(text: str) -> int | None:
+def _parse_integer(text: str) -> int | None:
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
 
 
-def _ns(value: str | float) -> int | None:
-    """Return a time in ns; None for what is none."""
-    whole = value if isinstance(value, int) else _whole(str(value))
+def _parse_ns(value: str | float) -> int | None:
+    """Return a time in ns; None for other values."""
+    whole = value if isinstance(value, int) else _parse_integer(str(value))
     if whole is not None:
         return whole * _US
     try:

@@ -7,18 +7,42 @@ what threads did cpu_slice. Lines that XProf derives from others (XLA Ops) are n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq.importers.xplane.source import sniff
+from traceq.importers.packed import read_head
+from traceq.importers.xplane.wire import DamagedMessage, read_fields, read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NAME", "read", "sniff"]
-
 NAME = "xplane"
+
+_SNIFF_BYTES = 4096
+_PLANE, _PLANE_NAME = 1, 2
+
+_PLANE_NAMES = re.compile(r"/(host|device):[\w:. #/-]+|Task Environment")
+
+
+def sniff(path: Path) -> bool:
+    """Return whether the file is an XSpace, plain or gzip'd: by the name of its first plane."""
+    head = read_head(path, _SNIFF_BYTES)
+    return _PLANE_NAMES.fullmatch(_first_name(head)) is not None
+
+
+def _first_name(head: bytes) -> str:
+    """Return the name of the first plane, of which the beginning is enough; "" without a plane."""
+    try:
+        number, _, plane = next(read_fields(head, (0, len(head)), is_cut=True))
+        if number == _PLANE:
+            for inner, _, part in read_fields(head, plane, is_cut=True):
+                if inner == _PLANE_NAME:
+                    return read_text(head, part)
+    except (DamagedMessage, StopIteration):
+        pass
+    return ""
 
 
 def read(

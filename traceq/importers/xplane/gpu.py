@@ -1,4 +1,4 @@
-"""What streams of GPUs did: kernels, copies and fills, and what the plane says of the GPU itself."""
+"""Rows of GPU streams: kernels, copies and fills, and the GPU itself as its plane describes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from traceq.importers.xplane.space import Event, Plane, Value
+from traceq.importers.xplane.space import Plane, Value, XEvent
 
 _INT32, _INT64, _TEXT = pa.int32(), pa.int64(), pa.string()
 _AXES = tuple(f"{size}_{axis}" for size in ("grid", "block") for axis in "xyz")
@@ -33,59 +33,59 @@ _IN_COLUMNS = {"correlation_id", "context_id", "kernel_details", "memcpy_details
 _IN_COLUMNS |= {"cuda_graph_node_id", "graph_id", "graph_node_id", "device_id"}
 
 
-def row(event: Event, device: int, stream: int) -> dict[str, Any]:
-    """The columns of a slice of a stream."""
+def build_row(event: XEvent, device: int, stream: int) -> dict[str, Any]:
+    """Return the columns of a slice of a stream."""
     stats = event.stats
     columns = {
         "kind": "kernel",
         "name": event.name.removesuffix(".kd"),
         "device": device,
         "stream": stream,
-        "context": _whole(stats.get("context_id")),
-        "correlation_id": _whole(stats.get("correlation_id")) or None,
-        "graph_id": _whole(stats.get("cuda_graph_id", stats.get("graph_id"))) or None,
-        "graph_node_id": _whole(stats.get("cuda_graph_node_id", stats.get("graph_node_id"))) or None,
-        "args": _args(stats),
+        "context": _parse_integer(stats.get("context_id")),
+        "correlation_id": _parse_integer(stats.get("correlation_id")) or None,
+        "graph_id": _parse_integer(stats.get("cuda_graph_id", stats.get("graph_id"))) or None,
+        "graph_node_id": _parse_integer(stats.get("cuda_graph_node_id", stats.get("graph_node_id"))) or None,
+        "args": rest_as_json(stats, _IN_COLUMNS),
     }
     if "memcpy_details" in stats or _COPY.match(event.name):
-        return columns | _copy(event.name, str(stats.get("memcpy_details") or ""))
+        return columns | _copy_columns(event.name, str(stats.get("memcpy_details") or ""))
     if "memset_details" in stats or event.name.lower().startswith("memset"):
-        return columns | _fill(str(stats.get("memset_details") or ""))
-    return columns | _kernel(str(stats.get("kernel_details") or ""))
+        return columns | _fill_columns(str(stats.get("memset_details") or ""))
+    return columns | _kernel_columns(str(stats.get("kernel_details") or ""))
 
 
 @cache
-def _kernel(details: str) -> dict[str, Any]:
+def _kernel_columns(details: str) -> dict[str, Any]:
     """Geometry and resources: "regs:32 static_shared:0 dynamic_shared:0 grid:4,1,1 block:128,1,1", or AMD's words for them."""
-    told = _details(details)
-    axes = [_axes(told.get(size)) for size in ("grid", "block")]
-    parts = [_whole(told.get(name)) for name in ("static_shared", "dynamic_shared")]
+    told = _parse_details(details)
+    axes = [_parse_axes(told.get(size)) for size in ("grid", "block")]
+    parts = [_parse_integer(told.get(name)) for name in ("static_shared", "dynamic_shared")]
     together = sum(part for part in parts if part is not None) if any(part is not None for part in parts) else None
     return {
         **dict(zip(_AXES, [*axes[0], *axes[1]], strict=True)),
         "registers_per_thread": _int32_or_none(told.get("regs")) or None,
-        "shared_memory": _whole(told.get("group_mem")) if together is None else together,
+        "shared_memory": _parse_integer(told.get("group_mem")) if together is None else together,
         "static_shared_memory": parts[0],
         "dynamic_shared_memory": parts[1],
     }
 
 
-def _axes(sizes: str | None) -> Sequence[int | None]:
+def _parse_axes(sizes: str | None) -> Sequence[int | None]:
     numbers = [_int32_or_none(each) for each in (sizes or "").split(",")]
     return numbers if len(numbers) == 3 else (None, None, None)  # noqa: PLR2004 - x, y, z
 
 
 def _int32_or_none(value: Value | None) -> int | None:
-    """The number; None where a column of 32 bits cannot hold it: profilers write what they did not set."""
-    number = _whole(value)
+    """Return the number; None where a column of 32 bits cannot hold it: profilers write what they did not set."""
+    number = _parse_integer(value)
     return number if number is not None and abs(number) < 1 << 31 else None
 
 
-def _copy(name: str, details: str) -> dict[str, Any]:
+def _copy_columns(name: str, details: str) -> dict[str, Any]:
     """Direction and memories: "kind_src:pageable kind_dst:device size:4 dest:0 async:1"."""
-    told = _details(details)
+    told = _parse_details(details)
     memories = [told.get(side) if told.get(side) in _MEMORIES else None for side in ("kind_src", "kind_dst")]
-    columns = {"kind": "memcpy", "bytes": _whole(told.get("size")) or None}
+    columns = {"kind": "memcpy", "bytes": _parse_integer(told.get("size")) or None}
     match = _COPY.match(name)
     if match is None:
         return columns
@@ -102,24 +102,24 @@ def _copy(name: str, details: str) -> dict[str, Any]:
     }
 
 
-def _fill(details: str) -> dict[str, Any]:
-    told = _details(details)
+def _fill_columns(details: str) -> dict[str, Any]:
+    told = _parse_details(details)
     size = next((told[name] for name in ("size", "num_bytes") if name in told), None)
-    return {"kind": "memset", "name": "Memset (Device)", "bytes": _whole(size) or None, "dst_memory": "device"}
+    return {"kind": "memset", "name": "Memset (Device)", "bytes": _parse_integer(size) or None, "dst_memory": "device"}
 
 
-def _details(text: str) -> dict[str, str]:
+def _parse_details(text: str) -> dict[str, str]:
     return dict(part.split(":", 1) for part in text.split() if ":" in part)
 
 
-def _args(stats: Mapping[str, Value]) -> str | None:
-    """What else is told, as JSON: the operation of XLA (hlo_op) and its program (hlo_module) above all."""
-    rest = {key: value for key, value in stats.items() if key not in _IN_COLUMNS and value not in (None, "")}
+def rest_as_json(stats: Mapping[str, Value], left_out: set[str]) -> str | None:
+    """Return the other stats as JSON: the operation of XLA (hlo_op) and its program (hlo_module) above all."""
+    rest = {key: value for key, value in stats.items() if key not in left_out and value not in (None, "")}
     return json.dumps(rest, ensure_ascii=False, sort_keys=True) if rest else None
 
 
-def _whole(value: object) -> int | None:
-    """The number, also as text ("$$1" is a context of the same number); None where there is none."""
+def _parse_integer(value: object) -> int | None:
+    """Parse a number, also as text ("$$1" is a context of the same number); None for other values."""
     if isinstance(value, int):
         return value if abs(value) < 1 << 63 else None
     digits = re.fullmatch(r"\$*(\d{1,18})", str(value))
@@ -135,14 +135,14 @@ _MODELS = {
 }
 
 
-def device(number: int, plane: Plane) -> dict[str, Any]:
-    """The row of device: as far as the plane says; AMD's bandwidth is left out, which is said at half its size."""
+def build_device(number: int, plane: Plane) -> dict[str, Any]:
+    """Return the row of device: as far as the plane says; AMD's bandwidth is left out, which is said at half its size."""
     told = plane.stats
     vendor = str(told.get("device_vendor") or "")
     is_amd = vendor.upper() == "AMD"
-    parts = [_whole(told.get(f"compute_cap_{part}")) for part in ("major", "minor")]
+    parts = [_parse_integer(told.get(f"compute_cap_{part}")) for part in ("major", "minor")]
     capability = f"{parts[0]}.{parts[1]}" if None not in parts else None
-    cores, memory = _whole(told.get("core_count")), _whole(told.get("memory_size"))
+    cores, memory = _parse_integer(told.get("core_count")), _parse_integer(told.get("memory_size"))
     model = _MODELS.get((capability or "", cores or 0, round((memory or 0) / 2**30)))
     return {
         "device": number,
@@ -150,7 +150,7 @@ def device(number: int, plane: Plane) -> dict[str, Any]:
         "compute_capability": None if is_amd else capability,
         "sm_count": cores,
         "memory_bytes": memory,
-        "memory_bandwidth": None if is_amd else _whole(told.get("memory_bandwidth")),
+        "memory_bandwidth": None if is_amd else _parse_integer(told.get("memory_bandwidth")),
         "warp_size": (64 if model else None) if is_amd else None,
         "source": "trace",
     }

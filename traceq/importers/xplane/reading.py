@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.errors import UnusableTrace
-from traceq.importers.rows import Oddities, batches_of, notes_of
+from traceq.importers.packed import DAMAGED, read_unpacked
+from traceq.importers.rows import Notes, batches_of, pseudonym
 from traceq.importers.xplane import gpu
-from traceq.importers.xplane.source import opened
-from traceq.importers.xplane.space import Event, Line, Plane, Space, Value
+from traceq.importers.xplane.space import Plane, Space, XEvent, XLine
 from traceq.importers.xplane.space import read as read_space
-from traceq.importers.xplane.wire import Damaged
+from traceq.importers.xplane.wire import DamagedMessage
 
 Rows = Iterator[tuple[str, pa.RecordBatch]]
 
@@ -58,83 +56,85 @@ _OTHER_LINE = ("data_loss", "line_not_imported", "lines of GPUs that are no stre
 def read(path: Path, progress: Callable[[int], None]) -> Rows:
     """Yield (table, batch) for the whole space; raises UnusableTrace where it is damaged or holds nothing of use."""
     try:
-        with opened(path) as (buffer, span):
-            space = read_space(buffer, span)
-            reader = _Reader(progress)
-            yield from reader.planes(space.planes)
-            if not reader.slices:
-                raise UnusableTrace(
-                    f"{path}: nothing recorded: the file holds no events of GPUs or of the host; {_why_empty(space)}"
-                )
-            yield from reader.end(space)
-    except Damaged as error:
+        buffer = read_unpacked(path)
+        space = read_space(buffer, (0, len(buffer)))
+        reader = _PlaneReader()
+        yield from reader.read_planes(space.planes)
+        if not reader.slices:
+            devices = [plane.name for plane in space.planes if plane.name.startswith("/device:")]
+            why = (
+                f"its devices are no GPUs ({devices[0]})"
+                if devices
+                else "was the profiler stopped before it could record?"
+            )
+            raise UnusableTrace(f"{path}: nothing recorded: the file holds no events of GPUs or of the host; {why}")
+        yield from reader.finish(space)
+    except DAMAGED as error:
+        raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again") from error
+    except DamagedMessage as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again, or record it again") from error
     progress(path.stat().st_size)
 
 
-def _why_empty(space: Space) -> str:
-    devices = [plane.name for plane in space.planes if plane.name.startswith("/device:")]
-    return f"its devices are no GPUs ({devices[0]})" if devices else "was the profiler stopped before it could record?"
+class _PlaneReader:
+    """Reads planes, and numbers and counts across all of them."""
 
-
-class _Reader:
-    """What is numbered and counted over all planes."""
-
-    def __init__(self, progress: Callable[[int], None]) -> None:
+    def __init__(self) -> None:
         self.slices = 0
-        self._progress = progress
-        self._notes: Oddities = Oddities()
+        self._notes: Notes = Notes()
         self._threads: list[dict[str, Any]] = []
         self._devices: list[dict[str, Any]] = []
-        self._steps: list[Event] = []
+        self._steps: list[XEvent] = []
         self._has_marks = False
         self._first: int | None = None
 
-    def planes(self, planes: Sequence[Plane]) -> Rows:
+    def read_planes(self, planes: Sequence[Plane]) -> Rows:
         """Yield the batches of all planes."""
         for plane in planes:
             if (match := _GPU.fullmatch(plane.name)) is not None:
-                yield from self._gpu(plane, int(match[1]))
+                yield from self._read_gpu(plane, int(match[1]))
             elif _HOST.fullmatch(plane.name):
                 for line in plane.read_lines():
-                    yield from self._thread(plane, line)
+                    yield from self._read_thread(plane, line)
             elif plane.name.startswith("/device:"):
                 self._notes[_OTHER_DEVICE] += 1
             self._notes[_AGGREGATED] += plane.aggregated
 
-    def end(self, space: Space) -> Rows:
-        """What can be said only after the last plane."""
+    def finish(self, space: Space) -> Rows:
+        """Yield the rows that depend on the whole file: devices, threads, trace, notes."""
         if self._steps and not self._has_marks:
-            yield from self._marks_of_gpu()
+            yield from self._build_gpu_marks()
         yield from batches_of("device", self._devices)
         yield from batches_of("thread", self._threads)
-        yield from batches_of("trace", [self._trace(space)])
-        yield from notes_of(self._notes)
+        yield from batches_of("trace", [self._trace_row(space)])
+        yield from self._notes.batches()
 
-    def _gpu(self, plane: Plane, number: int) -> Rows:
-        self._devices.append(gpu.device(number, plane))
+    def _read_gpu(self, plane: Plane, number: int) -> Rows:
+        self._devices.append(gpu.build_device(number, plane))
         for line in plane.read_lines():
             stream = _STREAM.fullmatch(line.name)
             if stream is not None:
                 events = plane.read_events(line)
-                rows = ((event, gpu.row(event, number, int(stream[1]))) for event in events)
-                yield from self._slices("gpu_slice", rows, gpu.COLUMNS)
+                rows = ((event, gpu.build_row(event, number, int(stream[1]))) for event in events)
+                yield from self._build_slices("gpu_slice", rows, gpu.COLUMNS)
             elif line.name == _STEPS:
                 self._steps = self._steps or list(plane.read_events(line))
             elif not _DERIVED.fullmatch(line.name):
                 self._notes[_OTHER_LINE] += 1
 
-    def _thread(self, plane: Plane, line: Line) -> Rows:
+    def _read_thread(self, plane: Plane, line: XLine) -> Rows:
         number = len(self._threads)
         # NAME/ID; of threads that have one, else their name alone
         name = line.name.removesuffix(f"/{line.number}") or None
         self._threads.append({"thread_id": number, "pid": None, "tid": line.number or None, "thread_name": name})
         events = plane.read_events(line)
-        outer = _outer_calls(plane, line)
-        yield from self._slices("cpu_slice", ((event, self._host(event, number, outer)) for event in events), _COLUMNS)
+        outer = _find_outer_calls(plane, line)
+        yield from self._build_slices(
+            "cpu_slice", ((event, self._host_row(event, number, outer)) for event in events), _COLUMNS
+        )
 
-    def _host(self, event: Event, thread: int, outer: set[tuple[int, int]]) -> dict[str, Any]:
-        """The columns of a slice of a thread."""
+    def _host_row(self, event: XEvent, thread: int, outer: set[tuple[int, int]]) -> dict[str, Any]:
+        """Return the columns of a slice of a thread."""
         stats = event.stats
         number = stats.get("correlation_id")
         is_inner = event.name.startswith(_JITTED) and (event.start, event.end) not in outer
@@ -142,7 +142,7 @@ class _Reader:
             "thread_id": thread,
             "kind": "other" if is_inner else "annotation",
             "name": event.name,
-            "args": _args(stats),
+            "args": gpu.rest_as_json(stats, _LINKS),
         }
         if isinstance(step := stats.get("step_num"), int):
             self._has_marks = True
@@ -154,24 +154,24 @@ class _Reader:
             return row | {"kind": "python", "name": f"{frame[1]}({frame[2]}): {frame[3]}" if frame else event.name[1:]}
         return row
 
-    def _slices(
-        self, table: str, rows: Iterator[tuple[Event, dict[str, Any]]], columns: Mapping[str, pa.DataType]
+    def _build_slices(
+        self, table: str, rows: Iterator[tuple[XEvent, dict[str, Any]]], columns: Mapping[str, pa.DataType]
     ) -> Rows:
-        """Batches of the rows, with ids and times; those whose time cannot be are counted."""
-        waiting: list[tuple[Event, dict[str, Any]]] = []
+        """Yield batches of the rows, with ids and times; those whose time cannot be are counted."""
+        waiting: list[tuple[XEvent, dict[str, Any]]] = []
         for event, row in rows:
             if not 0 <= event.start <= event.end < 2 * _TIME_LIMIT:
                 self._notes[_NO_TIME] += 1
                 continue
             waiting.append((event, row))
             if len(waiting) == _BATCH_ROWS:
-                yield table, self._batch(waiting, columns)
+                yield table, self._build_batch(waiting, columns)
                 waiting = []
         if waiting:
-            yield table, self._batch(waiting, columns)
+            yield table, self._build_batch(waiting, columns)
 
-    def _batch(
-        self, rows: Sequence[tuple[Event, dict[str, Any]]], columns: Mapping[str, pa.DataType]
+    def _build_batch(
+        self, rows: Sequence[tuple[XEvent, dict[str, Any]]], columns: Mapping[str, pa.DataType]
     ) -> pa.RecordBatch:
         first, self.slices = self.slices, self.slices + len(rows)
         ts = np.array([event.start for event, _ in rows], np.int64)
@@ -181,31 +181,31 @@ class _Reader:
         made |= {"slice_id": pa.array(np.arange(first, self.slices)), "ts": pa.array(ts), "dur": pa.array(dur)}
         return pa.RecordBatch.from_pydict(made)
 
-    def _marks_of_gpu(self) -> Rows:
-        """Steps that stand on a GPU's plane only, as marks on a thread of their own."""
+    def _build_gpu_marks(self) -> Rows:
+        """Yield steps that stand on a GPU's plane only, as marks on a thread of their own."""
         thread = len(self._threads)
         self._threads.append({"thread_id": thread, "pid": None, "tid": None, "thread_name": "steps of the GPU"})
         rows = (
             (step, {"thread_id": thread, "kind": "annotation", "name": f"traceq.step#{step.name}"})
             for step in self._steps
         )
-        yield from self._slices("cpu_slice", rows, _COLUMNS)
+        yield from self._build_slices("cpu_slice", rows, _COLUMNS)
 
-    def _trace(self, space: Space) -> dict[str, Any]:
-        """The trace row; names of machines become a pseudonym."""
+    def _trace_row(self, space: Space) -> dict[str, Any]:
+        """Return the trace row; names of machines become a pseudonym."""
         hosts = sorted(set(space.hosts))
         about = next((plane.stats for plane in space.planes if plane.name == "Task Environment"), {})
         began = about.get("profile_start_time")
         is_absolute = self._first is not None and self._first > _ABSOLUTE
         return {
             "producer": "XProf",
-            "host": "host-" + hashlib.sha256(hosts[0].encode()).hexdigest()[:8] if len(hosts) == 1 else None,
+            "host": pseudonym(hosts[0]) if len(hosts) == 1 else None,
             "utc_origin_ns": 0 if is_absolute else began if isinstance(began, int) and began > _ABSOLUTE else None,
         }
 
 
-def _outer_calls(plane: Plane, line: Line) -> set[tuple[int, int]]:
-    """Start and end of calls of jitted functions that lie in no other: JAX writes a call twice, one range inside the other."""
+def _find_outer_calls(plane: Plane, line: XLine) -> set[tuple[int, int]]:
+    """Return start and end of calls of jitted functions that lie in no other: JAX writes a call as two nested ranges."""
     if not any(name.startswith(_JITTED) for name in plane.events.values()):
         return set()
     calls = sorted(
@@ -223,8 +223,3 @@ def _outer_calls(plane: Plane, line: Line) -> set[tuple[int, int]]:
 
 # What joins an event with its column, or with others that traceq joins by other means.
 _LINKS = {"correlation_id", "device_id", "_pt", "_p", "_ct", "_c", "_r", "group_id"}
-
-
-def _args(stats: Mapping[str, Value]) -> str | None:
-    rest = {key: value for key, value in stats.items() if key not in _LINKS and value not in (None, "")}
-    return json.dumps(rest, ensure_ascii=False, sort_keys=True) if rest else None

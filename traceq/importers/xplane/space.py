@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from traceq.importers.xplane.wire import Buffer, Span, double, fields, signed, text
+from traceq.importers.xplane.wire import Buffer, Span, read_fields, read_text, to_double, to_signed
 
 Value = int | float | str | None
 
 _EVENTS_OF_LINE = 4
 
 
-class Event(NamedTuple):
+class XEvent(NamedTuple):
     """An event of a line: name, start and end in ns, what is told of it."""
 
     name: str
@@ -26,7 +26,7 @@ class Event(NamedTuple):
 
 
 @dataclass
-class Line:
+class XLine:
     """A stream or a thread: where it is in the buffer, its id and name, and what its events count from."""
 
     span: Span
@@ -50,64 +50,64 @@ class Plane:
     aggregated: int = 0
     """Events that stand for several and say no time; left out."""
 
-    def read_lines(self) -> Iterator[Line]:
-        """Each line; its events are read when they are asked for."""
+    def read_lines(self) -> Iterator[XLine]:
+        """Yield each line; its events are read when they are asked for."""
         for span in self.lines:
-            line = Line(span)
-            for number, bits, part in fields(self.buffer, span):
+            line = XLine(span)
+            for number, bits, part in read_fields(self.buffer, span):
                 match number:
                     case 1:
-                        line.number = signed(bits)
+                        line.number = to_signed(bits)
                     case 2:
-                        line.name = text(self.buffer, part)
+                        line.name = read_text(self.buffer, part)
                     case 3:
-                        line.timestamp_ns = signed(bits)
+                        line.timestamp_ns = to_signed(bits)
             yield line
 
-    def read_events(self, line: Line) -> Iterator[Event]:
-        """The events of a line; times from picoseconds since the line's own, rounded down."""
+    def read_events(self, line: XLine) -> Iterator[XEvent]:
+        """Yield the events of a line; times from picoseconds since the line's own, rounded down."""
         begin = line.timestamp_ns * 1000
-        for number, _, span in fields(self.buffer, line.span):
-            if number == _EVENTS_OF_LINE and (event := self._event(span, begin)) is not None:
+        for number, _, span in read_fields(self.buffer, line.span):
+            if number == _EVENTS_OF_LINE and (event := self._read_event(span, begin)) is not None:
                 yield event
 
-    def _event(self, span: Span, begin: int) -> Event | None:
-        """The event, which counts from `begin` (ps); None for one that stands for several."""
+    def _read_event(self, span: Span, begin: int) -> XEvent | None:
+        """Return the event, which counts from `begin` (ps); None for one that stands for several."""
         kind = offset = duration = 0
         stats: dict[str, Value] = {}
-        for number, bits, part in fields(self.buffer, span):
+        for number, bits, part in read_fields(self.buffer, span):
             match number:
                 case 1:
                     kind = bits
                 case 2:
-                    offset = signed(bits)
+                    offset = to_signed(bits)
                 case 3:
-                    duration = signed(bits)
+                    duration = to_signed(bits)
                 case 4:
-                    name, told = self.stat(part)
+                    name, told = self.read_stat(part)
                     stats[name] = told
                 case 5:
                     self.aggregated += 1
                     return None
         start = begin + offset
-        return Event(self.events.get(kind) or f"event {kind}", start // 1000, (start + duration) // 1000, stats)
+        return XEvent(self.events.get(kind) or f"event {kind}", start // 1000, (start + duration) // 1000, stats)
 
-    def stat(self, span: Span) -> tuple[str, Value]:
-        """Name and value of a stat; None for bytes, which are other messages."""
+    def read_stat(self, span: Span) -> tuple[str, Value]:
+        """Return name and value of a stat; None for bytes, which are other messages."""
         kind = 0
         told: Value = None
-        for number, bits, part in fields(self.buffer, span):
+        for number, bits, part in read_fields(self.buffer, span):
             match number:
                 case 1:
                     kind = bits
                 case 2:
-                    told = double(bits)
+                    told = to_double(bits)
                 case 3:
                     told = bits
                 case 4:
-                    told = signed(bits)
+                    told = to_signed(bits)
                 case 5:
-                    told = text(self.buffer, part)
+                    told = read_text(self.buffer, part)
                 case 7:
                     told = self.names.get(bits)
         return self.names.get(kind, f"stat {kind}"), told
@@ -122,43 +122,45 @@ class Space:
 
 
 def read(buffer: Buffer, span: Span) -> Space:
-    """The planes with their metadata; raises Damaged. Programs of XLA, which stand in the metadata of some, are not read."""
+    """Read the planes with their metadata; raises DamagedMessage. Programs of XLA in the metadata are not read."""
     space = Space()
-    for number, _, part in fields(buffer, span):
+    for number, _, part in read_fields(buffer, span):
         match number:
             case 1:
-                space.planes.append(_plane(buffer, part))
+                space.planes.append(_read_plane(buffer, part))
             case 4:
-                space.hosts.append(text(buffer, part))
+                space.hosts.append(read_text(buffer, part))
     return space
 
 
-def _plane(buffer: Buffer, span: Span) -> Plane:
+def _read_plane(buffer: Buffer, span: Span) -> Plane:
     plane = Plane(buffer)
     stats = []
-    for number, _, part in fields(buffer, span):
+    for number, _, part in read_fields(buffer, span):
         match number:
             case 2:
-                plane.name = text(buffer, part)
+                plane.name = read_text(buffer, part)
             case 3:
                 plane.lines.append(part)
             case 4:
-                plane.events.update([_metadata(buffer, part)])
+                plane.events.update([_read_metadata(buffer, part)])
             case 5:
-                plane.names.update([_metadata(buffer, part)])
+                plane.names.update([_read_metadata(buffer, part)])
             case 6:
                 stats.append(part)
-    plane.stats = dict(plane.stat(each) for each in stats)
+    plane.stats = dict(plane.read_stat(each) for each in stats)
     return plane
 
 
-def _metadata(buffer: Buffer, span: Span) -> tuple[int, str]:
+def _read_metadata(buffer: Buffer, span: Span) -> tuple[int, str]:
     """Id and name of an entry of the two maps."""
     key, name = 0, ""
-    for number, bits, part in fields(buffer, span):
+    for number, bits, part in read_fields(buffer, span):
         match number:
             case 1:
                 key = bits
             case 2:
-                name = next((text(buffer, told) for inner, _, told in fields(buffer, part) if inner == number), "")
+                name = next(
+                    (read_text(buffer, told) for inner, _, told in read_fields(buffer, part) if inner == number), ""
+                )
     return key, name

@@ -21,11 +21,11 @@ _MOST_SHIFT = 63
 _SIGN = 1 << 63
 
 
-class Damaged(Exception):
+class DamagedMessage(Exception):
     """The bytes are no message: cut short, or something else."""
 
 
-def fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator[tuple[int, int, Span]]:
+def read_fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator[tuple[int, int, Span]]:
     """(field number, bits of a number, span of a text or message) of a message; the one that a field is not is 0 or empty.
 
     `is_cut`: the buffer is the beginning of more, and spans may end behind it. Raises Damaged.
@@ -35,12 +35,12 @@ def fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator[tupl
         end = min(end, len(buffer))
     while at < end:
         try:
-            key, at = _varint(buffer, at)
+            key, at = _read_varint(buffer, at)
             wire, bits, part = key & 7, 0, _NOWHERE
             if wire == _VARINT:
-                bits, at = _varint(buffer, at)
+                bits, at = _read_varint(buffer, at)
             elif wire == _BYTES:
-                size, at = _varint(buffer, at)
+                size, at = _read_varint(buffer, at)
                 part = (at, at + size)
                 at += size
             elif wire == _FIXED64:
@@ -49,16 +49,16 @@ def fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator[tupl
             elif wire == _FIXED32:
                 at += 4
             else:
-                raise Damaged(f"no field of a protobuf before byte {at}")
+                raise DamagedMessage(f"no field of a protobuf before byte {at}")
         except (IndexError, struct.error):
-            raise Damaged(f"it ends in the middle of a field, at byte {len(buffer)}") from None
+            raise DamagedMessage(f"it ends in the middle of a field, at byte {len(buffer)}") from None
         if at > end and not is_cut:
-            raise Damaged(f"a field ends at byte {at}, behind what holds it")
+            raise DamagedMessage(f"a field ends at byte {at}, behind what holds it")
         yield key >> 3, bits, part
 
 
-def _varint(buffer: Buffer, at: int) -> tuple[int, int]:
-    """An unsigned number of seven bits a byte, and where the next byte is."""
+def _read_varint(buffer: Buffer, at: int) -> tuple[int, int]:
+    """Return an unsigned number of seven bits a byte, and where the next byte is."""
     value = shift = 0
     while True:
         byte = buffer[at]
@@ -68,20 +68,20 @@ def _varint(buffer: Buffer, at: int) -> tuple[int, int]:
         value |= (byte & ~_MORE) << shift
         shift += 7
         if shift > _MOST_SHIFT:
-            raise Damaged(f"no number before byte {at}")
+            raise DamagedMessage(f"no number before byte {at}")
 
 
-def signed(bits: int) -> int:
-    """A 64-bit number as signed."""
+def to_signed(bits: int) -> int:
+    """Return a 64-bit number as signed."""
     return bits - (_SIGN << 1) if bits >= _SIGN else bits
 
 
-def double(bits: int) -> float:
-    """The floating-point number of these 64 bits."""
+def to_double(bits: int) -> float:
+    """Return the floating-point number of these 64 bits."""
     (value,) = struct.unpack("<d", bits.to_bytes(8, "little"))
     return float(value)
 
 
-def text(buffer: Buffer, span: Span) -> str:
-    """The text of a span; bytes that are not UTF-8 are replaced."""
+def read_text(buffer: Buffer, span: Span) -> str:
+    """Return the text of a span; bytes that are not UTF-8 are replaced."""
     return bytes(buffer[span[0] : span[1]]).decode("utf-8", "replace")
