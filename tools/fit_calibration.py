@@ -20,9 +20,9 @@ from traceq.common.files import atomic_write
 from traceq.diagnosis.calibrated import PLACE
 from traceq.diagnosis.rules.registry import RULES
 from traceq.reports.calibration import calibration_section
-from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
+from traceq.runs.verify.accuracy import group_by_hardware, group_by_rule, measure_accuracy
 from traceq.runs.verify.calibration import Calibrated, read
-from traceq.runs.verify.shares import Fit, fits
+from traceq.runs.verify.shares import Fit, fit_all
 
 ROOT = Path(__file__).resolve().parents[1]
 CALIBRATION, PAGE = "docs/calibration.jsonl", "docs/accuracy.md"
@@ -42,21 +42,22 @@ def fit_texts(checkout: Path) -> dict[str, str]:
 
 def numbers_by_rule(lines: Sequence[Calibrated]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return how right predictions of each rule of traceq were, by hardware, and the shares that it takes from them."""
-    fitted = fits(lines)
+    fitted = fit_all(lines)
     return {
         rule: {
             kind: _numbers(group, fitted.get(rule, {}).get(kind))
-            for kind, group in by_hardware(of_rule).items()
+            for kind, group in group_by_hardware(of_rule).items()
             if kind
         }
-        for rule, of_rule in by_rule(lines).items()
+        for rule, of_rule in group_by_rule(lines).items()
         if rule.replace("-", "_") in RULES
     }
 
 
 def _numbers(lines: Sequence[Calibrated], made: Fit | None) -> dict[str, Any]:
     checked = {
-        name: round(value, 3) if isinstance(value, float) else value for name, value in asdict(accuracy(lines)).items()
+        name: round(value, 3) if isinstance(value, float) else value
+        for name, value in asdict(measure_accuracy(lines)).items()
     }
     if made is None or made.taken is None:
         return {"checked": checked}

@@ -91,7 +91,7 @@ def judge(loop: str, files: Sequence[Sequence[Path]]) -> None:
     from traceq.loading.ingest import ingest
     from traceq.runs.compare.compare import compare
     from traceq.runs.compare.known_noise import KnownNoise
-    from traceq.runs.compare.noise import noise
+    from traceq.runs.compare.noise import measure_noise
     from traceq.runs.read import read_runs
 
     runs = []
@@ -101,7 +101,7 @@ def judge(loop: str, files: Sequence[Sequence[Path]]) -> None:
             database = ingest([file], file.with_suffix(".duckdb")).database
             with closing(connect(database)) as connection:
                 runs[-1] += read_runs(connection, file.name).values()
-    found = noise([run[0] for run in runs])
+    found = measure_noise([run[0] for run in runs])
     print(f"{loop}: {len(runs)} runs differ by {found.between:.1%} ({found.low:.1%} to {found.high:.1%})")
     pairs = {"cycles of one run": runs, "runs": list(combinations([run[0] for run in runs], 2))}
     for what, each in pairs.items():

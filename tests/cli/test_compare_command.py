@@ -10,7 +10,7 @@ import pytest
 
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
-from traceq.runs.baselines import kept_of
+from traceq.runs.baselines import decode_runs
 
 STEPS = 10
 
@@ -276,7 +276,7 @@ def test_marks_of_what_is_no_number_are_no_payload(compare, made):
 )
 def test_what_is_no_baseline_says_so(content):
     with pytest.raises(UnusableBaseline, match=r"^b\.json: "):
-        kept_of(content, "b.json")
+        decode_runs(content, "b.json")
 
 
 def test_a_baseline_whose_numbers_are_none_is_refused(made):
@@ -284,7 +284,7 @@ def test_a_baseline_whose_numbers_are_none_is_refused(made):
     for number in ("NaN", "1e999", '"1"', "null"):
         broken = re.sub(r'"payload":\{[^}]*\}', f'"payload":{{"samples":{number}}}', text, count=1)
         with pytest.raises(UnusableBaseline):
-            kept_of(broken.encode(), "b.json")
+            decode_runs(broken.encode(), "b.json")
 
 
 def test_a_baseline_without_runs_is_damaged(compare, tmp_path):

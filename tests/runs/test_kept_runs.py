@@ -9,7 +9,7 @@ import pytest
 
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
-from traceq.runs.baselines import damage, kept_of, text_of
+from traceq.runs.baselines import decode_runs, encode_runs, find_damage
 from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
 from traceq.runs.run import Amount, FindingKept, Item, Run, RunStep
 
@@ -60,7 +60,7 @@ def kept(tmp_path):
     """Writes RUN as a baseline that `change` has changed as JSON."""
 
     def write(change=None, **layout):
-        content = json.loads(text_of((RUN,), traceq="0", saved="now"))
+        content = json.loads(encode_runs((RUN,), traceq="0", saved="now"))
         if change is not None:
             change(content)
         path = tmp_path / "main.json"
@@ -166,9 +166,9 @@ def test_two_ranks_of_a_trace_are_two_runs(kept):
 
 def test_a_job_is_kept_whole():
     run = replace(RUN, job=JOB)
-    kept = kept_of(text_of((run,), traceq="0", saved="now"), "main.json")
+    kept = decode_runs(encode_runs((run,), traceq="0", saved="now"), "main.json")
     assert kept.runs == (run,)
-    assert damage(kept) == ""
+    assert find_damage(kept) == ""
 
 
 @pytest.mark.parametrize(
@@ -180,5 +180,5 @@ def test_a_job_is_kept_whole():
     ],
 )
 def test_what_no_job_can_have_is_damage(wrong, at):
-    kept = kept_of(text_of((replace(RUN, job=wrong),), traceq="0", saved="now"), "main.json")
-    assert damage(kept).endswith(f"at `$.runs[0].{at}`")
+    kept = decode_runs(encode_runs((replace(RUN, job=wrong),), traceq="0", saved="now"), "main.json")
+    assert find_damage(kept).endswith(f"at `$.runs[0].{at}`")

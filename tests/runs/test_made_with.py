@@ -14,8 +14,8 @@ from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs import stored
 from traceq.runs.compare.compare import compare
-from traceq.runs.compare.noise import noise
-from traceq.runs.made_with import differences
+from traceq.runs.compare.noise import measure_noise
+from traceq.runs.made_with import find_differences
 from traceq.runs.trials.study_tradeoff import trade_off
 from traceq.runs.trials.tradeoff import Taken, TradeoffTerms
 
@@ -35,7 +35,7 @@ def made(name="run.json", middle=10 * MS, **changed):
 
 
 def differ(**changed):
-    return [(each.name, each.is_knob, each.follows) for each in differences(([made("a")], [made("b", **changed)]))]
+    return [(each.name, each.is_knob, each.follows) for each in find_differences(([made("a")], [made("b", **changed)]))]
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_knobs_that_were_turned_stand_first():
 
 
 def test_nothing_is_known_where_a_side_has_no_snapshot():
-    assert differences(([made("a")], [run(1, name="b")])) == ()
-    assert differences(([made("a"), run(1, name="c")], [made("b", num_workers="4")])) == ()
-    assert differences(([], [made("b")])) == ()
+    assert find_differences(([made("a")], [run(1, name="b")])) == ()
+    assert find_differences(([made("a"), run(1, name="c")], [made("b", num_workers="4")])) == ()
+    assert find_differences(([], [made("b")])) == ()
 
 
 def test_a_side_of_several_values_tells_them_all():
-    (found,) = differences(([made("a"), made("b", num_workers="2")], [made("c", num_workers="4")]))
+    (found,) = find_differences(([made("a"), made("b", num_workers="2")], [made("c", num_workers="4")]))
     assert found.values == (("0", "2"), ("4",))
 
 
@@ -125,7 +125,7 @@ def test_only_one_side_with_a_snapshot_is_said():
 
 
 def test_noise_of_other_settings_is_told():
-    remarks = noise([made("a"), made("b"), made("c", num_workers="4", torch="2.13.0")]).remarks
+    remarks = measure_noise([made("a"), made("b"), made("c", num_workers="4", torch="2.13.0")]).remarks
     assert [each for each in remarks if "setting" in each] == ["c is of another setting than a: num_workers 4, not 0"]
 
 

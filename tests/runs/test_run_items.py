@@ -15,7 +15,7 @@ from random_slices import Worlds
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.runs.compare.compare import compare
-from traceq.runs.read import _items, _settings, _steps, read_runs
+from traceq.runs.read import _read_items, _read_settings, _read_steps, read_runs
 
 
 def steps_of(trace, *lengths, ts=0):
@@ -31,7 +31,9 @@ def read(trace, folder):
     devices = [device for (device,) in trace.rows("select distinct device from time_ledger order by all")]
     device = devices[0] if devices else -2
     steps = ask(connection, statement("runs/sql/step.sql"), trace_id=1, device=device)
-    return replace(run(), steps=tuple(_steps(steps)), items=_items(connection, 1, device if devices else None))
+    return replace(
+        run(), steps=tuple(_read_steps(steps)), items=_read_items(connection, 1, device if devices else None)
+    )
 
 
 def table(found, which="every"):
@@ -96,7 +98,7 @@ def test_kernels_by_name_shape_and_operator(tmp_path):
 def test_settings_are_words_and_numbers_of_whatever_the_source_says(args, settings):
     with closing(duckdb.connect()) as connection:
         connection.execute("create table trace as select 1 as trace_id, ?::varchar as args", [args])
-        assert _settings(connection, 1) == settings
+        assert _read_settings(connection, 1) == settings
 
 
 def test_copies_by_kind_and_size(tmp_path):

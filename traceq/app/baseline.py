@@ -10,7 +10,7 @@ from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
 from traceq.app.source import Sources, as_list, read_runs_of
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
-from traceq.runs.compare.side import once
+from traceq.runs.compare.side import drop_duplicates
 
 MOST_KEPT = 30
 """Runs of a baseline that is added to: a month of nightly ones."""
@@ -45,8 +45,8 @@ def save_baseline(
         raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it, --add adds to it")
     kept = baselines.find(name, directory) if add else None
     given = read_runs_of(sources, which, read)
-    new = [replace(run, source=name) for run in once(given)]
-    runs = once([*(kept.runs if kept else ()), *new])[-max(MOST_KEPT, len(new)) :]
+    new = [replace(run, source=name) for run in drop_duplicates(given)]
+    runs = drop_duplicates([*(kept.runs if kept else ()), *new])[-max(MOST_KEPT, len(new)) :]
     steps = sum(len(run.counted) for run in runs)
     if not steps:
         listed = ", ".join(map(str, as_list(sources)))

@@ -26,10 +26,10 @@ from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.runs import baselines
 from traceq.runs.budgets.budget import SHARE, Budget, Check, Compare, Judged, Limit, Measured, State
-from traceq.runs.budgets.judge import ask, evaluate
+from traceq.runs.budgets.judge import ask_number, evaluate
 from traceq.runs.budgets.read import NAME, BudgetFile
 from traceq.runs.budgets.read import read as read_budgets
-from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
@@ -149,7 +149,7 @@ def _read_request(
 def _check_baseline(baseline: str) -> None:
     """Say that there is none before sources are read."""
     if not Path(baseline).exists() and not any(mark in baseline for mark in "*?[") and baselines.find(baseline) is None:
-        raise UnusableBaseline(baselines.missing(baseline))
+        raise UnusableBaseline(baselines.explain_missing(baseline))
 
 
 def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[Measured]:
@@ -163,7 +163,7 @@ def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: Read
                 run,
                 trace_id,
                 {
-                    budget.name: _run_query(connection, partial(ask, connection, budget.query, run, trace_id))
+                    budget.name: _run_query(connection, partial(ask_number, connection, budget.query, run, trace_id))
                     for budget in budgets
                     if budget.query is not None
                 },
@@ -199,7 +199,7 @@ def _judge_regression(against: Compare, comparison: Comparison | None) -> Judged
     allowed = against.max_regression
     bounds = () if allowed is None else (Limit("at most", allowed, SHARE),)
     budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)
-    return with_cause(regression(budget, comparison, fail_on_likely=against.fail_on_likely), comparison)
+    return with_cause(judge_regression(budget, comparison, fail_on_likely=against.fail_on_likely), comparison)
 
 
 def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:

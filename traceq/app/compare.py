@@ -27,7 +27,7 @@ from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.timeline import Timeline
 from traceq.runs.budgets.budget import Budget, Check
-from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY
 from traceq.runs.compare.compare import compare as compare_runs
 from traceq.runs.compare.comparison import Comparison
@@ -109,7 +109,7 @@ class ComparisonView(View[Comparison]):
     def _check(self) -> Check:
         """The comparison as a check without a limit: a regression fails."""
         base = ", ".join(run.file for run in self.content.base.runs) or "nothing"
-        judged = with_cause(regression(Budget("compare", base, ()), self.content), self.content)
+        judged = with_cause(judge_regression(Budget("compare", base, ()), self.content), self.content)
         return Check(path=None, runs=self.content.new.runs, judged=(judged,), baseline=base, comparison=self.content)
 
     def to_json(self) -> str:

@@ -15,7 +15,7 @@ from traceq.reports.document import Block
 from traceq.reports.renderers.noise_to_json import noise_to_json
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.noise import Noise
-from traceq.runs.compare.noise import noise as noise_of
+from traceq.runs.compare.noise import measure_noise as noise_of
 from traceq.runs.sources import baseline_runs, runs_of_rank
 from traceq.runs.statistics import Statistic
 

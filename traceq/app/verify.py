@@ -15,9 +15,9 @@ from traceq.diagnosis.packs import rules_for
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.document import Block
 from traceq.reports.renderers.verification_to_json import verification_to_json
-from traceq.runs.verify.accuracy import accuracy
-from traceq.runs.verify.calibration import append, calibrated, read
-from traceq.runs.verify.verify import Verification, hardware
+from traceq.runs.verify.accuracy import measure_accuracy
+from traceq.runs.verify.calibration import append, calibrate, read
+from traceq.runs.verify.verify import Verification, hardware_of
 from traceq.runs.verify.verify import verify as verify_runs
 
 
@@ -37,7 +37,7 @@ class VerificationView(View[Verification]):
 
         `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
         """
-        line = calibrated(self.content, program, is_public=is_public)
+        line = calibrate(self.content, program, is_public=is_public)
         if line is None:
             return f"nothing is added to {file}: what the fix won cannot be told"
         return None if append(file, line) else f"{file} has this pair already"
@@ -61,7 +61,7 @@ def verify(
     check_writes(read.writes, [*as_list(before), *as_list(after)])
     sides = [read_runs_of(sources, which, read, rules_for(finding)) for sources in (before, after)]
     verification = verify_runs(finding, *sides, noise=read_known_noise(noise, which.rank), anyway=anyway)
-    return VerificationView(_with_earlier(verification, calibration, hardware(sides[0])))
+    return VerificationView(_with_earlier(verification, calibration, hardware_of(sides[0])))
 
 
 def _with_earlier(verification: Verification, file: Path | None, kind: Hardware) -> Verification:
@@ -70,4 +70,4 @@ def _with_earlier(verification: Verification, file: Path | None, kind: Hardware)
         return verification
     rule = verification.finding.rule
     earlier = [line for line in read(file) if (line.rule, line.hardware) == (rule, kind)]
-    return replace(verification, earlier=accuracy(earlier)) if earlier else verification
+    return replace(verification, earlier=measure_accuracy(earlier)) if earlier else verification

@@ -97,8 +97,8 @@ def list_(*, directory: Path | None) -> None:
     from traceq.reports.comparison.baseline import compose_baselines
     from traceq.runs import baselines
 
-    where = directory or baselines.directory()
-    rows = [(name, *_read(baselines.path_of(name, directory))) for name in baselines.names(directory)]
+    where = directory or baselines.baseline_directory()
+    rows = [(name, *_read(baselines.path_of(name, directory))) for name in baselines.list_names(directory)]
     if not rows:
         click.echo(f"no baseline in {printable(str(where))}; traceq baseline save NAME SOURCE makes one", err=True)
         return
@@ -135,7 +135,7 @@ def show(*, name: str, format_: str, directory: Path | None) -> None:
 
     kept = baselines.find(name, directory)
     if kept is None:
-        raise UnusableBaseline(baselines.missing(name, directory))
+        raise UnusableBaseline(baselines.explain_missing(name, directory))
     if format_ == "json":
         import msgspec
 

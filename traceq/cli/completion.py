@@ -47,9 +47,11 @@ def complete_files(_context: click.Context, _parameter: click.Parameter, begun: 
 
 def complete_baselines(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The baselines whose names begin so, else files: bash completes files only where nothing else is offered."""
-    from traceq.runs.baselines import names
+    from traceq.runs.baselines import list_names
 
-    return _complete_names(names(context.params.get("directory")), begun) or complete_files(context, parameter, begun)
+    return _complete_names(list_names(context.params.get("directory")), begun) or complete_files(
+        context, parameter, begun
+    )
 
 
 def complete_findings(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from traceq.common.text import markdown
 from traceq.common.units import change_share, share, some
 from traceq.diagnosis.calibrated import Hardware
-from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
+from traceq.runs.verify.accuracy import group_by_hardware, group_by_rule, measure_accuracy
 from traceq.runs.verify.calibration import Calibrated
-from traceq.runs.verify.shares import COVERED, LEAST_PROGRAMS, MOST_BEYOND, PROGRAMS_FOR_BOUNDS, Fit, Shares, fits
+from traceq.runs.verify.shares import COVERED, LEAST_PROGRAMS, MOST_BEYOND, PROGRAMS_FOR_BOUNDS, Fit, Shares, fit_all
 
 HEADING = "## Predictions that were checked"
 
@@ -46,18 +46,18 @@ def calibration_section(lines: Sequence[Calibrated]) -> Iterator[str]:
     yield ""
     yield "| rule | on | predictions | programs | inside | by interval | error | bias |"
     yield "|---|---|---:|---:|---:|---:|---:|---:|"
-    for kind, group in by_hardware(lines).items():
+    for kind, group in group_by_hardware(lines).items():
         yield _row("all", kind, group)
-    for rule, of_rule in by_rule(lines).items():
-        for kind, group in by_hardware(of_rule).items():
+    for rule, of_rule in group_by_rule(lines).items():
+        for kind, group in group_by_hardware(of_rule).items():
             yield _row(rule, kind, group)
     yield ""
     yield from _misses([line for line in lines if not line.is_inside])
-    yield from _fits(fits(lines))
+    yield from _fits(fit_all(lines))
 
 
 def _row(name: str, kind: Hardware | None, lines: Sequence[Calibrated]) -> str:
-    found = accuracy(lines)
+    found = measure_accuracy(lines)
     inside = f"{found.inside} ({share(found.inside / found.predictions)})"
     numbers = f"{found.predictions} | {found.programs} | {inside} | {found.reaching}"
     return f"| {name} | {_ON[kind]} | {numbers} | {share(found.error)} | {change_share(found.bias)} |"

@@ -21,22 +21,22 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,127}")
 _DIRECTORY = Path(".traceq") / "baselines"
 
 
-def directory() -> Path:
-    """Where baselines lie: TRACEQ_BASELINES, else .traceq/baselines below the current directory."""
+def baseline_directory() -> Path:
+    """Return where baselines lie: TRACEQ_BASELINES, else .traceq/baselines below the current directory."""
     return Path(os.environ.get("TRACEQ_BASELINES") or _DIRECTORY)
 
 
 def path_of(name: str, where: Path | None = None) -> Path:
-    """The file of the baseline `name`. Raises UnusableBaseline when that is no name."""
+    """Return the file of the baseline `name`. Raises UnusableBaseline when that is not a valid name."""
     if not _NAME.fullmatch(name):
         raise UnusableBaseline(
             f"{name!r}: is not a valid name for a baseline: use at most 128 letters, digits and . _ + -"
         )
-    return (where or directory()) / f"{name}.json"
+    return (where or baseline_directory()) / f"{name}.json"
 
 
 def find(name: str, where: Path | None = None) -> Kept | None:
-    """The baseline `name`; None when there is none, or when that cannot be a name."""
+    """Return the baseline `name`; None when there is none, or when that cannot be a name."""
     if not _NAME.fullmatch(name):
         return None
     path = path_of(name, where)
@@ -44,7 +44,7 @@ def find(name: str, where: Path | None = None) -> Kept | None:
 
 
 def is_baseline(path: Path) -> bool:
-    """Whether the file is a baseline, whatever its name and however its JSON is laid out, as long as `kind` comes first."""
+    """Return whether the file is a baseline, whatever its name and layout, as long as `kind` is its first key."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -52,49 +52,53 @@ def is_baseline(path: Path) -> bool:
 
 
 def read(path: Path) -> Kept:
-    """The baseline in the file. Raises UnusableBaseline when it cannot be read, or holds what no trace can have."""
+    """Read the baseline in the file. Raises UnusableBaseline when it cannot be read, or holds what no trace can have."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UnusableBaseline(f"{path}: cannot be read: {error.strerror}") from error
-    kept = kept_of(content, str(path))
-    wrong = damage(kept)
+    kept = decode_runs(content, str(path))
+    wrong = find_damage(kept)
     if wrong:
         raise UnusableBaseline(f"{path}: is damaged: {wrong}; make it again with traceq baseline save")
     return kept
 
 
 def save(name: str, runs: Sequence[Run], where: Path | None = None, *, force: bool = False) -> Path:
-    """Keep the runs as `name` and say in which file. Raises UnusableBaseline when it is taken, unless `force`."""
+    """Keep the runs as `name` and return the file. Raises UnusableBaseline when the name is taken, unless `force`."""
     path = path_of(name, where)
     if path.exists() and not force:
         raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
     path.parent.mkdir(parents=True, exist_ok=True)
     saved = datetime.now(UTC).isoformat(timespec="seconds")
     with atomic_write(path) as file:
-        file.write(text_of(tuple(runs), traceq=__version__, saved=saved))
+        file.write(encode_runs(tuple(runs), traceq=__version__, saved=saved))
     return path
 
 
-def names(where: Path | None = None) -> Iterator[str]:
-    """The names of all baselines, sorted."""
-    yield from sorted(path.stem for path in (where or directory()).glob("*.json") if _NAME.fullmatch(path.stem))
+def list_names(where: Path | None = None) -> Iterator[str]:
+    """Yield the names of all baselines, sorted."""
+    yield from sorted(
+        path.stem for path in (where or baseline_directory()).glob("*.json") if _NAME.fullmatch(path.stem)
+    )
 
 
 def drop(name: str, where: Path | None = None) -> Path:
-    """Delete the baseline and say which file that was. Raises UnusableBaseline when there is none."""
+    """Delete the baseline and return which file that was. Raises UnusableBaseline when there is none."""
     path = path_of(name, where)
     try:
         path.unlink()
     except FileNotFoundError:
-        raise UnusableBaseline(missing(name, where)) from None
+        raise UnusableBaseline(explain_missing(name, where)) from None
     return path
 
 
-def missing(name: str, where: Path | None = None) -> str:
-    """What to say of a baseline that there is not."""
-    there = ", ".join(names(where)) or "none"
-    return f"{name}: no such baseline in {where or directory()} (there: {there}); traceq baseline save makes one"
+def explain_missing(name: str, where: Path | None = None) -> str:
+    """Return the message for a baseline that does not exist."""
+    there = ", ".join(list_names(where)) or "none"
+    return (
+        f"{name}: no such baseline in {where or baseline_directory()} (there: {there}); traceq baseline save makes one"
+    )
 
 
 _VERSION = 1
@@ -118,18 +122,18 @@ class Kept:
     runs: tuple[Run, ...]
 
 
-def text_of(runs: tuple[Run, ...], *, traceq: str, saved: str) -> bytes:
-    """The runs as JSON, from which `kept_of` makes them again; `saved` is when, `traceq` the version that writes."""
+def encode_runs(runs: tuple[Run, ...], *, traceq: str, saved: str) -> bytes:
+    """Return the runs as JSON for `decode_runs`; `saved` is the time, `traceq` the version that writes."""
     return msgspec.json.encode(Kept("traceq-baseline", _VERSION, traceq, saved, runs)) + b"\n"
 
 
 def is_kept(begin: bytes) -> bool:
-    """Whether a file that begins with these (at most BEGIN_LENGTH) bytes is a baseline: its first key is `kind`."""
+    """Return whether a file that begins with these bytes (at most BEGIN_LENGTH) is a baseline: its first key is `kind`."""
     return _BEGINS.match(begin) is not None
 
 
-def kept_of(content: bytes, path: str) -> Kept:
-    """The baseline of the shape that `text_of` writes. Raises UnusableBaseline, which names `path`, for anything else.
+def decode_runs(content: bytes, path: str) -> Kept:
+    """Parse a baseline written by `encode_runs`. Raises UnusableBaseline, naming `path`, for anything else.
 
     `damage` says whether its numbers can be true.
     """
@@ -144,18 +148,22 @@ def kept_of(content: bytes, path: str) -> Kept:
     return kept
 
 
-def damage(kept: Kept) -> str:
-    """What no trace can have, and where; empty where there is nothing such. What is computed from it would be wrong."""
+def find_damage(kept: Kept) -> str:
+    """Return which value no trace can have, and where; empty if all may be true. Results from it would be wrong."""
     if not kept.runs:
         return "it holds no run - at `$.runs`"
     if len({(run.sha256, run.rank) for run in kept.runs}) < len(kept.runs):
         return "a run is there twice - at `$.runs`"
-    found = (f"{what} - at `$.runs[{number}].{at}`" for number, run in enumerate(kept.runs) for what, at in _wrong(run))
+    found = (
+        f"{what} - at `$.runs[{number}].{at}`"
+        for number, run in enumerate(kept.runs)
+        for what, at in _find_impossible(run)
+    )
     return next(found, "")
 
 
-def _wrong(run: Run) -> Iterator[tuple[str, str]]:
-    """What is wrong and where, without its values: they may be as long as the file."""
+def _find_impossible(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield each error and its place, without the values: they may be as long as the file."""
     for number, step in enumerate(run.steps):
         if not _is_amount(step.dur, *step.ledger.values()):
             yield _NO_AMOUNT, f"steps[{number}]"
@@ -165,11 +173,11 @@ def _wrong(run: Run) -> Iterator[tuple[str, str]]:
         for each in (item.every, item.typical):
             if not _is_amount(each.count, each.dur, each.bytes):
                 yield _NO_AMOUNT, f"items[{number}]"
-    yield from ((_NO_AMOUNT, at) for at, is_right in _checked(run) if not is_right)
+    yield from ((_NO_AMOUNT, at) for at, is_right in _check_amounts(run) if not is_right)
 
 
-def _checked(run: Run) -> Iterator[tuple[str, bool]]:
-    """Whether the other amounts can be right, by where they stand."""
+def _check_amounts(run: Run) -> Iterator[tuple[str, bool]]:
+    """Yield the place of each other group of amounts, and whether they can be right."""
     yield "shapes", all(_is_amount(*durations.values()) for durations in run.shapes.values())
     if run.job is not None:
         job = run.job

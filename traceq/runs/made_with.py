@@ -1,4 +1,4 @@
-"""How what runs were made with differs: knobs, what follows from another knob, and facts that nobody set for the run."""
+"""Differences in what runs were made with: knobs, consequences of another knob, and facts that nobody set for the run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FOLLOWS = {
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that sides were made with and say differently.
+    """A fact that sides were made with and state differently.
 
     `values` are those of each side, in their order, of several runs of a side all of them; `follows` is the name of what
     brings it along, None where nothing is known to.
@@ -39,7 +39,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """What to call it in a sentence."""
+        """The name of the fact in a sentence."""
         return words(self.name)
 
     @property
@@ -48,30 +48,34 @@ class Difference:
         return unit(self.name)
 
 
-def differences(sides: Sequence[Sequence[Run]]) -> tuple[Difference, ...]:
-    """What the sides say differently, knobs first; nothing where a side has no snapshot, as then nothing is known of it."""
+def find_differences(sides: Sequence[Sequence[Run]]) -> tuple[Difference, ...]:
+    """Return what the sides state differently, knobs first; nothing if a side has no snapshot."""
     if not sides or any(not run.made_with for side in sides for run in side) or not all(sides):
         return ()
-    found = {name: values for name in _names(sides) if len(set(values := _values(sides, name))) > 1 and all(values)}
-    differ = [Difference(name, values, is_knob(name), _cause(name, found)) for name, values in found.items()]
+    found = {
+        name: values
+        for name in _list_names(sides)
+        if len(set(values := _values_of_sides(sides, name))) > 1 and all(values)
+    }
+    differ = [Difference(name, values, is_knob(name), _find_cause(name, found)) for name, values in found.items()]
     return tuple(sorted(differ, key=lambda each: (not is_turned(each), not each.is_knob)))
 
 
 def is_turned(difference: Difference) -> bool:
-    """Whether it is a knob of its own, which somebody has turned."""
+    """Return whether it is a knob of its own, which somebody has turned."""
     return difference.is_knob and difference.follows is None
 
 
-def _names(sides: Sequence[Sequence[Run]]) -> Iterator[str]:
+def _list_names(sides: Sequence[Sequence[Run]]) -> Iterator[str]:
     yield from dict.fromkeys(name for side in sides for run in side for name in run.made_with)
 
 
-def _values(sides: Sequence[Sequence[Run]], name: str) -> tuple[tuple[str, ...], ...]:
-    """The values of each side; of a side that does not say it none, unless that says that it was not set."""
+def _values_of_sides(sides: Sequence[Sequence[Run]], name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the values of each side; a variable that is absent counts as not set, another fact as unknown."""
     missing = UNSET if is_variable(name) else None
     values = ((run.made_with.get(name, missing) for run in side) for side in sides)
     return tuple(tuple(sorted({each for each in of_side if each is not None})) for of_side in values)
 
 
-def _cause(name: str, found: dict[str, tuple[tuple[str, ...], ...]]) -> str | None:
+def _find_cause(name: str, found: dict[str, tuple[tuple[str, ...], ...]]) -> str | None:
     return next((each for each in _FOLLOWS.get(name, ()) if each in found), None)

@@ -35,7 +35,7 @@ def read_runs(
     wanted: Collection[int] | None = None,
     rules: Sequence[Rule] | None = None,
 ) -> dict[int, Run]:
-    """The runs of the traces with these trace_ids, all without, by trace_id in the order of ingest.
+    """Return the runs of the traces `wanted` (all if None), by trace_id in the order of ingest.
 
     `source` is what to call the database. Those that are wanted are asked all `rules`, else those asked by default, whatever
     their job.
@@ -47,12 +47,12 @@ def read_runs(
         trace_id = subject.trace_id
         # The times of the others belong to the job, their findings to nobody.
         judged = judge() if wanted is None or trace_id in wanted else not_asked(trace_id)
-        runs[trace_id] = replace(_run(connection, source, traces[trace_id], subject, judged), ranks=ranks)
+        runs[trace_id] = replace(_read_run(connection, source, traces[trace_id], subject, judged), ranks=ranks)
     jobs = read_jobs(connection, runs)
     return {each: replace(runs[each], job=jobs.get(each)) for each in (runs if wanted is None else wanted)}
 
 
-def _run(
+def _read_run(
     connection: duckdb.DuckDBPyConnection, source: str, trace: dict[str, Any], subject: Subject, judged: Judged
 ) -> Run:
     trace_id = subject.trace_id
@@ -73,13 +73,13 @@ def _run(
         device_name=subject.device_name or (only_device_name if subject.device is not None else None),
         devices=subject.devices,
         step_source=steps[0]["source"] if steps else None,
-        settings=_settings(connection, trace_id),
+        settings=_read_settings(connection, trace_id),
         payload={
             row["key"]: row["per_step"] for row in ask(connection, statement("runs/sql/payload.sql"), trace_id=trace_id)
         },
-        shapes=_shapes(connection, trace_id),
-        steps=tuple(_steps(steps)),
-        items=_items(connection, trace_id, subject.device),
+        shapes=_read_shapes(connection, trace_id),
+        steps=tuple(_read_steps(steps)),
+        items=_read_items(connection, trace_id, subject.device),
         findings=tuple(
             FindingKept(**{name: getattr(each, name) for name in FindingKept.__dataclass_fields__})
             for each in judged.every_finding
@@ -101,7 +101,7 @@ def _run(
             row["series"]: row["mean"]
             for row in ask(connection, statement("runs/sql/condition.sql"), trace_id=trace_id, device=device)
         },
-        start_up_ns=_start_up(subject, judged),
+        start_up_ns=_measure_start_up(subject, judged),
         made_with={
             row["name"]: row["value"] for row in ask(connection, statement("runs/sql/made_with.sql"), trace_id=trace_id)
         },
@@ -109,7 +109,7 @@ def _run(
     )
 
 
-def _start_up(subject: Subject, judged: Judged) -> int:
+def _measure_start_up(subject: Subject, judged: Judged) -> int:
     """Return the time that only a first step takes, ns, as triage or rules say; 0 where there are several steps."""
     if subject.steps != 1:
         return 0
@@ -117,7 +117,7 @@ def _start_up(subject: Subject, judged: Judged) -> int:
     return max(once, round(sum(each.owned_ns for each in judged.every_finding if each.rule in _OF_FIRST_STEPS)))
 
 
-def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
+def _read_steps(found: list[dict[str, Any]]) -> list[RunStep]:
     steps = []
     for _, parts in groupby(found, key=lambda row: row["step"]):
         listed = list(parts)
@@ -127,7 +127,7 @@ def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
     return steps
 
 
-def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> tuple[Item, ...]:
+def _read_items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> tuple[Item, ...]:
     """Return the parts of the ledger of the device; of None those of the training thread."""
     values = {"trace_id": trace_id, "most": _MOST_ITEMS}
     if device is None:
@@ -145,14 +145,14 @@ def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | N
     )
 
 
-def _shapes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, dict[str, int]]:
+def _read_shapes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, dict[str, int]]:
     shapes: dict[str, dict[str, int]] = {}
     for row in ask(connection, statement("runs/sql/shape.sql"), trace_id=trace_id):
         shapes.setdefault(row["operator"], {})[row["dims"]] = row["dur"]
     return shapes
 
 
-def _settings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, str]:
-    """What stands at the top of the source's description and is one word or number."""
+def _read_settings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, str]:
+    """Return the top-level words and numbers of the source's description."""
     rows = ask(connection, statement("runs/sql/args.sql"), trace_id=trace_id)
     return {row["key"]: str(json.loads(row["atom"])) for row in rows}

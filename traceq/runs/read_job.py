@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) -> dict[int, Job]:
-    """The job of every trace that is part of one of several ranks; `runs` are the runs by trace_id."""
+    """Return the job of every trace that is part of one of several ranks; `runs` are the runs by trace_id."""
     found: dict[int, Job] = {}
     for row in ask(connection, statement("runs/sql/job.sql")):
         trace_ids = row.pop("trace_ids")
-        job = _job(connection, row, [runs[each] for each in trace_ids if each in runs])
+        job = _read_job(connection, row, [runs[each] for each in trace_ids if each in runs])
         found |= dict.fromkeys(trace_ids, job)
     return found
 
 
-def _job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[Run]) -> Job:
+def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[Run]) -> Job:
     place = {name: row.pop(name) for name in ("job", "time_window")}
     told = row["steps_told"]
     stragglers = ask(connection, statement("runs/sql/job_straggler.sql"), **place)
@@ -38,8 +38,8 @@ def _job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[
     return Job(
         **row,
         sha256=digest.hexdigest(),
-        steps=tuple(JobStep(**step, ledger=_ledger(ledgers.get(step["step"], []), step["dur"])) for step in steps),
-        ranks=tuple(_rank(each, told) for each in ask(connection, statement("runs/sql/job_rank.sql"), **place)),
+        steps=tuple(JobStep(**step, ledger=_mean_ledger(ledgers.get(step["step"], []), step["dur"])) for step in steps),
+        ranks=tuple(_read_rank(each, told) for each in ask(connection, statement("runs/sql/job_rank.sql"), **place)),
         stragglers=tuple(
             JobStraggler(
                 each["kind"],
@@ -54,17 +54,17 @@ def _job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[
     )
 
 
-def _rank(row: dict[str, Any], told: int) -> JobRank:
+def _read_rank(row: dict[str, Any], told: int) -> JobRank:
     # Reports on what is in the cache do without.
     import numpy as np
 
-    from traceq.runs.statistics import dependence
+    from traceq.runs.statistics import dependence_factor
 
     own = np.array(row["own"], dtype=np.float64)
     count = max(len(own), 1)
     error = None
     if count > 1:
-        error = float(own.std(ddof=1)) / math.sqrt(count) * dependence([own])
+        error = float(own.std(ddof=1)) / math.sqrt(count) * dependence_factor([own])
     return JobRank(
         row["rank"],
         row["host"],
@@ -77,8 +77,8 @@ def _rank(row: dict[str, Any], told: int) -> JobRank:
     )
 
 
-def _ledger(ledgers: list[Mapping[str, int]], dur: int) -> dict[str, int]:
-    """The mean of the ranks' ledgers in a step; scaled down where it is longer than the job's step, as steps of ranks overlap."""
+def _mean_ledger(ledgers: list[Mapping[str, int]], dur: int) -> dict[str, int]:
+    """Return the mean of the ranks' ledgers in a step, scaled down to the job's step: steps of ranks overlap."""
     parts: dict[str, int] = {}
     for ledger in ledgers:
         for name, part in ledger.items():

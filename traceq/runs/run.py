@@ -41,7 +41,7 @@ class RunStep:
 
 @dataclass(frozen=True)
 class Amount:
-    """How often something began, its time in the ledger (ns) and its bytes, over several steps.
+    """The number of events, their time in the ledger (ns) and their bytes, over several steps.
 
     `deviation` is the standard deviation of its time from step to step, ns; None of a single step, and where it was not measured
     (baselines of traceq 0.1).
@@ -98,7 +98,7 @@ class FindingKept:
 
 @dataclass(frozen=True)
 class PartKept:
-    """What a rule found in time that another finding, `owner`, has: what it would save alone, ns per counted step."""
+    """A rule's claim on time that another finding, `owner`, has: its saving alone, ns per counted step."""
 
     rule: str
     finding_id: str

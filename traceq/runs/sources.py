@@ -1,4 +1,4 @@
-"""What stands on a side of a comparison: runs of a baseline, and one rank of those that a source holds."""
+"""The runs on a side of a comparison: those of a baseline, and one rank of those that a source holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traceq.runs.run import Run
 
 
 def baseline_runs(source: str | Path) -> list[Run] | None:
-    """The runs of a baseline, by its name or file; None when the source is none. A file of that name comes first."""
+    """Return the runs of a baseline, by its name or file; None when the source is not one. A file of that name comes first."""
     path = Path(source)
     is_there = path.is_file() or (path.is_dir() and any(path.iterdir()))
     kept = None if is_there else baselines.find(str(source))
@@ -22,7 +22,7 @@ def baseline_runs(source: str | Path) -> list[Run] | None:
 
 
 def file_of(source: str) -> Path:
-    """The file that is read: that of a baseline given by its name, else the source itself."""
+    """Return the file that is read: that of a baseline given by its name, else the source itself."""
     path = Path(source)
     if path.exists():
         return path

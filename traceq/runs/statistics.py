@@ -1,4 +1,4 @@
-"""How sure a difference of steps is: resampled intervals, a permutation test, drift and outliers."""
+"""Statistics of differences of steps: resampled intervals, a permutation test, drift and outliers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _MADS, _MEDIANS = 5.0, 1.1
 
 @dataclass(frozen=True)
 class Spread:
-    """How a difference of the two sides scatters when steps and runs are resampled: a row per resample, a column per quantity."""
+    """The scatter of a difference when steps and runs are resampled: a row per resample, a column per quantity."""
 
     resamples: Floats
 
     def interval(self, column: int, delta: float, level: float) -> tuple[int, int]:
-        """What holds the true difference with confidence 1 - level (percentiles of the resamples around `delta`), ns.
+        """Return the interval of the true difference with confidence 1 - level (resample percentiles around `delta`), ns.
 
         It holds 0 exactly where `p` is above the level.
         """
@@ -53,13 +53,13 @@ class Spread:
         return (math.ceil(low) if low > 0 else round(low)), (math.floor(high) if high < 0 else round(high))
 
     def p(self, column: int, delta: float) -> float:
-        """The lowest level at which the interval around `delta` does not hold 0."""
+        """Return the lowest level at which the interval around `delta` does not hold 0."""
         shifted = self.resamples[:, column] + delta
         beyond = min(np.count_nonzero(shifted <= 0), np.count_nonzero(shifted >= 0))
         return min(1.0, 2 * int(beyond) / (len(shifted) - 1))
 
     def detectable(self, level: float) -> float:
-        """The smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns.
+        """Return the smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns.
 
         So large that 9 of 10 resamples around it lie beyond what chance does at that level, upwards and downwards.
         """
@@ -70,15 +70,15 @@ class Spread:
 
 
 class Known(NamedTuple):
-    """What runs of either side are known to differ by: standard deviations per column, ns, and degrees of freedom."""
+    """Known differences between runs of either side: standard deviations per column, ns, and degrees of freedom."""
 
     base: Floats
     new: Floats
     freedom: int
 
 
-def center(steps: Floats, statistic: Statistic) -> Floats:
-    """The typical or mean step of rows of (duration, parts...), by duration; over the axis before the last."""
+def center_of(steps: Floats, statistic: Statistic) -> Floats:
+    """Return the typical or mean step of rows of (duration, parts...), by duration; over the axis before the last."""
     if statistic == "mean":
         return np.asarray(steps.mean(axis=-2))
     order = np.argsort(steps[..., 0], axis=-1, kind="stable")
@@ -89,13 +89,13 @@ def center(steps: Floats, statistic: Statistic) -> Floats:
 
 def typical_step(steps: Floats) -> float:
     """Return the typical one of the durations of a run's counted steps, ns."""
-    return float(center(steps[:, None], "typical")[0])
+    return float(center_of(steps[:, None], "typical")[0])
 
 
-def spread(
+def measure_spread(
     base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, known: Known | None = None
 ) -> Spread | None:
-    """How the difference scatters; None when a run has a single step.
+    """Resample both sides and return how their difference scatters; None when a run has a single step.
 
     Each run is an array (steps, 1 + parts). Draws are widened by what small samples miss of their own scatter, by how much
     steps depend on one another, and where a side has several runs, by how much runs differ beyond their steps (Student's t).
@@ -103,25 +103,25 @@ def spread(
     if any(len(run) < 2 for run in (*base, *new)):  # noqa: PLR2004 - a single step has no scatter
         return None
     resamples = resamples_for(sum(run.size for run in (*base, *new)))
-    generators = _generators((*base, *new))
-    resampled = [_of_side(side, statistic, resamples, generators) for side in (base, new)]
+    generators = _make_generators((*base, *new))
+    resampled = [_resample_side(side, statistic, resamples, generators) for side in (base, new)]
     total = sum(resampled[1]) / len(new) - sum(resampled[0]) / len(base)
-    return Spread(np.asarray(total + _between(base, new, resampled, statistic, known)))
+    return Spread(np.asarray(total + _draw_between(base, new, resampled, statistic, known)))
 
 
-def _of_side(
+def _resample_side(
     runs: Sequence[Floats], statistic: Statistic, resamples: int, generators: Mapping[int, np.random.Generator]
 ) -> list[Floats]:
-    """Resampled deviations of each run of a side from its step; a step never gets shorter than 0 ns."""
-    wider = dependence([run[:, 0] for run in runs])
+    """Return resampled deviations of each run of a side from its step; a step never gets shorter than 0 ns."""
+    wider = dependence_factor([run[:, 0] for run in runs])
     return [
-        np.maximum(wider * resample(run, statistic, resamples, generators[id(run)]), -center(run, statistic))
+        np.maximum(wider * resample(run, statistic, resamples, generators[id(run)]), -center_of(run, statistic))
         for run in runs
     ]
 
 
-def _generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
-    """One for each run, by the identity of the array: the same on either side, so that swapped sides differ by the opposite."""
+def _make_generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
+    """Return a generator for each run, by the identity of its array: swapped sides then differ by the opposite."""
     taken: Counter[int] = Counter()
     found = {}
     for run in runs:
@@ -132,12 +132,12 @@ def _generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
 
 
 def resamples_for(cells: int) -> int:
-    """The number of resamples for runs of `cells` numbers together."""
+    """Return the number of resamples for runs of `cells` numbers together."""
     return int(np.clip(_CELLS // cells, _LEAST_RESAMPLES, _MOST_RESAMPLES))
 
 
 def resample(run: Floats, statistic: Statistic, resamples: int, random: np.random.Generator) -> Floats:
-    """How far the step of a run (steps, quantities) is from itself when its steps are resampled: (resamples, quantities)."""
+    """Resample the steps of a run (steps, quantities) and return deviations from its step: (resamples, quantities)."""
     count = len(run)
     ordered = run[np.argsort(run[:, 0], kind="stable")]
     left_out = count // TRIM if statistic == "typical" else 0
@@ -149,17 +149,17 @@ def resample(run: Floats, statistic: Statistic, resamples: int, random: np.rando
         last = np.clip(np.cumsum(resampled, axis=1), left_out, count - left_out)
         kept = np.diff(last, axis=1, prepend=left_out)
         found.append(kept @ ordered / (count - 2 * left_out))
-    return np.asarray((np.concatenate(found) - center(run, statistic)) * math.sqrt(count / (count - 1)))
+    return np.asarray((np.concatenate(found) - center_of(run, statistic)) * math.sqrt(count / (count - 1)))
 
 
-def _between(
+def _draw_between(
     base: Sequence[Floats],
     new: Sequence[Floats],
     resampled: Sequence[Sequence[Floats]],
     statistic: Statistic,
     known: Known | None,
 ) -> Floats | float:
-    """What runs differ by beyond their steps, per resample: Student's t, of a variance that runs and known noise have together.
+    """Draw how runs differ beyond their steps, per resample: Student's t of the variance of runs and known noise.
 
     A variance that is known beside what is measured counts with degrees of freedom of its own (Smyth, 2004).
     """
@@ -167,7 +167,7 @@ def _between(
     more = 0 if known is None else known.freedom
     if freedom + more < 1:
         return 0.0
-    centers = [np.array([center(run, statistic) for run in side]) for side in (base, new)]
+    centers = [np.array([center_of(run, statistic) for run in side]) for side in (base, new)]
     squares = np.asarray(sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers))
     within = np.mean([each.var(axis=0) for side in resampled for each in side], axis=0)
     seen = np.maximum(squares - freedom * within, 0)
@@ -178,13 +178,13 @@ def _between(
     return np.asarray(deviations * scale)
 
 
-def dependence(runs: Sequence[Floats]) -> float:
-    """By which factor a mean scatters more because steps resemble the ones before them: sqrt((1 + r) / (1 - r)), at least 1.
+def dependence_factor(runs: Sequence[Floats]) -> float:
+    """Return how much more a mean scatters because steps resemble their predecessors: sqrt((1 + r) / (1 - r)), at least 1.
 
     r is the autocorrelation of ranks, of all runs together; that of few steps comes out too low, by (1 + 3r) / n
     (Marriott and Pope, 1954).
     """
-    ranked = [_centered_ranks(run) for run in runs]
+    ranked = [_center_ranks(run) for run in runs]
     whole = sum(float((ranks**2).sum()) for ranks in ranked)
     if not whole:
         return 1.0
@@ -196,30 +196,30 @@ def dependence(runs: Sequence[Floats]) -> float:
 
 def rank_correlation(first: Floats, second: Floats) -> float:
     """Return how much two series of the same length go up and down together (Spearman); 0 where one stays the same."""
-    ranks = [_centered_ranks(each) for each in (first, second)]
+    ranks = [_center_ranks(each) for each in (first, second)]
     scatter = math.sqrt(float((ranks[0] ** 2).sum()) * float((ranks[1] ** 2).sum()))
     return float((ranks[0] * ranks[1]).sum()) / scatter if scatter else 0.0
 
 
-def _centered_ranks(values: Floats) -> Floats:
-    ranks = _ranks(values)
+def _center_ranks(values: Floats) -> Floats:
+    ranks = _rank_values(values)
     return ranks - ranks.mean() if len(ranks) else ranks
 
 
-def _ranks(values: Floats) -> Floats:
-    """Places in the order of size, from 1; equal values share the mean of theirs."""
+def _rank_values(values: Floats) -> Floats:
+    """Return places in the order of size, from 1; equal values share the mean of theirs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
 
 
 def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) -> float:
-    """How often steps shuffled to the sides at random differ at least as much: by ranks for the typical step, else by means.
+    """Return how often steps dealt to the sides at random differ as much: by ranks for the typical step, else by means.
 
     All deals when there are few, else 9,999 of them.
     """
     values = np.concatenate([*base, *new])
-    weights = _ranks(values) if statistic == "typical" else values
+    weights = _rank_values(values) if statistic == "typical" else values
     first, count = sum(map(len, base)), len(weights)
     expected = weights.sum() * first / count
     observed = abs(weights[:first].sum() - expected) * (1 - _ROUNDING)
@@ -236,12 +236,12 @@ def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Stat
 
 
 def least_p(base: int, new: int) -> float:
-    """The least that `permutation_p` can be for so many steps a side: few steps cannot show a difference, however large."""
+    """Return the smallest possible `permutation_p` for this number of steps a side: few steps cannot show a difference."""
     return min(1.0, 2 / math.comb(base + new, base)) if base and new else 1.0
 
 
-def drift(durations: Floats) -> tuple[float, float] | None:
-    """By how much steps get longer from the first to the last (Theil and Sen's slope), ns, and p of Mann and Kendall's test.
+def find_drift(durations: Floats) -> tuple[float, float] | None:
+    """Return the drift from the first to the last step (Theil and Sen), ns, and p of Mann and Kendall's test.
 
     None when p is 0.001 or more, or steps are too few to see a trend.
     """
@@ -265,8 +265,8 @@ def drift(durations: Floats) -> tuple[float, float] | None:
     return slope * (count - 1), p
 
 
-def outliers(durations: Floats) -> list[int]:
-    """Places of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step."""
+def find_outliers(durations: Floats) -> list[int]:
+    """Return the places of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step."""
     if len(durations) < _LEAST_OUTLIER:
         return []
     median = float(np.median(durations))

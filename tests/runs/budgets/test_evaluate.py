@@ -10,8 +10,8 @@ import pytest
 from check_runs import MS, finding, measured, run
 
 from traceq.runs.budgets.budget import Budget, Limit, Measured
-from traceq.runs.budgets.judge import ask, evaluate, quantile
-from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.judge import ask_number, evaluate, interpolate_quantile
+from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import compare
 
 
@@ -39,7 +39,7 @@ def test_statistics_of_the_step(name, expected):
 def test_percentiles_are_those_of_duckdb():
     values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 89, 7, 93]
     (found,) = duckdb.execute("select quantile_cont(v, 0.95) from (select unnest(?) as v)", [values]).fetchone()
-    assert float(quantile(sorted(values), Fraction(95, 100))) == pytest.approx(found)
+    assert float(interpolate_quantile(sorted(values), Fraction(95, 100))) == pytest.approx(found)
 
 
 @pytest.mark.parametrize(("name", "least"), [("p90", 10), ("p95", 20), ("p99", 100)])
@@ -173,7 +173,7 @@ ONE = Limit("at most", Fraction(3), "")
     ],
 )
 def test_what_a_query_returns(connection, query, expected):
-    answer = ask(connection, query, run(5), 1)
+    answer = ask_number(connection, query, run(5), 1)
     if isinstance(expected, str):
         assert isinstance(answer, str)
         assert answer.startswith(expected)
@@ -237,13 +237,13 @@ def steps(level, *, name):
 def test_a_regression_fails_above_what_is_allowed(new, allowed, state):
     limits = () if allowed is None else (Limit("at most", allowed, "share"),)
     comparison = compare([steps(100, name="a")], [steps(new, name="b")])
-    assert regression(Budget("compare", "main", limits), comparison).state == state
+    assert judge_regression(Budget("compare", "main", limits), comparison).state == state
 
 
 def test_a_regression_that_may_be_above_what_is_allowed_cannot_be_judged():
     comparison = compare([steps(100, name="a")], [steps(110, name="b")])
     change = replace(comparison.change, interval_ns=(9 * MS, 13 * MS))
-    judged = regression(
+    judged = judge_regression(
         Budget("compare", "main", (Limit("at most", Fraction(11, 100), "share"),)), replace(comparison, change=change)
     )
     assert judged.state == "cannot judge"
@@ -283,18 +283,18 @@ def test_nothing_passes_that_may_be_above_the_limit(verdict, delta, interval, li
     )
     comparison = replace(found, verdict=verdict, change=change)
     limit = (Limit("at most", Fraction(3, 100), "share"),)
-    assert regression(Budget("compare", "main", limit), comparison).state == limited
-    assert regression(Budget("compare", "main", ()), comparison).state == without
+    assert judge_regression(Budget("compare", "main", limit), comparison).state == limited
+    assert judge_regression(Budget("compare", "main", ()), comparison).state == without
 
 
 def test_the_same_files_pass_whatever_is_allowed():
     one = [steps(100, name="a")]
     limit = (Limit("at most", Fraction(0), "share"),)
-    assert regression(Budget("compare", "main", limit), compare(one, one)).state == "pass"
+    assert judge_regression(Budget("compare", "main", limit), compare(one, one)).state == "pass"
 
 
 def test_what_cannot_be_compared_cannot_be_judged():
     comparison = compare([steps(100, name="a")], [replace(steps(110, name="b"), device_name="NVIDIA A100")])
-    judged = regression(Budget("compare", "main", ()), comparison)
+    judged = judge_regression(Budget("compare", "main", ()), comparison)
     assert (judged.state, judged.reason) == ("cannot judge", "another GPU: NVIDIA H100 against NVIDIA A100")
-    assert regression(Budget("compare", "a baseline", ()), None).state == "cannot judge"
+    assert judge_regression(Budget("compare", "a baseline", ()), None).state == "cannot judge"

@@ -16,7 +16,7 @@ from traceq.errors import UnusableBudget
 from traceq.runs.budgets.budget import Budget, Check, Limit
 from traceq.runs.budgets.judge import evaluate
 from traceq.runs.budgets.read import read
-from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.jobs import compare_jobs
 
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_told_is_no_pass(slow):
 
 def test_a_regression_of_the_job_says_which_rank_moved_it(slow, even):
     found = compare_jobs(even, slow)
-    judged = with_cause(regression(Budget("compare", "main", ()), found), found)
+    judged = with_cause(judge_regression(Budget("compare", "main", ()), found), found)
     assert judged.state == "fail"
     assert ". Moved by rank 3 (it costs the job " in judged.reason
     check = Check(None, tuple(slow), (judged,), baseline="main", comparison=found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from traceq.runs.budgets.toml_lines import toml_lines
+from traceq.runs.budgets.toml_lines import find_toml_lines
 
 
 def test_keys_and_tables_in_every_way_of_writing_them():
@@ -29,7 +29,7 @@ any = [           # 17
   "x",
 ]
 '''
-    assert toml_lines(text) == {
+    assert find_toml_lines(text) == {
         ("step",): 2,
         ("step", "p95"): 3,
         ("step", "p99"): 5,
@@ -47,7 +47,7 @@ any = [           # 17
 
 
 def test_dotted_keys_inline_tables_and_windows_lines():
-    assert toml_lines('step.p95 = "1 ms"\r\n\r\nledger = { idle = "1 %" }\r\n') == {
+    assert find_toml_lines('step.p95 = "1 ms"\r\n\r\nledger = { idle = "1 %" }\r\n') == {
         ("step",): 1,
         ("step", "p95"): 1,
         ("ledger",): 3,
@@ -57,4 +57,4 @@ def test_dotted_keys_inline_tables_and_windows_lines():
 
 def test_a_long_text_takes_no_long_time():
     text = '[[sql]]\nquery = """\n' + "select 1 -- x\n" * 50_000 + '"""\nmax = 1\n'
-    assert toml_lines(text)["sql", 0, "max"] == 50_004
+    assert find_toml_lines(text)["sql", 0, "max"] == 50_004

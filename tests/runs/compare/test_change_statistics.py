@@ -92,20 +92,20 @@ def test_the_typical_step_is_the_mean_of_the_middle_half(count):
     assert step_ns([run(*durations)], "typical") == Fraction(sum(kept), len(kept))
     assert step_ns([run(*durations)], "mean") == Fraction(sum(durations), count)
     steps = np.array([[dur, number] for number, dur in enumerate(durations)], dtype=float)
-    assert statistics.center(steps, "typical")[0] == pytest.approx(mean(kept))
-    assert statistics.center(steps, "mean")[0] == pytest.approx(mean(durations))
+    assert statistics.center_of(steps, "typical")[0] == pytest.approx(mean(kept))
+    assert statistics.center_of(steps, "mean")[0] == pytest.approx(mean(durations))
 
 
 def test_parts_are_those_of_the_steps_in_the_middle():
     steps = np.array([[4, 40], [1, 10], [3, 30], [2, 20]], dtype=float)
-    assert statistics.center(steps, "typical").tolist() == [2.5, 25]
+    assert statistics.center_of(steps, "typical").tolist() == [2.5, 25]
 
 
 def test_equal_steps_are_in_the_middle_in_the_order_of_time_as_in_the_run():
     durations = [5, 5, 5, 5, 5]
     steps = np.array([[5, number] for number in range(5)], dtype=float)
     assert [step.step for step in run(*durations).typical] == [1, 2, 3]
-    assert statistics.center(steps, "typical")[1] == 2
+    assert statistics.center_of(steps, "typical")[1] == 2
 
 
 def autoregressive(random, count, correlation):
@@ -117,17 +117,19 @@ def autoregressive(random, count, correlation):
 
 def test_steps_that_do_not_resemble_the_ones_before_them_are_independent():
     random = np.random.default_rng(1)
-    assert statistics.dependence([np.array([1.0, 2] * 15)]) == 1
-    assert statistics.dependence([np.full(10, 5.0)]) == 1
-    assert statistics.dependence([np.array([5.0])]) == 1
-    found = [statistics.dependence([random.normal(size=30)]) for _ in range(200)]
+    assert statistics.dependence_factor([np.array([1.0, 2] * 15)]) == 1
+    assert statistics.dependence_factor([np.full(10, 5.0)]) == 1
+    assert statistics.dependence_factor([np.array([5.0])]) == 1
+    found = [statistics.dependence_factor([random.normal(size=30)]) for _ in range(200)]
     assert median(found) < 1.1
 
 
 @pytest.mark.parametrize("correlation", [0.3, 0.6, 0.8])
 def test_steps_that_resemble_the_ones_before_them_tell_less(correlation):
     random = np.random.default_rng(2)
-    found = [statistics.dependence([autoregressive(random, 60, correlation) for _ in range(2)]) for _ in range(100)]
+    found = [
+        statistics.dependence_factor([autoregressive(random, 60, correlation) for _ in range(2)]) for _ in range(100)
+    ]
     expected = math.sqrt((1 + correlation) / (1 - correlation))
     assert median(found) == pytest.approx(expected, rel=0.15)
 
@@ -148,9 +150,9 @@ def test_the_interval_holds_the_truth(statistic, draw, monkeypatch):
     missed = 0
     for _ in range(150):
         base, new = (draw(random)[:, None] for _ in range(2))
-        delta = float(statistics.center(new, statistic)[0] - statistics.center(base, statistic)[0])
+        delta = float(statistics.center_of(new, statistic)[0] - statistics.center_of(base, statistic)[0])
         # whole ns are too coarse for these numbers
-        spread = statistics.Spread(1e6 * statistics.spread([base], [new], statistic).resamples)
+        spread = statistics.Spread(1e6 * statistics.measure_spread([base], [new], statistic).resamples)
         low, high = spread.interval(0, 1e6 * delta, 0.01)
         missed += not low <= 0 <= high
     assert missed <= 6
@@ -163,7 +165,7 @@ def test_several_runs_that_differ_as_wholes_widen_the_interval():
     for _ in range(100):
         sides = [[random.normal(100 + random.normal(0, 5), 1, (12, 1)) for _ in range(3)] for _ in range(2)]
         delta = np.mean(sides[1]) - np.mean(sides[0])
-        spread = statistics.Spread(1e6 * statistics.spread(*sides, "mean").resamples)
+        spread = statistics.Spread(1e6 * statistics.measure_spread(*sides, "mean").resamples)
         low, high = spread.interval(0, 1e6 * delta, 0.01)
         missed += not low <= 0 <= high
     assert missed <= 5
@@ -174,17 +176,17 @@ def test_what_can_be_found_is_four_standard_errors():
     random = np.random.default_rng(5)
     base, new = (random.normal(100, 3, (200, 1)) for _ in range(2))
     expected = (2.576 + 1.282) * 3 * math.sqrt(2 / 200)
-    assert statistics.spread([base], [new], "mean").detectable(0.01) == pytest.approx(expected, rel=0.15)
+    assert statistics.measure_spread([base], [new], "mean").detectable(0.01) == pytest.approx(expected, rel=0.15)
 
 
 def test_a_single_step_has_no_scatter():
-    assert statistics.spread([np.ones((1, 1))], [np.ones((5, 1))], "mean") is None
+    assert statistics.measure_spread([np.ones((1, 1))], [np.ones((5, 1))], "mean") is None
 
 
 def test_the_same_numbers_give_the_same_interval_and_p():
     random = np.random.default_rng(6)
     base, new = (random.normal(100, 3, (30, 2)) for _ in range(2))
-    first, second = (statistics.spread([base], [new], "typical").interval(1, 0.0, 0.01) for _ in range(2))
+    first, second = (statistics.measure_spread([base], [new], "typical").interval(1, 0.0, 0.01) for _ in range(2))
     assert first == second
     first, second = (statistics.permutation_p([base[:, 0]], [new[:, 0]], "typical") for _ in range(2))
     assert first == second
@@ -206,24 +208,24 @@ def mann_kendall(values):
 def test_a_drift_is_the_median_slope_and_the_p_of_mann_and_kendall():
     values = [100, 101, 101, 103, 102, 105, 106, 106, 108, 109]
     slopes = [(values[j] - values[i]) / (j - i) for i, j in combinations(range(len(values)), 2)]
-    change, p = statistics.drift(np.array(values, dtype=float))
+    change, p = statistics.find_drift(np.array(values, dtype=float))
     assert change == pytest.approx(9 * median(slopes))
     assert p == pytest.approx(mann_kendall(values)[1])
 
 
 @pytest.mark.parametrize("count", [8, 20, 2500])
 def test_a_drift_is_found_however_long_the_run(count):
-    change, p = statistics.drift(np.linspace(100, 90, count))
+    change, p = statistics.find_drift(np.linspace(100, 90, count))
     assert change == pytest.approx(-10)
     assert p < 0.001
 
 
 def test_no_drift_where_there_is_none():
     random = np.random.default_rng(7)
-    assert statistics.drift(np.arange(7.0)) is None
-    assert statistics.drift(np.full(20, 5.0)) is None
-    assert statistics.drift(np.array([1.0, 2] * 10)) is None
-    assert sum(statistics.drift(random.normal(size=30)) is not None for _ in range(300)) <= 9
+    assert statistics.find_drift(np.arange(7.0)) is None
+    assert statistics.find_drift(np.full(20, 5.0)) is None
+    assert statistics.find_drift(np.array([1.0, 2] * 10)) is None
+    assert sum(statistics.find_drift(random.normal(size=30)) is not None for _ in range(300)) <= 9
 
 
 def test_outliers_are_those_of_the_view(tmp_path):
@@ -241,7 +243,7 @@ def test_outliers_are_those_of_the_view(tmp_path):
         trace.build(folder)
         durations = np.array([dur for (dur,) in trace.rows("select dur from step order by step")], dtype=float)
         seen = [step for (step,) in trace.rows("select distinct step from outlier_step order by step")]
-        assert statistics.outliers(durations) == seen
+        assert statistics.find_outliers(durations) == seen
         assert bool(seen) == (count == 30)
 
 
@@ -257,7 +259,7 @@ def test_outliers_are_those_of_the_view(tmp_path):
     ],
 )
 def test_an_outlier_is_above_5_mads_and_above_a_tenth(durations, expected):
-    assert statistics.outliers(np.array(durations, dtype=float)) == expected
+    assert statistics.find_outliers(np.array(durations, dtype=float)) == expected
 
 
 def test_an_interval_holds_what_the_longer_side_may_have_been():

@@ -16,10 +16,10 @@ from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.renderers.to_text import text_of
-from traceq.runs.baselines import kept_of
-from traceq.runs.baselines import text_of as kept_text
+from traceq.runs.baselines import decode_runs
+from traceq.runs.baselines import encode_runs as kept_text
 from traceq.runs.budgets.budget import Budget, Check
-from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import compare
 from traceq.runs.run import Run
 
@@ -69,7 +69,7 @@ def test_a_regression_names_what_the_training_thread_does_longer():
 
 def test_check_ticket_and_json_name_it_too():
     found = compared()
-    judged = with_cause(regression(Budget("compare", "main", ()), found), found)
+    judged = with_cause(judge_regression(Budget("compare", "main", ()), found), found)
     check = Check(path=None, runs=found.new.runs, judged=(judged,), baseline="main", comparison=found)
     assert "data loading (host_data, +40.00 ms)" in said(compose_check(check))
     ticket = markdown_of(compose_ticket(redact_comparison(found)))
@@ -86,7 +86,7 @@ def older(kept: Run) -> Run:
 @pytest.mark.parametrize("side", ["base", "new"])
 def test_a_baseline_of_an_earlier_version_is_compared_by_its_steps(side):
     sides = {"base": host(20), "new": host(60, seed=1)}
-    sides[side] = kept_of(kept_text((older(sides[side]),), traceq="0.1.0", saved="2026"), "main").runs[0]
+    sides[side] = decode_runs(kept_text((older(sides[side]),), traceq="0.1.0", saved="2026"), "main").runs[0]
     found = compare([sides["base"]], [sides["new"]])
     assert found.verdict == "regression"
     assert [cause.category for cause in found.causes] == ["unattributed"]

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traceq.runs import statistics
-from traceq.runs.baselines import kept_of, text_of
+from traceq.runs.baselines import decode_runs, encode_runs
 from traceq.runs.compare.causes import UNTOLD
 from traceq.runs.compare.compare import compare
-from traceq.runs.compare.side import step_ns, whole
+from traceq.runs.compare.side import round_parts, step_ns
 from traceq.runs.run import Amount
 
 CATEGORIES = ("compute", "communication", "copy_h2d", "idle_data", "idle_python", "memset")
@@ -130,7 +130,7 @@ def test_the_order_of_runs_does_not_matter(base, new, random):
 @settings(max_examples=40, deadline=None)
 @given(sides, sides)
 def test_a_baseline_says_the_same_as_the_trace(base, new):
-    kept = kept_of(text_of(tuple(base), traceq="0", saved="now"), "b.json")
+    kept = decode_runs(encode_runs(tuple(base), traceq="0", saved="now"), "b.json")
     assert list(kept.runs) == base
     assert compare(kept.runs, new) == compare(tuple(base), new)
 
@@ -215,12 +215,12 @@ parts = st.lists(st.fractions(-1000, 1000, max_denominator=60), min_size=1, max_
 @given(parts, st.sampled_from((round, lambda total: total.__floor__(), lambda total: total.__floor__() + 1)))
 def test_whole_parts_add_up_and_are_near(exact, rounded):
     total = rounded(sum(exact, Fraction(0)))
-    found = whole(exact, total)
+    found = round_parts(exact, total)
     assert sum(found) == total
     assert all(abs(integer - part) <= 1 for integer, part in zip(found, exact, strict=True))
 
 
 def test_the_largest_remainders_are_rounded_up():
-    assert whole([Fraction(9, 10), Fraction(1, 10), Fraction(8, 10), Fraction(2, 10)], 2) == [1, 0, 1, 0]
+    assert round_parts([Fraction(9, 10), Fraction(1, 10), Fraction(8, 10), Fraction(2, 10)], 2) == [1, 0, 1, 0]
     with pytest.raises(ValueError, match="cannot be rounded to 9"):
-        whole([Fraction(1)], 9)
+        round_parts([Fraction(1)], 9)

@@ -12,7 +12,7 @@ from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.comparison.verdict import verdict
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs.budgets.budget import Budget
-from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.run import Capture
@@ -198,13 +198,13 @@ def test_a_part_that_changed_for_sure_makes_a_change_of_scattering_steps_likely(
 def test_a_likely_regression_fails_no_gate_unless_asked():
     budget = Budget("compare", "main", ())
     worse = compare([window(100, 20)], [window(300, 60, name="new")])
-    assert regression(budget, worse).state == "cannot judge"
-    assert regression(budget, worse).reason.startswith(
+    assert judge_regression(budget, worse).state == "cannot judge"
+    assert judge_regression(budget, worse).reason.startswith(
         "a likely regression, at which --fail-on-likely fails: 1 against 1"
     )
-    assert regression(budget, worse, fail_on_likely=True).state == "fail"
+    assert judge_regression(budget, worse, fail_on_likely=True).state == "fail"
     better = compare([window(300, 60)], [window(100, 20, name="new")])
-    assert regression(budget, better, fail_on_likely=True).state == "pass"
+    assert judge_regression(budget, better, fail_on_likely=True).state == "pass"
 
 
 def test_a_ticket_does_not_speak_of_noise_that_nobody_knows():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.runs.compare.match import Piece, matched
-from traceq.runs.compare.names import canonical, family_name
+from traceq.runs.compare.match import Piece, match_pieces
+from traceq.runs.compare.names import canonical_name, family_name
 
 CUDNN = "cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, true, false>(cudnnTensor)"
 CUBLAS = "ampere_sgemm_128x64_tn"
@@ -25,7 +25,7 @@ def table(base, new):
     """A line per match: kind, base, new; times where they differ from 1."""
     return sorted(
         f"{match.kind}: {' & '.join(match.names[0]) or '-'} | {' & '.join(match.names[1]) or '-'}"
-        for match in matched(base, new)
+        for match in match_pieces(base, new)
     )
 
 
@@ -146,7 +146,7 @@ def copies(*shapes):
 
 
 def test_a_copy_from_other_memory_is_the_same_copy():
-    found = matched(copies("4096 B pageable", "8 B pageable"), copies("4096 B", "16 B"))
+    found = match_pieces(copies("4096 B pageable", "8 B pageable"), copies("4096 B", "16 B"))
     assert [(match.kind, match.shapes) for match in found] == [
         ("other memory", ("4096 B pageable", "4096 B")),
         ("resized", ("8 B pageable", "16 B")),
@@ -188,7 +188,7 @@ def test_the_exact_match_goes_first():
 
 def test_what_belongs_together_is_summed_and_named_by_its_longest():
     base = [piece("gemm<1>", 3, "8x1", count=2), piece("gemm<2>", 10, "9x1", "aten::mm"), piece("gemm<1>", 8, "8x1")]
-    (found,) = matched(base, [piece("gemm<7>", 1, "8x1", "aten::mm", 5)])
+    (found,) = match_pieces(base, [piece("gemm<7>", 1, "8x1", "aten::mm", 5)])
     assert (found.kind, found.names) == ("renamed", (("gemm<1>", "gemm<2>"), ("gemm<7>",)))
     assert (found.dur, found.count) == ((21, 1), (4, 5))
     assert found.shapes == (None, "8x1")
@@ -198,7 +198,7 @@ def test_what_belongs_together_is_summed_and_named_by_its_longest():
 def test_kernels_of_different_layers_stay_apart_by_their_shape():
     base = [piece("gemm", 1, "8x1"), piece("gemm", 2, "16x1")]
     new = [piece("gemm", 1, "8x1"), piece("gemm", 5, "16x1")]
-    assert {match.shapes: match.dur for match in matched(base, new)} == {
+    assert {match.shapes: match.dur for match in match_pieces(base, new)} == {
         ("8x1", "8x1"): (1, 1),
         ("16x1", "16x1"): (2, 5),
     }
@@ -228,7 +228,7 @@ def test_every_piece_is_in_exactly_one_match(base, new):
         ]
         for side in (base, new)
     ]
-    found = matched(*numbered)
+    found = match_pieces(*numbered)
     for side in (0, 1):
         # Every piece once: its own power of 16 in one of the counts.
         assert sum(match.count[side] for match in found) == sum(
@@ -249,8 +249,8 @@ def test_every_piece_is_in_exactly_one_match(base, new):
 @given(pieces, pieces)
 def test_the_other_way_round_the_same_belong_together(base, new):
     turned = {"new": "vanished", "vanished": "new"}
-    there = [(match.kind, *map(frozenset, match.names), match.dur) for match in matched(base, new)]
-    back = [(match.kind, *map(frozenset, match.names), match.dur) for match in matched(new, base)]
+    there = [(match.kind, *map(frozenset, match.names), match.dur) for match in match_pieces(base, new)]
+    back = [(match.kind, *map(frozenset, match.names), match.dur) for match in match_pieces(new, base)]
     swapped = [(turned.get(kind, kind), names, others, (dur[1], dur[0])) for kind, others, names, dur in back]
     assert sorted(map(repr, swapped)) == sorted(map(repr, there))
 
@@ -305,11 +305,11 @@ def test_other_kernels_are_other_families(one, other):
     ],
 )
 def test_what_the_profilers_write_differently(nsys, kineto):
-    assert canonical(nsys) == canonical(kineto)
+    assert canonical_name(nsys) == canonical_name(kineto)
 
 
 def test_a_cast_of_a_value_stays():
-    assert canonical("k<(int)N>") == "k<(int)N>"
+    assert canonical_name("k<(int)N>") == "k<(int)N>"
 
 
 def test_from_an_unbalanced_bracket_on_nothing_is_left_out():
@@ -337,5 +337,5 @@ def test_no_name_takes_long(name):
     """A second is far more than it takes, and far less than what grows with the square of the length, or worse."""
     begin = time.process_time()
     family_name.__wrapped__(name)
-    canonical.__wrapped__(name)
+    canonical_name.__wrapped__(name)
     assert time.process_time() - begin < 0.3

@@ -13,7 +13,7 @@ from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
 from traceq.reports.renderers.noise_to_json import noise_to_json
 from traceq.reports.renderers.to_text import text_of
-from traceq.runs.compare.noise import noise
+from traceq.runs.compare.noise import measure_noise
 
 STEP = 100 * MS
 
@@ -27,7 +27,7 @@ def runs(*shares, count=40, share=0.01, **facts):
 
 
 def test_runs_that_differ_by_their_steps_only_have_no_noise():
-    found = noise(runs(*[1.0] * 6))
+    found = measure_noise(runs(*[1.0] * 6))
     assert found.between < 0.002
     assert found.within == pytest.approx(0.01 / 40**0.5, rel=0.5)
     assert found.low == 0
@@ -35,7 +35,7 @@ def test_runs_that_differ_by_their_steps_only_have_no_noise():
 
 def test_the_noise_is_the_standard_deviation_of_what_runs_differ_by():
     shares = (0.97, 1.03, 1.0, 0.98, 1.02, 1.0)
-    found = noise(runs(*shares))
+    found = measure_noise(runs(*shares))
     assert found.between == pytest.approx(float(np.std(shares, ddof=1)), rel=0.1)
     assert found.low < found.between < found.high
     assert [round(step / MS) for step in found.steps_ns] == [97, 103, 100, 98, 102, 100]
@@ -46,7 +46,7 @@ def test_of_many_series_of_runs_95_in_100_intervals_hold_the_truth():
     random = np.random.default_rng(5)
     held = 0
     for _ in range(100):
-        found = noise(runs(*(1 + 0.03 * random.standard_normal(5)), count=12, share=0.005))
+        found = measure_noise(runs(*(1 + 0.03 * random.standard_normal(5)), count=12, share=0.005))
         held += found.low <= 0.03 <= found.high
     assert held >= 90
 
@@ -66,11 +66,11 @@ def test_of_many_series_of_runs_95_in_100_intervals_hold_the_truth():
 )
 def test_what_has_no_noise_is_refused(given, why):
     with pytest.raises(WrongUse, match=why):
-        noise(given)
+        measure_noise(given)
 
 
 def test_it_is_said_with_the_option_that_takes_it():
-    found = noise(runs(0.97, 1.03, 1.0))
+    found = measure_noise(runs(0.97, 1.03, 1.0))
     text = text_of(compose_noise(found), 100)
     assert "traceq compare BASE NEW --noise 2.9%" in text
     assert "3 runs are too few for a good estimate: record 5 or more." in text

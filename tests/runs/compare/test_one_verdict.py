@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from traceq.diagnosis.finding import Confidence
 from traceq.runs.budgets.budget import Budget
-from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.run import FindingKept
@@ -56,7 +56,7 @@ def test_they_never_disagree(seed, count, factor, share, several, noise, gpu):
         for number in range(several)
     ]
     found = compare(base, new, noise=noise)
-    assert regression(Budget("compare", "base", ()), found).state == PASSES[found.verdict]
+    assert judge_regression(Budget("compare", "base", ()), found).state == PASSES[found.verdict]
     verified = verify("host-bound", base, new, noise=noise)
     assert verified.comparison.verdict == found.verdict
     change = found.change

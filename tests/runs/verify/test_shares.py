@@ -20,7 +20,15 @@ from fit_calibration import fit_texts, numbers_by_rule
 
 from traceq.runs.run import FindingKept
 from traceq.runs.verify.calibration import Hardware, Won, line_of, pair_of
-from traceq.runs.verify.shares import LEAST_PROGRAMS, PROGRAMS_FOR_BOUNDS, Shares, assumed, fit, fits, share_won
+from traceq.runs.verify.shares import (
+    LEAST_PROGRAMS,
+    PROGRAMS_FOR_BOUNDS,
+    Shares,
+    fit,
+    fit_all,
+    share_won,
+    shares_in_header,
+)
 
 ROOT = Path(__file__).parents[3]
 ASSUMED = Shares(0.2, 0.6, 1.0)
@@ -217,11 +225,11 @@ def test_programs_with_a_known_share_give_it_back():
 
 def test_cpu_and_gpu_are_fitted_apart_and_rules_of_others_not_at_all():
     few = [*lines(0.2, 0.2, 0.2, 0.25, 0.3), *lines(0.9, 0.9, 0.9, 0.9, 0.9, kind="gpu")]
-    found = fits([*few, *lines(0.1, 0.1, 0.1, 0.1, 0.1, rule="acme-rule")])
+    found = fit_all([*few, *lines(0.1, 0.1, 0.1, 0.1, 0.1, rule="acme-rule")])
     assert list(found) == ["swapping"]
     assert found["swapping"]["cpu"].taken.likely == pytest.approx(0.2)
     assert found["swapping"]["gpu"].taken.likely == pytest.approx(0.9)
-    assert assumed("layout-copy") is None, "each kind of copy has shares of its own"
+    assert shares_in_header("layout-copy") is None, "each kind of copy has shares of its own"
 
 
 def test_what_the_package_and_its_page_keep_is_what_the_file_of_the_project_gives():

@@ -15,7 +15,7 @@ from traceq.reports.renderers.to_text import text_of
 from traceq.reports.renderers.verification_to_json import verification_to_json
 from traceq.runs.compare.compare import compare
 from traceq.runs.run import FindingKept, PartKept
-from traceq.runs.verify.calibration import append, calibrated, read
+from traceq.runs.verify.calibration import append, calibrate, read
 from traceq.runs.verify.verify import verify
 
 STEP = 100 * MS
@@ -195,7 +195,7 @@ def test_text_and_json_say_what_became_of_it():
 
 def test_earlier_predictions_of_the_rule_are_told(tmp_path):
     path = tmp_path / "own.jsonl"
-    assert append(path, calibrated(verified(28)))
+    assert append(path, calibrate(verified(28)))
     other = verified(20)
     assert _with_earlier(other, tmp_path / "none.jsonl", "gpu") is other
     assert _with_earlier(other, path, "cpu") is other
@@ -207,30 +207,30 @@ def test_earlier_predictions_of_the_rule_are_told(tmp_path):
 
 
 def test_a_gain_too_small_to_be_sure_of_is_kept_and_one_that_may_be_drift_is_not():
-    line = calibrated(verified(0, predicted=1))
+    line = calibrate(verified(0, predicted=1))
     assert (line.prediction, line.version) == ("cannot tell", 2)
     rising = [run(*[STEP + number * MS for number in range(30)], findings=(finding(5),), name="rising")]
     drifting = verify("item-read", rising, runs(STEP + 14 * MS, seed=1))
     assert drifting.comparison.verdict == "cannot tell"
-    assert calibrated(drifting) is None
+    assert calibrate(drifting) is None
 
 
 def test_a_checked_prediction_is_added_once(tmp_path):
     path = tmp_path / "calibration.jsonl"
     result = verified(20)
-    line = calibrated(result)
+    line = calibrate(result)
     assert (line.saving_ns, line.saving_low_ns, line.saving_high_ns) == (20 * MS, 10 * MS, 30 * MS)
     assert (line.won_low_ns, line.won_high_ns, line.prediction, line.also_gone) == (*result.won_interval_ns, "right", 1)
     assert [append(path, line), append(path, line)] == [True, False]
-    other = calibrated(verified(20, predicted=60))
+    other = calibrate(verified(20, predicted=60))
     path.write_text(path.read_text("utf-8").rstrip("\n"), "utf-8")
     assert append(path, other) is False, "the same runs, rule and version are one pair"
-    assert append(path, calibrated(verify("other-rule", runs(STEP, finding(3, "other-rule")), runs(80 * MS, seed=1))))
+    assert append(path, calibrate(verify("other-rule", runs(STEP, finding(3, "other-rule")), runs(80 * MS, seed=1))))
     assert [each.rule for each in read(path)] == ["item-read", "other-rule"]
 
 
 def test_a_prediction_that_cannot_be_judged_is_not_kept():
-    assert calibrated(verified(10, finding(20))) is None
+    assert calibrate(verified(10, finding(20))) is None
 
 
 def test_a_line_that_is_no_prediction_is_named(tmp_path):

@@ -12,7 +12,7 @@ from traceq.reports.comparison.words import captured, gpu
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
 from traceq.reports.savings import saves
 from traceq.runs.baselines import Kept
-from traceq.runs.compare.side import step_ns, usable
+from traceq.runs.compare.side import runs_with_steps, step_ns
 from traceq.runs.run import Run
 
 _LISTED = 20
@@ -23,7 +23,7 @@ def compose_baseline(name: str, kept: Kept) -> Iterator[Block]:
     """Facts, ledger and findings of every run of the baseline."""
     yield Heading(1, ("traceq baseline ", Name(name)))
     facts: list[tuple[str, Spans]] = [("saved", (Name(kept.saved), ", by traceq ", Name(kept.traceq)))]
-    runs = usable(kept.runs)
+    runs = runs_with_steps(kept.runs)
     if runs:
         facts.append(("typical step", (duration(float(step_ns(runs, "typical"))),)))
     facts.append(("runs", (count(len(kept.runs)),)))
@@ -110,7 +110,7 @@ def compose_baselines(rows: Sequence[tuple[str, Kept | str, int]]) -> Iterator[B
 
 
 def _listed(name: str, kept: Kept, bytes_: int) -> tuple[str, ...]:
-    runs = usable(kept.runs)
+    runs = runs_with_steps(kept.runs)
     gpus = sorted({run.device_name for run in kept.runs if run.device_name})
     return (
         Name(name),

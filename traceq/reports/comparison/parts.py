@@ -10,7 +10,7 @@ from traceq.common.units import change, change_share, count, duration, rate, siz
 from traceq.reports.comparison.words import both_sides, describe_same_copy
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Table
 from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
-from traceq.runs.compare.names import canonical
+from traceq.runs.compare.names import canonical_name
 
 _NAME_WIDTH = 48
 
@@ -64,7 +64,7 @@ def _names(names: Sequence[str], category: str) -> str:
     """The first name, of a kernel what distinguishes it, and how many more there are."""
     if not names:
         return "-"
-    first = canonical(names[0]) if category == "compute" else names[0]
+    first = canonical_name(names[0]) if category == "compute" else names[0]
     more = f" +{len(names) - 1}" if len(names) > 1 else ""
     return shortened(first, _NAME_WIDTH) + more
 

@@ -12,7 +12,7 @@ from traceq.reports.comparison.sides import said
 from traceq.reports.comparison.words import confidence, describe_same_copy, interval
 from traceq.reports.document import Name, Spans
 from traceq.runs.compare.comparison import CHANGED, LIKELY, AcrossTheBoard, Change, Comparison, NamedCause
-from traceq.runs.compare.names import canonical
+from traceq.runs.compare.names import canonical_name
 
 _NAME_WIDTH = 60
 _GRAPHED = {True: "now in CUDA graphs", False: "no longer in CUDA graphs"}
@@ -50,7 +50,7 @@ def told(cause: NamedCause) -> Spans:
         return (f"{begins}, no single part for sure",)
     name = cause.part.name or ""
     is_kernel = cause.category in _SAME and ("(" in name or "<" in name)
-    first = shortened(canonical(name) if is_kernel else name, _NAME_WIDTH)
+    first = shortened(canonical_name(name) if is_kernel else name, _NAME_WIDTH)
     return (f"{begins}, mostly ", Name(first), f": {did(cause)}, {change(cause.part.delta_ns)}")
 
 

@@ -22,7 +22,7 @@ from traceq.reports.document import (
     Warn,
 )
 from traceq.reports.savings import saves
-from traceq.runs.verify.verify import Verification, hardware
+from traceq.runs.verify.verify import Verification, hardware_of
 
 _STATES = {
     "gone": "The finding is gone",
@@ -98,7 +98,7 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
         yield what, (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{saves(after)} a step left to save" if after else "nothing of it found",)
     if verification.earlier is not None:
-        of = f" of this rule {ON[hardware(verification.comparison.base.runs)]}"
+        of = f" of this rule {ON[hardware_of(verification.comparison.base.runs)]}"
         yield "earlier", (in_words(verification.earlier, of),)
     if verification.also_gone:
         yield "also gone", (", ".join(each.rule for each in verification.also_gone),)

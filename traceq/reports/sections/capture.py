@@ -10,7 +10,7 @@ from traceq.health.verdict import STATES
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
 from traceq.reports.model import Device, ProgramFact, TraceFacts, TraceReport
 from traceq.reports.sections.made_with import line, made_with
-from traceq.runs.compare.profiling import not_known
+from traceq.runs.compare.profiling import explain_unmeasured
 
 # Shares are kept in four digits. A larger difference to that of the medians is one by CPU time.
 _ROUNDED = 0.001
@@ -99,7 +99,11 @@ def _overhead(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
     change, within, without = facts.overhead_share, facts.profiled_step_ns, facts.unprofiled_step_ns
     medians = f"median {duration(within)}, {duration(without)} without" if within and without else ""
     if change is None:
-        return () if facts.loader_queue is None else (("overhead", (f"{not_known(facts.loader_queue)}; {medians}",)),)
+        return (
+            ()
+            if facts.loader_queue is None
+            else (("overhead", (f"{explain_unmeasured(facts.loader_queue)}; {medians}",)),)
+        )
     if within and without and within / without - 1 - change > _ROUNDED:
         text = (
             f"steps are {share(change)} longer with the profiler, by the CPU time of the training thread ({medians}: they "

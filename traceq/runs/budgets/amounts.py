@@ -22,68 +22,68 @@ _MOST_DIGITS = 309
 _WIDEST = 80
 
 
-def share(text: str) -> Fraction:
-    """The share, 0..1, in "3 %". Raises ValueError, which says what is wrong."""
+def parse_share(text: str) -> Fraction:
+    """Parse the share, 0..1, in "3 %". Raises ValueError, which says what is wrong."""
     match = _PERCENT.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a percentage: a number and % is needed, as in 3 %")
     return Fraction(Decimal(match[1])) / 100
 
 
-def time(value: object) -> Limit:
-    """The most a time may be: "120 ms"; "<= 120 ms" says the same, ">= 120 ms" the least."""
-    bound, text = _bound(value, 'a time as "120 ms"')
+def parse_time(value: object) -> Limit:
+    """Parse an upper limit of a time: "120 ms" or "<= 120 ms"; ">= 120 ms" is a lower limit."""
+    bound, text = _split_bound(value, 'a time as "120 ms"')
     return Limit(bound or "at most", Fraction(parse_duration(text)), NANOSECONDS)
 
 
-def time_or_share(value: object) -> Limit:
-    """A time, or a share of the step: "5 ms", "3 %", ">= 80 %"."""
-    bound, text = _bound(value, 'a text as "120 ms" or "3 %"')
+def parse_time_or_share(value: object) -> Limit:
+    """Parse a time, or a share of the step: "5 ms", "3 %", ">= 80 %"."""
+    bound, text = _split_bound(value, 'a text as "120 ms" or "3 %"')
     if text.endswith("%"):
-        return Limit(bound or "at most", share(text), SHARE)
-    return time(value)
+        return Limit(bound or "at most", parse_share(text), SHARE)
+    return parse_time(value)
 
 
-def rate(value: object) -> Limit:
-    """The least that is to be done a second: 900, or ">= 900"; "<= 900" says the most."""
-    number = plain(value)
+def parse_rate(value: object) -> Limit:
+    """Parse a lower limit per second: 900 or ">= 900"; "<= 900" is an upper limit."""
+    number = exact_number(value)
     if number is not None:
         return Limit("at least", number, PER_SECOND)
-    bound, text = _bound(value, 'a number a second as 900, or a text as "<= 900"')
+    bound, text = _split_bound(value, 'a number a second as 900, or a text as "<= 900"')
     match = _RATE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{shown(value)} is not a rate: give a number per second, as in 900")
+        raise ValueError(f"{quote_value(value)} is not a rate: give a number per second, as in 900")
     return Limit(bound or "at least", Fraction(Decimal(match[1])), PER_SECOND)
 
 
-def times(value: object) -> Limit:
-    """The most by which late ranks may slow a job down: 1.2, or "1.2x"."""
-    number = plain(value)
+def parse_factor(value: object) -> Limit:
+    """Parse the upper limit of the slowdown by late ranks: 1.2, or "1.2x"."""
+    number = exact_number(value)
     if number is None:
         match = _TIMES.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            raise ValueError(f"{shown(value)} is not a factor: give a number as 1.2")
+            raise ValueError(f"{quote_value(value)} is not a factor: give a number as 1.2")
         number = Fraction(Decimal(match[1]))
     if number < 1:
-        raise ValueError(f"{shown(value)} is below 1, which a job with usual ranks has")
+        raise ValueError(f"{quote_value(value)} is below 1, which a job with usual ranks has")
     return Limit("at most", number, TIMES)
 
 
-def in_unit(value: object, unit: str) -> Fraction:
-    """A limit of SQL: a number in `unit`, or "5 ms" where that is ns, "3 %" where it is share."""
-    number = plain(value)
+def parse_in_unit(value: object, unit: str) -> Fraction:
+    """Parse a limit of an SQL budget: a number in `unit`, "5 ms" if `unit` is ns, "3 %" if it is share."""
+    number = exact_number(value)
     if number is not None:
         return number
     if isinstance(value, str) and unit == NANOSECONDS:
         return Fraction(parse_duration(value))
     if isinstance(value, str) and unit == SHARE:
-        return share(value)
+        return parse_share(value)
     ways = {NANOSECONDS: ', or a duration as "5 ms"', SHARE: ', or a share as "3 %"', BYTES: " of bytes"}
-    raise ValueError(f"{shown(value)} is not a number{ways.get(unit, '')}")
+    raise ValueError(f"{quote_value(value)} is not a number{ways.get(unit, '')}")
 
 
-def plain(value: object) -> Fraction | None:
-    """A number of TOML, exactly; None for what is none. Raises ValueError for inf, nan, and what is as good as these."""
+def exact_number(value: object) -> Fraction | None:
+    """Return a TOML number exactly; None if `value` is not a number. Raises ValueError for inf, nan and the like."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     # written as 1e999999999 it would take as many digits to work with
@@ -93,22 +93,22 @@ def plain(value: object) -> Fraction | None:
         else abs(value) < 10**_MOST_DIGITS
     )
     if not is_usable:
-        raise ValueError(f"{shown(value)} is no limit")
+        raise ValueError(f"{quote_value(value)} is no limit")
     return Fraction(value)
 
 
-def shown(value: object) -> str:
-    """A value of TOML about as it stands in the file."""
+def quote_value(value: object) -> str:
+    """Return a TOML value about as it stands in the file."""
     try:
         return shortened(str(value) if isinstance(value, Decimal) else repr(value), _WIDEST)
     except ValueError:  # of Python, for whole numbers
         return "a number of too many digits"
 
 
-def _bound(value: object, accepted: str) -> tuple[Bound | None, str]:
-    """What stands before the amount, and the amount; `accepted` says what to write instead of what is no text."""
+def _split_bound(value: object, accepted: str) -> tuple[Bound | None, str]:
+    """Split a limit into its sign and its amount; `accepted` says in the error what may be written."""
     if not isinstance(value, str):
-        raise ValueError(f"{shown(value)} is not a limit here: write {accepted}")  # noqa: TRY004 - a value of a file
+        raise ValueError(f"{quote_value(value)} is not a limit here: write {accepted}")  # noqa: TRY004 - a value of a file
     match = _BOUND.fullmatch(value)
     sign, text = match.groups() if match else (None, value)
     return _SIGNS.get(sign), text

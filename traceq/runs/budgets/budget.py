@@ -27,7 +27,7 @@ class Limit:
     unit: str
 
     def holds(self, measured: Fraction) -> bool:
-        """Whether `measured`, of the same unit, keeps the limit."""
+        """Return whether `measured`, of the same unit, keeps the limit."""
         return measured <= self.amount if self.bound == "at most" else measured >= self.amount
 
 
@@ -47,13 +47,13 @@ class Budget:
 
     @property
     def unit(self) -> str:
-        """The unit of its limits; that of a finding's saving where there are none."""
+        """The unit of its limits; without limits that of a finding's saving."""
         return self.limits[0].unit if self.limits else SHARE
 
 
 @dataclass(frozen=True)
 class Compare:
-    """What the table [compare] says: the baseline to compare with, and how.
+    """The table [compare]: the baseline to compare with, and how.
 
     `noise` is a share of the step or the name of a baseline, as said to `traceq compare --noise`. `fail_on_likely`: a regression
     fails also where it is only likely.
@@ -68,7 +68,7 @@ class Compare:
 
     @property
     def is_asked(self) -> bool:
-        """Whether there is to be a comparison, even if nothing says with what."""
+        """Whether there is to be a comparison, even if no baseline is named."""
         return self.baseline is not None or self.max_regression is not None
 
 
@@ -86,7 +86,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of a budget: `measured` in the unit of its limits, why, and the SQL that gives the number again."""
+    """The result of a budget: `measured` in the unit of its limits, the reason, and the SQL that gives the number again."""
 
     budget: Budget
     state: State
@@ -111,10 +111,10 @@ class Check:
 
     @property
     def state(self) -> State:
-        """Fail when any fails; pass when all do."""
+        """`fail` when any budget fails, `pass` when all do."""
         states = {each.state for each in self.judged}
         return "fail" if "fail" in states else "cannot judge" if "cannot judge" in states else "pass"
 
     def number(self, state: State) -> int:
-        """How many budgets ended so."""
+        """Return how many budgets ended in `state`."""
         return sum(each.state == state for each in self.judged)

@@ -1,4 +1,4 @@
-"""What became of each budget: of the step, its ledger, findings, jobs, and numbers of the user's own SQL."""
+"""Judge each budget: of the step, its ledger, findings, jobs, and numbers of the user's own SQL."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def judged(budget: Budget, measured: Fraction, *, reason: str = "", query: str | None = None) -> Judged:
-    """Pass or fail, by the limits."""
+def judge_by_limits(budget: Budget, measured: Fraction, *, reason: str = "", query: str | None = None) -> Judged:
+    """Return a pass or a fail, by the limits."""
     state: State = "pass" if all(limit.holds(measured) for limit in budget.limits) else "fail"
     return Judged(budget, state, measured, reason, query)
 
 
-def cannot(budget: Budget, reason: str, *, measured: Fraction | None = None, query: str | None = None) -> Judged:
-    """Neither."""
+def cannot_judge(budget: Budget, reason: str, *, measured: Fraction | None = None, query: str | None = None) -> Judged:
+    """Return that the budget can be neither passed nor failed."""
     return Judged(budget, "cannot judge", measured, reason, query)
 
 
-def reproduced(measured: Sequence[Measured], name: str, **values: Setting) -> str | None:
-    """The query traceq/`name` for the one run; None where several are pooled, or the run has no database."""
+def reproducing_query(measured: Sequence[Measured], name: str, **values: Setting) -> str | None:
+    """Return the query traceq/`name` for the one run; None for pooled runs, or a run without a database."""
     if len(measured) != 1 or measured[0].trace_id is None:
         return None
     return literal(statement(name), trace_id=measured[0].trace_id, **values)
@@ -50,38 +50,42 @@ _QUANTILES = {"p50": Fraction(50, 100), "p90": Fraction(90, 100), "p95": Fractio
 NO_STEPS = "no steps were found; mark them, or ingest with --step-range"
 
 
-def step(budget: Budget, measured: Sequence[Measured]) -> Judged:
-    """A duration; every run counts the same in the typical and the mean step, every step in the others."""
+def judge_step(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """Judge a step duration; typical and mean step weigh runs alike, the others weigh steps alike."""
     durations = sorted(each.dur for one in measured for each in one.run.counted)
-    reason = no_steps(measured)
+    reason = explain_no_steps(measured)
     least = LEAST_STEPS.get(budget.name, 1)
     if reason or len(durations) < least:
         counted = some(len(durations), "step counts", "steps count")
-        return cannot(budget, reason or f"{counted}, too few for {budget.name}: {least} are the least")
+        return cannot_judge(budget, reason or f"{counted}, too few for {budget.name}: {least} are the least")
     query = "runs/budgets/typical.sql" if budget.name == "typical" else "analysis/steps/statistics.sql"
-    return judged(budget, _duration(budget.name, durations, measured), query=reproduced(measured, query))
+    return judge_by_limits(
+        budget, _step_duration(budget.name, durations, measured), query=reproducing_query(measured, query)
+    )
 
 
-def throughput(budget: Budget, measured: Sequence[Measured]) -> Judged:
-    """Work of the payload marks a second; every run counts the same."""
-    reason = no_steps(measured)
+def judge_throughput(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """Judge the work of the payload marks per second; every run counts the same."""
+    reason = explain_no_steps(measured)
     lacking = next((one.run for one in measured if budget.name not in one.run.payload), None)
     if lacking is not None and not reason:
         there = ", ".join(sorted(lacking.payload)) or "none; traceq.annotate.payload makes them"
         reason = f"{lacking.file} has no payload mark {budget.name!r} in its steps (there: {there})"
     mean = Fraction(0) if reason else step_ns([one.run for one in measured], "mean")
     if reason or not mean:
-        return cannot(budget, reason or "steps have no duration")
+        return cannot_judge(budget, reason or "steps have no duration")
     work = sum((Fraction(repr(one.run.payload[budget.name])) for one in measured), Fraction(0)) / len(measured)
-    return judged(
-        budget, work * 1_000_000_000 / mean, query=reproduced(measured, "analysis/steps/throughput.sql", top=1_000)
+    return judge_by_limits(
+        budget,
+        work * 1_000_000_000 / mean,
+        query=reproducing_query(measured, "analysis/steps/throughput.sql", top=1_000),
     )
 
 
-def ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
-    """What a category, or several, take of the mean step; every run counts the same."""
+def judge_ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """Judge the time of one or several categories in the mean step; every run counts the same."""
     runs = [one.run for one in measured]
-    reason = no_steps(measured)
+    reason = explain_no_steps(measured)
     if budget.unit == SHARE and all(run.is_window for run in runs):
         reason = ""  # of a window there are shares
     without = next((run for run in runs if not any(step.gpu_ledger for step in run.counted)), None)
@@ -89,11 +93,13 @@ def ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
         reason = f"{without.file} has no GPU ledger: no GPU work was recorded in its steps"
     mean = Fraction(0) if reason else step_ns(runs, "mean")
     if reason or not mean:
-        return cannot(budget, reason or "steps have no duration")
+        return cannot_judge(budget, reason or "steps have no duration")
     categories = SUMS.get(budget.name, (budget.name,))
     time = sum((_per_step(run, categories) for run in runs), Fraction(0)) / len(runs)
-    return judged(
-        budget, time / mean if budget.unit == SHARE else time, query=reproduced(measured, "analysis/ledger/ledger.sql")
+    return judge_by_limits(
+        budget,
+        time / mean if budget.unit == SHARE else time,
+        query=reproducing_query(measured, "analysis/ledger/ledger.sql"),
     )
 
 
@@ -102,54 +108,56 @@ def _per_step(run: Run, categories: Sequence[str]) -> Fraction:
     return Fraction(held, len(run.counted))
 
 
-def no_steps(measured: Sequence[Measured]) -> str:
-    """Why there is nothing that is per step; empty where there is."""
+def explain_no_steps(measured: Sequence[Measured]) -> str:
+    """Return why nothing is known per step; empty where steps are known."""
     if any(one.run.is_window for one in measured):
         return NO_STEPS
     without = next((one.run for one in measured if not one.run.counted), None)
     return f"{without.file} has no steps that count" if without else ""
 
 
-def _duration(name: str, durations: Sequence[int], measured: Sequence[Measured]) -> Fraction:
+def _step_duration(name: str, durations: Sequence[int], measured: Sequence[Measured]) -> Fraction:
     runs = [one.run for one in measured]
     if name == "typical":
         return step_ns(runs, "typical")
     if name == "mean":
         return step_ns(runs, "mean")
-    return Fraction(durations[-1]) if name == "max" else quantile(durations, _QUANTILES[name])
+    return Fraction(durations[-1]) if name == "max" else interpolate_quantile(durations, _QUANTILES[name])
 
 
-def quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
-    """As DuckDB's quantile_cont has it: between neighbours in proportion."""
+def interpolate_quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
+    """Interpolate between neighbours in proportion, as DuckDB's quantile_cont does."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def findings(budget: Budget, measured: Sequence[Measured]) -> Judged:
-    """The likely saving per counted step of what the rule finds, of ANY the largest finding's."""
+def judge_findings(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """Judge the likely saving per counted step of a rule's findings, for ANY of the largest finding."""
     runs = [one.run for one in measured]
-    reason = _unfit(budget, runs)
+    reason = _explain_unfit(budget, runs)
     if reason:
-        return cannot(budget, reason)
-    worst, found = max(((_amount(budget, run), run) for run in runs), key=lambda pair: pair[0])
-    named = list(_of(budget, found))
+        return cannot_judge(budget, reason)
+    worst, found = max(((_sum_savings(budget, run), run) for run in runs), key=lambda pair: pair[0])
+    named = list(_findings_of(budget, found))
     said = "; ".join(f"{each.title} ({each.finding_id})" for each in named[:3])
     if not budget.limits:
-        return Judged(budget, "fail" if named else "pass", worst, said) if named else _nothing(budget, runs, worst)
-    outcome = judged(budget, worst, reason=said)
-    return outcome if outcome.state == "fail" else _nothing(budget, runs, worst, said)
+        return (
+            Judged(budget, "fail" if named else "pass", worst, said) if named else _pass_if_visible(budget, runs, worst)
+        )
+    outcome = judge_by_limits(budget, worst, reason=said)
+    return outcome if outcome.state == "fail" else _pass_if_visible(budget, runs, worst, said)
 
 
-def _nothing(budget: Budget, runs: Sequence[Run], worst: Fraction, said: str = "") -> Judged:
-    """Pass, where the rule would have seen more than the limit."""
+def _pass_if_visible(budget: Budget, runs: Sequence[Run], worst: Fraction, said: str = "") -> Judged:
+    """Pass, if the rule would have seen more than the limit."""
     for run in runs:
         if budget.name in run.cannot_tell:
-            return cannot(budget, f"the rule cannot judge {run.file}: {run.cannot_tell[budget.name]}")
+            return cannot_judge(budget, f"the rule cannot judge {run.file}: {run.cannot_tell[budget.name]}")
     smallest = max(step_ns([run], "mean") for run in runs) * Fraction(str(WORTH_LISTING))
     if any(limit.unit == NANOSECONDS and max(limit.amount, worst) < smallest for limit in budget.limits):
-        return cannot(
+        return cannot_judge(
             budget,
             f"what would win less than 1 % of the step ({short(float(smallest) / 1e6)} ms) is no finding: "
             'write "absent", or a limit above it',
@@ -157,7 +165,7 @@ def _nothing(budget: Budget, runs: Sequence[Run], worst: Fraction, said: str = "
     return Judged(budget, "pass", worst, said)
 
 
-def _unfit(budget: Budget, runs: Sequence[Run]) -> str:
+def _explain_unfit(budget: Budget, runs: Sequence[Run]) -> str:
     for run in runs:
         if not run.counted or not step_ns([run], "mean"):
             return f"{run.file} has no steps that count"
@@ -168,8 +176,8 @@ def _unfit(budget: Budget, runs: Sequence[Run]) -> str:
     return ""
 
 
-def _of(budget: Budget, run: Run) -> Iterator[FindingKept | PartKept]:
-    """Of a rule also what it found in time that another finding has: it is there, whoever comes first."""
+def _findings_of(budget: Budget, run: Run) -> Iterator[FindingKept | PartKept]:
+    """Return the findings of the rule, and for a rule also the parts that another finding owns."""
     found = run.findings if budget.name == ANY else run.found
     largest = sorted(found, key=lambda each: (-each.saving_ns, each.finding_id))
     if budget.name == ANY:
@@ -177,63 +185,65 @@ def _of(budget: Budget, run: Run) -> Iterator[FindingKept | PartKept]:
     return (each for each in largest if each.rule == budget.name)
 
 
-def _amount(budget: Budget, run: Run) -> Fraction:
-    savings = [Fraction(repr(float(each.saving_ns))) for each in _of(budget, run)]
+def _sum_savings(budget: Budget, run: Run) -> Fraction:
+    savings = [Fraction(repr(float(each.saving_ns))) for each in _findings_of(budget, run)]
     saving = sum(savings, Fraction(0)) if budget.name != ANY else max(savings, default=Fraction(0))
     return saving if budget.unit == NANOSECONDS else saving / step_ns([run], "mean")
 
 
-def job(budget: Budget, measured: Sequence[Measured]) -> Judged:
-    """Of `step` the job's typical step, of `slowdown` how much late ranks lengthen it, of `straggler` what the worst costs."""
+def judge_job(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """Judge the job's typical step, its slowdown by late ranks, or the cost of its worst straggler."""
     jobs = {each.run.job.sha256: each.run.job for each in measured if each.run.job is not None}
     if any(each.run.job is None for each in measured):
-        return cannot(budget, "there are not several ranks of one job: ingest the traces of all ranks together")
+        return cannot_judge(budget, "there are not several ranks of one job: ingest the traces of all ranks together")
     if budget.name == "step":
-        return _step(budget, [(each.run.is_window, each.run.job) for each in measured if each.run.job is not None])
+        return _judge_job_step(
+            budget, [(each.run.is_window, each.run.job) for each in measured if each.run.job is not None]
+        )
     for each in jobs.values():
         if each.slowdown is None:
-            return cannot(
+            return cannot_judge(
                 budget,
                 f"who is late in {each.name or 'the job'} cannot be told: {each.cannot_tell or 'it was not judged'}",
             )
     if budget.name == "slowdown":
         worst = max(jobs.values(), key=lambda each: each.slowdown or 0.0)
-        return judged(budget, Fraction(str(worst.slowdown)), reason=_who(worst))
-    return _straggler(budget, list(jobs.values()))
+        return judge_by_limits(budget, Fraction(str(worst.slowdown)), reason=_name_stragglers(worst))
+    return _judge_straggler(budget, list(jobs.values()))
 
 
-def _step(budget: Budget, jobs: Sequence[tuple[bool, Job]]) -> Judged:
+def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, Job]]) -> Judged:
     if any(is_window for is_window, _ in jobs):
-        return cannot(budget, NO_STEPS)
+        return cannot_judge(budget, NO_STEPS)
     typical = []
     for _, each in jobs:
         counted = sorted(step.dur for step in each.steps if step.excluded is None)
         if not counted:
-            return cannot(budget, "no step is on all ranks and counts")
+            return cannot_judge(budget, "no step is on all ranks and counts")
         left_out = len(counted) // TRIM
         typical.append(Fraction(sum(counted[left_out : len(counted) - left_out]), len(counted) - 2 * left_out))
-    return judged(budget, sum(typical, Fraction(0)) / len(typical))
+    return judge_by_limits(budget, sum(typical, Fraction(0)) / len(typical))
 
 
-def _straggler(budget: Budget, jobs: Sequence[Job]) -> Judged:
-    """What the worst rank, host or stage costs a step, alone or when those before it are fixed."""
-    worst = max(jobs, key=_largest)
-    cost = Fraction(_largest(worst))
+def _judge_straggler(budget: Budget, jobs: Sequence[Job]) -> Judged:
+    """Judge what the worst rank, host or stage costs a step, alone or when those before it are fixed."""
+    worst = max(jobs, key=_worst_cost)
+    cost = Fraction(_worst_cost(worst))
     if budget.unit != NANOSECONDS:
         cost = cost * worst.steps_told / worst.dur if worst.dur else Fraction(0)
     if not budget.limits:
-        return Judged(budget, "fail" if worst.stragglers else "pass", cost, _who(worst))
-    return judged(budget, cost, reason=_who(worst))
+        return Judged(budget, "fail" if worst.stragglers else "pass", cost, _name_stragglers(worst))
+    return judge_by_limits(budget, cost, reason=_name_stragglers(worst))
 
 
-def _largest(job: Job) -> int:
-    """Of those that are named and of every rank, whether or not it is worth naming, ns per step."""
+def _worst_cost(job: Job) -> int:
+    """Return the largest cost of a named straggler or of any rank, ns per step."""
     named = [cost for each in job.stragglers for cost in (each.adds_ns, each.win_ns)]
     return max((*named, *(each.win_ns or 0 for each in job.ranks)), default=0)
 
 
-def _who(job: Job) -> str:
-    """The stragglers, for the reason of a budget."""
+def _name_stragglers(job: Job) -> str:
+    """Return the stragglers in words, for the reason of a budget."""
     listed = 3
     told = [f"{each.name} ({duration(each.adds_ns)} a step)" for each in job.stragglers[:listed]]
     more = len(job.stragglers) - listed
@@ -244,8 +254,8 @@ _NO_DATABASE = "a baseline has no tables to query: give the trace or its databas
 _LONGEST = 200
 
 
-def ask(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trace_id: int) -> Fraction | str:
-    """The number that `query` returns, or why there is none.
+def ask_number(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trace_id: int) -> Fraction | str:
+    """Return the number that `query` returns, or why it returns none.
 
     It may name $trace_id and $device, and get those of the run. The connection must be read-only and locked.
     """
@@ -257,7 +267,11 @@ def ask(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trace_id: i
             (parsed,) = connection.extract_statements(query)
             if parsed.type.name != "SELECT":
                 return "it is not a query: it must begin with select, from or with"
-            given = {name: value for name, value in _given(run, trace_id).items() if name in parsed.named_parameters}
+            given = {
+                name: value
+                for name, value in _query_parameters(run, trace_id).items()
+                if name in parsed.named_parameters
+            }
             cursor = connection.execute(query, given or None)
             columns = len(cursor.description or ())
             rows = cursor.fetchmany(2)
@@ -267,14 +281,14 @@ def ask(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trace_id: i
         return f"the query returns {columns} columns, not one number"
     if len(rows) != 1:
         return "the query returns several rows, not one number" if rows else "the query returns no row"
-    return _number(rows[0][0])
+    return _read_number(rows[0][0])
 
 
-def _given(run: Run, trace_id: int) -> dict[str, int]:
+def _query_parameters(run: Run, trace_id: int) -> dict[str, int]:
     return {"trace_id": trace_id, "device": -2 if run.device is None else run.device}
 
 
-def _number(value: object) -> Fraction | str:
+def _read_number(value: object) -> Fraction | str:
     if value is None:
         return "the query returns NULL: the trace does not have this value"
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
@@ -290,43 +304,43 @@ def _number(value: object) -> Fraction | str:
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
-def sql(budget: Budget, measured: Sequence[Measured]) -> Judged:
-    """The number; of several runs the one that is furthest from its limits, and all must have one."""
-    query = _shown(budget, measured)
+def judge_sql(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """Judge the number; of several runs the one furthest beyond its limits, and every run must have one."""
+    query = _fill_in_query(budget, measured)
     answers: list[Fraction] = []
     for one in measured:
         answer = one.answers.get(budget.name, _NO_DATABASE)
         if isinstance(answer, str):
-            return cannot(budget, f"{one.run.file}: {answer}" if len(measured) > 1 else answer, query=query)
+            return cannot_judge(budget, f"{one.run.file}: {answer}" if len(measured) > 1 else answer, query=query)
         answers.append(answer)
-    return judged(budget, max(answers, key=lambda answer: _excess(budget, answer)), query=query)
+    return judge_by_limits(budget, max(answers, key=lambda answer: _excess_over_limits(budget, answer)), query=query)
 
 
-def _excess(budget: Budget, answer: Fraction) -> Fraction:
-    """By how much the number misses the limit that it misses most; below 0 where it keeps them."""
+def _excess_over_limits(budget: Budget, answer: Fraction) -> Fraction:
+    """Return by how much the number misses the limit that it misses most; below 0 if it keeps all."""
     return max(answer - limit.amount if limit.bound == "at most" else limit.amount - answer for limit in budget.limits)
 
 
-def _shown(budget: Budget, measured: Sequence[Measured]) -> str | None:
-    """The query for one run; parameters are filled in, so that it can be run again."""
+def _fill_in_query(budget: Budget, measured: Sequence[Measured]) -> str | None:
+    """Return the query for one run with its parameters filled in, so that it can be run again."""
     if budget.query is None or len(measured) != 1 or measured[0].trace_id is None:
         return budget.query
     try:
-        return literal(budget.query, **_given(measured[0].run, measured[0].trace_id))
+        return literal(budget.query, **_query_parameters(measured[0].run, measured[0].trace_id))
     except KeyError:  # it names a parameter that there is not, of which its failure tells
         return budget.query
 
 
 _JUDGES: Mapping[str, Callable[[Budget, Sequence[Measured]], Judged]] = {
-    "step": step,
-    "throughput": throughput,
-    "ledger": ledger,
-    "findings": findings,
-    "job": job,
-    "sql": sql,
+    "step": judge_step,
+    "throughput": judge_throughput,
+    "ledger": judge_ledger,
+    "findings": judge_findings,
+    "job": judge_job,
+    "sql": judge_sql,
 }
 
 
 def evaluate(budgets: Sequence[Budget], measured: Sequence[Measured]) -> tuple[Judged, ...]:
-    """What became of every budget but that of a comparison, in their order; there is at least one run."""
+    """Judge every budget but that of a comparison, in order; there is at least one run."""
     return tuple(_JUDGES[budget.table](budget, measured) for budget in budgets)

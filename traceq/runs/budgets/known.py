@@ -1,4 +1,4 @@
-"""The names that budgets can be about, and what comes closest to one that there is not."""
+"""The names that budgets can be about, and suggestions for names that do not exist."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ANY = "any"
 
 
 @cache
-def rules() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The names of the rules with savings, of those that only make observations, and of those that are asked on demand only."""
+def rule_names() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the names of rules with savings, of rules that only remark, and of rules of the extra pack."""
     from traceq.diagnosis.rules.registry import built_in
 
     remarking = frozenset(rule.name for rule in built_in() if rule.remarks)
@@ -28,8 +28,8 @@ def rules() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     return frozenset(rule.name for rule in built_in()) - remarking - extra, remarking, extra
 
 
-def closest(name: str, known: Collection[str]) -> str:
-    """What to say of a name that is not `known`: which come closest, or all where they are few."""
+def suggest_names(name: str, known: Collection[str]) -> str:
+    """Return a hint for an unknown name: the closest of `known`, or all of them if they are few."""
     close = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5)
     few = 12
     if close:

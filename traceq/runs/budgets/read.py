@@ -1,4 +1,4 @@
-"""From traceq.toml to budgets. What it does not know is an error: a budget that nobody checks is worse than none."""
+"""From traceq.toml to budgets. Unknown keys are errors: a budget that nobody checks is worse than none."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import UnusableBudget
 from traceq.runs.budgets import amounts
 from traceq.runs.budgets.budget import SHARE, Bound, Budget, Compare, Limit, Table
-from traceq.runs.budgets.known import ANY, JOB, STEP, SUMS, closest, rules
-from traceq.runs.budgets.toml_lines import toml_lines
+from traceq.runs.budgets.known import ANY, JOB, STEP, SUMS, rule_names, suggest_names
+from traceq.runs.budgets.toml_lines import find_toml_lines
 
 NAME = "traceq.toml"
 
@@ -55,7 +55,7 @@ class _Place:
         # Of inline tables only the key that holds them has a line.
         return next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
 
-    def wrong(self, what: str, key: str | None = None) -> UnusableBudget:
+    def error(self, what: str, key: str | None = None) -> UnusableBudget:
         line = self.line(key)
         where = f"{self.file}, line {line}" if line else self.file
         table = f" [{self.at[0]}]" if self.at else ""
@@ -63,11 +63,11 @@ class _Place:
 
 
 def read(path: Path) -> BudgetFile:
-    """The budgets in the TOML file `path`. Raises UnusableBudget, which says file, line and key."""
-    text = _text(path)
+    """Read the budgets in the TOML file `path`. Raises UnusableBudget, which says file, line and key."""
+    text = _read_text(path)
     try:
         content = tomllib.loads(text, parse_float=Decimal)
-        lines = toml_lines(text)
+        lines = find_toml_lines(text)
     except tomllib.TOMLDecodeError as error:
         raise UnusableBudget(f"{path}: is not valid TOML: {error}") from error
     except RecursionError as error:
@@ -79,12 +79,12 @@ def read(path: Path) -> BudgetFile:
     budgets: list[Budget] = []
     for name, of_table in _OF_TABLE.items():
         if name in content:
-            budgets += of_table(_Place(str(path), lines, (name,)), _table(top, content, name))
-    budgets += _of_sql(top, content.get("sql", []))
-    return BudgetFile(str(path), tuple(budgets), _compare(_Place(str(path), lines, ("compare",)), top, content))
+            budgets += of_table(_Place(str(path), lines, (name,)), _get_table(top, content, name))
+    budgets += _read_sql_tables(top, content.get("sql", []))
+    return BudgetFile(str(path), tuple(budgets), _read_compare(_Place(str(path), lines, ("compare",)), top, content))
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
@@ -104,160 +104,162 @@ def _text(path: Path) -> str:
 def _refuse_unknown(place: _Place, table: Mapping[str, Any], known: Collection[str]) -> None:
     for key in table:
         if key not in known:
-            raise place.wrong(f"unknown key; {closest(key, known)}", key)
+            raise place.error(f"unknown key; {suggest_names(key, known)}", key)
 
 
-def _table(top: _Place, content: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _get_table(top: _Place, content: Mapping[str, Any], name: str) -> dict[str, Any]:
     table = content.get(name, {})
     if not isinstance(table, dict):
-        raise top.wrong(f"must be a table: [{name}], and below it a line for each budget", name)
+        raise top.error(f"must be a table: [{name}], and below it a line for each budget", name)
     return table
 
 
-def _checked(place: _Place, key: str, read_value: Callable[[object], T], value: object) -> T:
+def _parse_value(place: _Place, key: str, read_value: Callable[[object], T], value: object) -> T:
     try:
         return read_value(value)
     except ValueError as error:
-        raise place.wrong(str(error), key) from error
+        raise place.error(str(error), key) from error
 
 
-def _limited(name: Table, place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+def _read_limited(name: Table, place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
     known, limit = _LIMITS[name]
     _refuse_unknown(place, table, known or table)
     for key, value in table.items():
-        yield Budget(name, key, (_checked(place, key, limit, value),), place.line(key))
+        yield Budget(name, key, (_parse_value(place, key, limit, value),), place.line(key))
 
 
-def _of_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
-    finding, remarking, extra = rules()
+def _read_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+    finding, remarking, extra = rule_names()
     for key, value in table.items():
         if key in remarking:
-            raise place.wrong(
+            raise place.error(
                 f"this rule only remarks, and has no saving to limit; `traceq explain {key}` says more", key
             )
         if key in extra:
-            raise place.wrong(
+            raise place.error(
                 "this rule is of the pack extra, which budgets are not held against: no labelled real trace has confirmed it;"
                 f" `traceq explain {key}` says more",
                 key,
             )
         if key not in finding and key != ANY:
-            raise place.wrong(f"unknown rule; {closest(key, (*finding, ANY))}", key)
-        yield Budget("findings", key, _finding_limits(place, key, value), place.line(key))
+            raise place.error(f"unknown rule; {suggest_names(key, (*finding, ANY))}", key)
+        yield Budget("findings", key, _read_finding_limits(place, key, value), place.line(key))
 
 
-def _finding_limits(place: _Place, key: str, value: object) -> tuple[Limit, ...]:
+def _read_finding_limits(place: _Place, key: str, value: object) -> tuple[Limit, ...]:
     if value == _ABSENT:
         return ()
     if not isinstance(value, str):
-        raise place.wrong(f'{amounts.shown(value)} is not a limit: write "absent", or a saving as "2 ms" or "1 %"', key)
-    limit = _checked(place, key, amounts.time_or_share, value)
+        raise place.error(
+            f'{amounts.quote_value(value)} is not a limit: write "absent", or a saving as "2 ms" or "1 %"', key
+        )
+    limit = _parse_value(place, key, amounts.parse_time_or_share, value)
     if limit.bound == "at least":
-        raise place.wrong("a finding has a most, no least: leave out >=", key)
+        raise place.error("a finding has a most, no least: leave out >=", key)
     if limit.unit == SHARE and limit.amount < Fraction(str(WORTH_LISTING)):
-        raise place.wrong('a saving below 1 % of the step is not a finding: write "absent", or 1 % or more', key)
+        raise place.error('a saving below 1 % of the step is not a finding: write "absent", or 1 % or more', key)
     return (limit,)
 
 
-def _of_job(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+def _read_job(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
     _refuse_unknown(place, table, JOB)
     for key, value in table.items():
         if key == "straggler" and value == _ABSENT:
             limits: tuple[Limit, ...] = ()
         else:
-            limits = (_checked(place, key, _OF_JOB[key], value),)
+            limits = (_parse_value(place, key, _OF_JOB[key], value),)
         if any(limit.bound == "at least" for limit in limits):
-            raise place.wrong("a job has a most, no least: leave out >=", key)
+            raise place.error("a job has a most, no least: leave out >=", key)
         yield Budget("job", key, limits, place.line(key))
 
 
-def _of_sql(top: _Place, tables: object) -> Iterator[Budget]:
+def _read_sql_tables(top: _Place, tables: object) -> Iterator[Budget]:
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise top.wrong("must be tables: [[sql]], and below it name, query, max or min", "sql")
+        raise top.error("must be tables: [[sql]], and below it name, query, max or min", "sql")
     names: set[str] = set()
     for number, table in enumerate(tables):
         place = _Place(top.file, top.lines, ("sql", number))
-        budget = _sql(place, table)
+        budget = _read_sql(place, table)
         if budget.name in names:
-            raise place.wrong(f"there is a budget {budget.name!r} already; choose another name", "name")
+            raise place.error(f"there is a budget {budget.name!r} already; choose another name", "name")
         names.add(budget.name)
         yield budget
 
 
-def _sql(place: _Place, table: Mapping[str, Any]) -> Budget:
+def _read_sql(place: _Place, table: Mapping[str, Any]) -> Budget:
     _refuse_unknown(place, table, _SQL)
     for key in ("name", "query"):
         if not isinstance(table.get(key), str) or not table[key].strip():
-            raise place.wrong("is missing: it is a text", key)
+            raise place.error("is missing: it is a text", key)
     unit = table.get("unit", "")
     if not isinstance(unit, str):
-        raise place.wrong(f"{amounts.shown(unit)} is no text", "unit")
+        raise place.error(f"{amounts.quote_value(unit)} is no text", "unit")
     limits = []
     for key, bound in _BOUNDS.items():
         if key in table:
-            amount = _checked(place, key, partial(amounts.in_unit, unit=unit), table[key])
+            amount = _parse_value(place, key, partial(amounts.parse_in_unit, unit=unit), table[key])
             limits.append(Limit(bound, amount, unit))
     if not limits:
-        raise place.wrong("has no limit: add max, or min, or both")
+        raise place.error("has no limit: add max, or min, or both")
     if len(limits) > 1 and limits[0].amount > limits[1].amount:
-        raise place.wrong("is more than max", "min")
+        raise place.error("is more than max", "min")
     return Budget("sql", table["name"], tuple(limits), place.line(), table["query"])
 
 
-def _compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Compare:
-    table = _table(top, content, "compare")
+def _read_compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Compare:
+    table = _get_table(top, content, "compare")
     _refuse_unknown(place, table, _COMPARE)
     baseline = table.get("baseline")
     if baseline is not None and (not isinstance(baseline, str) or not baseline):
-        raise place.wrong("must be the name of a baseline, or its file", "baseline")
+        raise place.error("must be the name of a baseline, or its file", "baseline")
     noise = table.get("noise")
     if noise is not None and (not isinstance(noise, str) or not noise):
-        raise place.wrong('must be a share of the step, as "0.8 %", or the name of a baseline', "noise")
+        raise place.error('must be a share of the step, as "0.8 %", or the name of a baseline', "noise")
     fail_on_likely = table.get("fail_on_likely", False)
     if not isinstance(fail_on_likely, bool):
-        raise place.wrong("must be true or false", "fail_on_likely")
+        raise place.error("must be true or false", "fail_on_likely")
     if table and baseline is None and not table.keys() & {"max_regression", "level", "noise", "fail_on_likely"}:
-        raise place.wrong("is empty")
+        raise place.error("is empty")
     return Compare(
         baseline,
-        _regression(place, table["max_regression"]) if "max_regression" in table else None,
-        _level(place, table["level"]) if "level" in table else None,
+        _read_regression(place, table["max_regression"]) if "max_regression" in table else None,
+        _read_level(place, table["level"]) if "level" in table else None,
         noise,
         next((place.line(key) for key in ("max_regression", "baseline") if key in table), None),
         fail_on_likely,
     )
 
 
-def _regression(place: _Place, value: object) -> Fraction:
+def _read_regression(place: _Place, value: object) -> Fraction:
     try:
-        return amounts.share(str(value) if isinstance(value, str) else "")
+        return amounts.parse_share(str(value) if isinstance(value, str) else "")
     except ValueError as error:
-        raise place.wrong(
-            f'{amounts.shown(value)} is not a percentage of the step: write "3 %"', "max_regression"
+        raise place.error(
+            f'{amounts.quote_value(value)} is not a percentage of the step: write "3 %"', "max_regression"
         ) from error
 
 
-def _level(place: _Place, value: object) -> float:
+def _read_level(place: _Place, value: object) -> float:
     most = 0.5
-    level = _checked(place, "level", amounts.plain, value)
+    level = _parse_value(place, "level", amounts.exact_number, value)
     if level is None or not 0 < level <= most:
-        raise place.wrong(f"{amounts.shown(value)} is not a probability from 0 to 0.5, such as 0.02", "level")
+        raise place.error(f"{amounts.quote_value(value)} is not a probability from 0 to 0.5, such as 0.02", "level")
     return float(level)
 
 
 # Per table the keys that it may have, if not any (throughput: those of the program's payload marks), and what reads a limit.
 _LIMITS: Mapping[Table, tuple[Collection[str], Callable[[object], Limit]]] = {
-    "step": (STEP, amounts.time),
-    "throughput": ((), amounts.rate),
-    "ledger": ((*CATEGORIES, *SUMS), amounts.time_or_share),
+    "step": (STEP, amounts.parse_time),
+    "throughput": ((), amounts.parse_rate),
+    "ledger": ((*CATEGORIES, *SUMS), amounts.parse_time_or_share),
 }
 _OF_JOB: Mapping[str, Callable[[object], Limit]] = {
-    "step": amounts.time,
-    "slowdown": amounts.times,
-    "straggler": amounts.time_or_share,
+    "step": amounts.parse_time,
+    "slowdown": amounts.parse_factor,
+    "straggler": amounts.parse_time_or_share,
 }
 _OF_TABLE: Mapping[Table, Callable[[_Place, Mapping[str, Any]], Iterator[Budget]]] = {
-    **{name: partial(_limited, name) for name in _LIMITS},
-    "findings": _of_findings,
-    "job": _of_job,
+    **{name: partial(_read_limited, name) for name in _LIMITS},
+    "findings": _read_findings,
+    "job": _read_job,
 }

@@ -6,48 +6,50 @@ from fractions import Fraction
 
 from traceq.common.units import change_share, per_cent, share
 from traceq.runs.budgets.budget import Budget, Judged
-from traceq.runs.budgets.judge import cannot
+from traceq.runs.budgets.judge import cannot_judge
 from traceq.runs.compare.comparison import Change, Comparison
 
 
-def regression(budget: Budget, comparison: Comparison | None, *, fail_on_likely: bool = False) -> Judged:
-    """Without a limit every regression fails; with one, those measured above it.
+def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_likely: bool = False) -> Judged:
+    """Judge a comparison: without a limit every regression fails; with one, those measured above it.
 
     A likely regression fails with `fail_on_likely`, else it cannot be judged; nor can what the comparison cannot tell.
     """
     if comparison is None:
-        return cannot(budget, "no baseline is named: say --baseline NAME, or baseline in the table [compare]")
+        return cannot_judge(budget, "no baseline is named: say --baseline NAME, or baseline in the table [compare]")
     change = comparison.change
     reason = "; ".join(comparison.obstacles or comparison.reasons)
     if comparison.verdict == "cannot tell" or change is None or not change.base_ns:
-        return cannot(budget, reason)
+        return cannot_judge(budget, reason)
     measured = Fraction(change.delta_ns, change.base_ns)
     if comparison.verdict == "likely regression" and not fail_on_likely:
-        return cannot(budget, f"a likely regression, at which --fail-on-likely fails: {reason}", measured=measured)
+        return cannot_judge(
+            budget, f"a likely regression, at which --fail-on-likely fails: {reason}", measured=measured
+        )
     is_regression = comparison.verdict in ("regression", "likely regression")
     is_kept = all(limit.holds(measured) for limit in budget.limits)
     if not budget.limits or (is_regression and not is_kept):
         return Judged(budget, "fail" if is_regression else "pass", measured, reason)
-    return _within(budget, comparison, change, reason)
+    return _judge_within(budget, comparison, change, reason)
 
 
-def _within(budget: Budget, comparison: Comparison, change: Change, reason: str) -> Judged:
-    """Nothing passes of which the steps do not exclude that it is above the limit: the interval must end there or below."""
+def _judge_within(budget: Budget, comparison: Comparison, change: Change, reason: str) -> Judged:
+    """Pass only if the interval ends at or below the limit; cannot judge if it reaches above."""
     measured = Fraction(change.delta_ns, change.base_ns)
     if change.interval_ns is None:
-        return cannot(budget, reason, measured=measured)
+        return cannot_judge(budget, reason, measured=measured)
     highest = Fraction(change.interval_ns[1], change.base_ns)
     # The interval need not hold what was measured.
     if all(limit.holds(max(measured, highest)) for limit in budget.limits):
         return Judged(budget, "pass", measured, reason)
-    return cannot(
+    return cannot_judge(
         budget,
         f"measured {change_share(float(measured))}, and the steps do not exclude {change_share(float(highest))}"
-        f" ({per_cent(1 - comparison.level)} interval), where {_allowed(budget)} is allowed: capture more of them, or"
+        f" ({per_cent(1 - comparison.level)} interval), where {_describe_allowed(budget)} is allowed: capture more of them, or"
         " several runs",
         measured=measured,
     )
 
 
-def _allowed(budget: Budget) -> str:
+def _describe_allowed(budget: Budget) -> str:
     return " and ".join(share(float(limit.amount)) for limit in budget.limits)

@@ -1,4 +1,4 @@
-"""On which line of a TOML file each key stands: tomllib reads keys and values, and says no positions."""
+"""The line of a TOML file on which each key stands: tomllib reads keys and values, and says no positions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _ENDS = ('"""', "'''", "]", "}")
 _MOST_READ = 1 << 20
 
 
-def toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
-    """The line, from 1, on which each table and key of the valid TOML `text` begins.
+def find_toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
+    """Return the line, from 1, on which each table and key of the valid TOML `text` begins.
 
     Keys are paths; an element of an array of tables is its number: ("sql", 0, "query"). Statements end where a line does,
     and each is valid TOML by itself: that is how they are found. Those behind statements of thousands of lines are left out.
@@ -21,9 +21,9 @@ def toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
     found: dict[tuple[str | int, ...], int] = {}
     arrays: dict[str, int] = {}
     above: tuple[str | int, ...] = ()
-    for line, statement in _statements(text):
+    for line, statement in _split_statements(text):
         is_header = statement.lstrip().startswith("[")
-        paths = [_numbered(path, arrays) for path in _paths(tomllib.loads(statement), is_header=is_header)]
+        paths = [_number_tables(path, arrays) for path in _key_paths(tomllib.loads(statement), is_header=is_header)]
         if is_header:
             above = paths[-1]
         for path in paths:
@@ -31,8 +31,8 @@ def toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
     return found
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Every statement but comments, with the line it begins on."""
+def _split_statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield every statement but comments, with the line it begins on."""
     begun: list[str] = []
     start = 1
     read = 0
@@ -54,18 +54,18 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         begun, start = [], number + 1
 
 
-def _paths(content: Mapping[str, Any], *, is_header: bool) -> Iterator[tuple[str | int, ...]]:
-    """The keys of a statement, from the outside inwards; of an array of tables with a last part, -1."""
+def _key_paths(content: Mapping[str, Any], *, is_header: bool) -> Iterator[tuple[str | int, ...]]:
+    """Yield the keys of a statement, from the outside inwards; those of an array of tables end in -1."""
     for key, value in content.items():
         yield (key,)
         if isinstance(value, dict):
-            yield from ((key, *path) for path in _paths(value, is_header=is_header))
+            yield from ((key, *path) for path in _key_paths(value, is_header=is_header))
         elif is_header:
             yield (key, -1)
 
 
-def _numbered(path: tuple[str | int, ...], arrays: dict[str, int]) -> tuple[str | int, ...]:
-    """The path with -1 replaced by how many such tables there were before it."""
+def _number_tables(path: tuple[str | int, ...], arrays: dict[str, int]) -> tuple[str | int, ...]:
+    """Return the path with its last -1 replaced by the number of such tables before it."""
     if path[-1] != -1:
         return path
     name = "\0".join(map(str, path[:-1]))

@@ -1,4 +1,4 @@
-"""What a change is made of: categories of the ledger, and in them kernels, copies, collectives and waits; all adds up."""
+"""Take a change apart: into categories of the ledger, and these into kernels, copies, collectives and waits; all adds up."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from traceq.analysis.categories import OF_HOST
 from traceq.common.distributions import student_quantile
 from traceq.runs import statistics
 from traceq.runs.compare.comparison import Cause, Change, Part
-from traceq.runs.compare.known_noise import KnownNoise, usual
-from traceq.runs.compare.match import Matched, Piece, matched
+from traceq.runs.compare.known_noise import KnownNoise, usual_deviation
+from traceq.runs.compare.match import Matched, Piece, match_pieces
 from traceq.runs.compare.names import OF_LIBRARIES, find_role, stable_name
-from traceq.runs.compare.side import amount_of, describe_other_gpu, durations, steps_of, weight, whole
+from traceq.runs.compare.side import amount_of, describe_other_gpu, round_parts, step_durations, step_weight, steps_of
 from traceq.runs.run import Item, Run, RunStep
 from traceq.runs.statistics import Statistic
 
@@ -29,29 +29,29 @@ _BY_HOST = ("idle_", OF_HOST)
 Intervals = Mapping[str, tuple[int, int]]
 
 
-def categories(runs: Sequence[Run]) -> list[str]:
-    """All categories of the ledgers, in the order of the alphabet."""
+def list_categories(runs: Sequence[Run]) -> list[str]:
+    """Return all categories of the ledgers, in alphabetical order."""
     return sorted({category for run in runs for step in run.steps for category in step.ledger})
 
 
-def ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, Fraction]:
-    """The ledger of the side's step, ns, exactly. What of a step no ledger holds is UNTOLD."""
+def sum_ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, Fraction]:
+    """Return the ledger of the side's step, ns, exactly. Time that no ledger holds is UNTOLD."""
     parts: dict[str, Fraction] = {}
     for run in runs:
-        share = weight(run, runs, statistic)
+        share = step_weight(run, runs, statistic)
         for step in steps_of(run, statistic):
-            for category, dur in with_untold(step).items():
+            for category, dur in add_untold(step).items():
                 parts[category] = parts.get(category, Fraction(0)) + share * dur
     return parts
 
 
-def with_untold(step: RunStep) -> dict[str, int]:
-    """The ledger of the step, ns; what of the step it does not hold is UNTOLD."""
+def add_untold(step: RunStep) -> dict[str, int]:
+    """Return the ledger of the step, ns, with the time that it does not hold as UNTOLD."""
     untold = step.dur - sum(step.ledger.values())
     return {**step.ledger, UNTOLD: step.ledger.get(UNTOLD, 0) + untold} if untold else dict(step.ledger)
 
 
-def causes(
+def find_causes(
     base: Sequence[Run],
     new: Sequence[Run],
     change: Change,
@@ -59,17 +59,17 @@ def causes(
     noise: KnownNoise | None,
     level: float,
 ) -> tuple[Cause, ...]:
-    """The categories by how much they changed; their deltas add up to that of the change.
+    """Return the categories by how much they changed; their deltas add up to that of the change.
 
     `intervals` are those of the categories; those of the parts are made here, at `level`, with `noise` of runs.
     """
     certain = partial(part_interval, runs=(len(base), len(new)), noise=noise, level=level)
-    held = [ledger(runs, change.statistic) for runs in (base, new)]
+    held = [sum_ledger(runs, change.statistic) for runs in (base, new)]
     names = sorted(set(held[0]) | set(held[1]))
     exact = [[parts.get(name, Fraction(0)) for name in names] for parts in held]
-    base_ns, new_ns = whole(exact[0], change.base_ns), whole(exact[1], change.new_ns)
+    base_ns, new_ns = round_parts(exact[0], change.base_ns), round_parts(exact[1], change.new_ns)
     is_other_gpu = describe_other_gpu(base, new) is not None
-    pieces = [_pieces(runs, change.statistic, is_other_gpu=is_other_gpu) for runs in (base, new)]
+    pieces = [_collect_pieces(runs, change.statistic, is_other_gpu=is_other_gpu) for runs in (base, new)]
     found = [
         Cause(
             category=name,
@@ -77,7 +77,7 @@ def causes(
             new_ns=new_ns[place],
             delta_ns=new_ns[place] - base_ns[place],
             interval_ns=intervals.get(name),
-            parts=_parts(
+            parts=_match_parts(
                 name,
                 [side.get(name, []) for side in pieces],
                 (exact[0][place], exact[1][place]),
@@ -90,14 +90,14 @@ def causes(
     return tuple(sorted(found, key=lambda cause: (-abs(cause.delta_ns), -cause.base_ns, cause.category)))
 
 
-def _pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) -> dict[str, list[Piece]]:
+def _collect_pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) -> dict[str, list[Piece]]:
     pieces: dict[str, list[Piece]] = {}
     for number, run in enumerate(runs):
-        share = weight(run, runs, statistic)
-        resembling = statistics.dependence([durations(run)])
+        share = step_weight(run, runs, statistic)
+        resembling = statistics.dependence_factor([step_durations(run)])
         for item in run.items:
             amount = amount_of(item, statistic)
-            error = _error(item, run, statistic)
+            error = _standard_error(item, run, statistic)
             if amount.count or amount.dur:
                 pieces.setdefault(item.category, []).append(
                     Piece(
@@ -110,20 +110,20 @@ def _pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) ->
                         number,
                         None if error is None else error * resembling / len(runs),
                         len(run.counted) - 1,
-                        _role(item, is_other_gpu=is_other_gpu),
+                        _kernel_role(item, is_other_gpu=is_other_gpu),
                     )
                 )
     return pieces
 
 
-def _role(item: Item, *, is_other_gpu: bool) -> str | None:
-    """Return what the kernel does; on the same GPU only of libraries: what adds is not what multiplies."""
+def _kernel_role(item: Item, *, is_other_gpu: bool) -> str | None:
+    """Return the kernel's role; on one GPU only for libraries: what adds is not what multiplies."""
     found = find_role(item.name, item.family) if item.name and item.category == "compute" else None
     return found if is_other_gpu or found in OF_LIBRARIES else None
 
 
-def _error(item: Item, run: Run, statistic: Statistic) -> float | None:
-    """The standard error of the item's time in the step of the run, ns; None if the run does not show it.
+def _standard_error(item: Item, run: Run, statistic: Statistic) -> float | None:
+    """Return the standard error of the item's time in the run's step, ns; None if the run does not show it.
 
     Of steps that lie in the middle half because of this item the deviation is 0.38 of that of all, of others the same: the
     first of both below holds for the former, the second for the latter.
@@ -137,15 +137,15 @@ def _error(item: Item, run: Run, statistic: Statistic) -> float | None:
     return min(2 * typical / math.sqrt(len(run.typical)), math.sqrt(2) * of_all)
 
 
-def _parts(
+def _match_parts(
     category: str,
     pieces: Sequence[Sequence[Piece]],
     exact: tuple[Fraction, Fraction],
     rounded: tuple[int, int],
     certain: Callable[[tuple[Sequence[Piece], Sequence[Piece]]], tuple[int, int] | None],
 ) -> tuple[Part, ...]:
-    """The matched pieces and, where they do not add up to the category, what no piece stands for; `certain` makes intervals."""
-    pairs = matched(pieces[0], pieces[1])
+    """Return the matched pieces, and the time that no piece stands for; `certain` makes intervals."""
+    pairs = match_pieces(pieces[0], pieces[1])
     rest = [total - sum((pair.dur[side] for pair in pairs), Fraction(0)) for side, total in enumerate(exact)]
     if any(rest):
         pairs.append(
@@ -153,7 +153,7 @@ def _parts(
         )
     if not pairs:
         return ()
-    base_ns, new_ns = (whole([pair.dur[side] for pair in pairs], rounded[side]) for side in (0, 1))
+    base_ns, new_ns = (round_parts([pair.dur[side] for pair in pairs], rounded[side]) for side in (0, 1))
     parts = [
         Part(
             category=category,
@@ -184,16 +184,16 @@ _MOST_FREEDOM = 200  # from here on Student's t is the normal distribution
 def part_interval(
     sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tuple[int, int], noise: KnownNoise | None, level: float
 ) -> tuple[int, int] | None:
-    """What holds the true change with confidence 1 - level, ns; None where a piece has no error, or there is none.
+    """Return the interval of the true change with confidence 1 - level, ns; None if a piece has no error.
 
     `sides` are the pieces of the part, all of one category, each of one of `runs` runs; `noise` is what is assumed of runs.
     """
     pieces = [piece for side in sides for piece in side]
     if not pieces or any(piece.error is None for piece in pieces):
         return None
-    between = _between(sides, runs)
+    between = _variance_between(sides, runs)
     variance = sum(
-        max(_within(side), between / number) + _known(side, noise) ** 2 / number
+        max(_variance_within(side), between / number) + _assumed_deviation(side, noise) ** 2 / number
         for side, number in zip(sides, runs, strict=True)
     )
     known = 0 if noise is None else noise.freedom
@@ -203,8 +203,8 @@ def part_interval(
     return math.floor(change - reach), math.ceil(change + reach)
 
 
-def _between(sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tuple[int, int]) -> float:
-    """The variance of the part's time from run to run, of both sides together, ns squared; 0 where no side has several runs."""
+def _variance_between(sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tuple[int, int]) -> float:
+    """Return the variance of the part's time from run to run, both sides together, ns squared; 0 for single runs."""
     squares = 0.0
     for side, number in zip(sides, runs, strict=True):
         times = np.zeros(number)
@@ -214,17 +214,17 @@ def _between(sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tuple[int, in
     return squares / max(sum(runs) - 2, 1)
 
 
-def _within(pieces: Sequence[Piece]) -> float:
-    """The variance of a side's time by its steps, ns squared; pieces of one run are taken to err together."""
+def _variance_within(pieces: Sequence[Piece]) -> float:
+    """Return the variance of a side's time by its steps, ns squared; pieces of one run are taken to err together."""
     errors: dict[int, float] = {}
     for piece in pieces:
         errors[piece.run] = errors.get(piece.run, 0.0) + (piece.error or 0.0)
     return sum(error**2 for error in errors.values())
 
 
-def _known(pieces: Sequence[Piece], noise: KnownNoise | None) -> float:
-    """What a run of the side is taken to differ by, ns."""
+def _assumed_deviation(pieces: Sequence[Piece], noise: KnownNoise | None) -> float:
+    """Return the standard deviation that a run of the side is assumed to have, ns."""
     if noise is None or not pieces:
         return 0.0
     time = float(sum(piece.dur for piece in pieces))
-    return usual(noise, time, {pieces[0].category: time})
+    return usual_deviation(noise, time, {pieces[0].category: time})

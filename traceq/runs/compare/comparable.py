@@ -1,4 +1,4 @@
-"""Whether two sides can be compared at all, and what has to be known before a difference is believed."""
+"""Decide whether two sides can be compared, and what has to be known before a difference is believed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traceq.analysis.categories import OF_HOST
 from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
 from traceq.runs.compare.names import OF_LIBRARIES, family_name, find_role, stable_name
-from traceq.runs.compare.profiling import explains, not_known, other_profiling
+from traceq.runs.compare.profiling import compare_profiling, explain_unmeasured, may_explain
 from traceq.runs.compare.same_work import hides_kernels
 from traceq.runs.compare.side import describe_other_gpu, explain_left_out, kinds_of
 from traceq.runs.compare.units import find_unlike_units, find_unlike_windows
@@ -38,67 +38,70 @@ _OTHER_CONDITION = 0.02
 _LISTED = 3
 
 
-def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Why the sides cannot be compared; nothing when they can."""
+def find_obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield why the sides cannot be compared; nothing when they can."""
     for name, runs in (("base", base), ("new", new)):
         if not any(run.counted for run in runs):
             yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
     if any(run.counted for run in base) and any(run.counted for run in new):
-        yield from _machines(base, new)
+        yield from _compare_machines(base, new)
         yield from find_unlike_units(base, new)
-        yield from _work(base, new)
-        yield from _profiling(base, new)
+        yield from _compare_work(base, new)
+        yield from _compare_settings(base, new)
 
 
-def _machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+def _compare_machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     """Yield the differences of the machines."""
     ledgers = [any(step.gpu_ledger for run in runs for step in run.counted) for runs in (base, new)]
     if ledgers[0] != ledgers[1]:
         yield f"only the {'base' if ledgers[0] else 'new'} has work on a GPU"
     for name, runs in (("base", base), ("new", new)):
-        mixed = _values(runs, lambda run: run.device_name)
+        mixed = _distinct_values(runs, lambda run: run.device_name)
         if len(mixed) > 1:
             yield f"the {name} mixes runs of several GPUs: {', '.join(mixed)}"
     gpus = describe_other_gpu(base, new)
     if gpus:
         yield f"another GPU: {gpus}"
-    yield from _differ("number of GPUs in use", base, new, lambda run: run.devices or None)
-    yield from _differ("world size", base, new, lambda run: run.world_size)
+    yield from _compare_values("number of GPUs in use", base, new, lambda run: run.devices or None)
+    yield from _compare_values("world size", base, new, lambda run: run.world_size)
 
 
-def _work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield the differences of the work; programs are not compared by kernels on another GPU, which has its own."""
+def _compare_work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield the differences of the work; kernels of different GPUs are not compared."""
     first, second = kinds_of(base), kinds_of(new)
     if first and second and not first.keys() & second.keys():
         yield f"the server did other steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
-    yield from _payload(base, new)
-    yield from _batch(base, new)
-    shapes = list(_shapes(base, new))
+    yield from _compare_payload(base, new)
+    yield from _compare_batches(base, new)
+    shapes = list(_compare_shapes(base, new))
     yield from shapes or find_unlike_windows(base, new)
     if describe_other_gpu(base, new) is None:
-        yield from _program(base, new)
+        yield from _compare_programs(base, new)
 
 
-def _profiling(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+def _compare_settings(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     """Yield the differences of profiling."""
     # What these add to every call is more than most changes.
     for setting in dict.fromkeys(name for run in (*base, *new) for name in run.costly_settings):
-        yield from _differ(f"profiler setting {setting}", base, new, lambda run: run.costly_settings.get(setting))  # noqa: B023
-    yield from _overhead(base, new)
+        cost = f"profiler setting {setting}"
+        yield from _compare_values(cost, base, new, lambda run: run.costly_settings.get(setting))  # noqa: B023 - asked at once
+    yield from _compare_overhead(base, new)
 
 
-def _values(runs: Iterable[Run], of: Callable[[Run], str | int | None]) -> list[str]:
+def _distinct_values(runs: Iterable[Run], of: Callable[[Run], str | int | None]) -> list[str]:
     return sorted({str(value) for run in runs if (value := of(run)) is not None})
 
 
-def _differ(what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Run], str | int | None]) -> Iterator[str]:
-    """What both sides say and say differently."""
-    first, second = _values(base, of), _values(new, of)
+def _compare_values(
+    what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Run], str | int | None]
+) -> Iterator[str]:
+    """Yield what both sides say and say differently."""
+    first, second = _distinct_values(base, of), _distinct_values(new, of)
     if first and second and first != second:
         yield f"{what}: {', '.join(first)} against {', '.join(second)}"
 
 
-def _payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+def _compare_payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     sides = [_mean_payload(runs) for runs in (base, new)]
     for key in sorted(sides[0].keys() & sides[1].keys()):
         before, after = sides[0][key], sides[1][key]
@@ -106,10 +109,10 @@ def _payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
             yield f"{key} per step: {rate(before)} against {rate(after)}; traceq tradeoff compares runs that do different work"
 
 
-def _batch(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """The batches of loaders, where marks do not say what work a step does."""
+def _compare_batches(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield different batch sizes of loaders, if marks do not say what work a step does."""
     if not any(run.payload for run in (*base, *new)):
-        for difference in _differ("batch_size", base, new, lambda run: run.made_with.get("batch_size")):
+        for difference in _compare_values("batch_size", base, new, lambda run: run.made_with.get("batch_size")):
             yield f"{difference}; traceq tradeoff compares runs that do different work"
 
 
@@ -119,18 +122,18 @@ def _mean_payload(runs: Sequence[Run]) -> dict[str, float]:
     return {key: sum(run.payload[key] for run in runs) / len(runs) for key in keys}
 
 
-def _shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Of the operators that both sides have, whether they were given the same inputs; by GPU time."""
+def _compare_shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield different inputs of the operators that both sides have, by GPU time."""
     first, second = _all_shapes(base), _all_shapes(new)
     common = sorted(first.keys() & second.keys())
-    if min((_alike(first, second, common), _alike(second, first, common))) < _SAME_SHAPES:
+    if min((_share_alike(first, second, common), _share_alike(second, first, common))) < _SAME_SHAPES:
         name = max(common, key=lambda each: sum(first[each].values()))
         before, after = (max(side[name], key=lambda dims: (side[name][dims], dims)) for side in (first, second))
         yield f"input shapes: {name} mostly {before} against {after}"
 
 
-def _alike(shapes: Shapes, others: Shapes, names: Sequence[str]) -> float:
-    """By GPU time, how much of these operators was given inputs that the others were given too."""
+def _share_alike(shapes: Shapes, others: Shapes, names: Sequence[str]) -> float:
+    """Return how much of these operators, by GPU time, got inputs that the others got too."""
     total = sum(sum(shapes[name].values()) for name in names)
     alike = sum(dur for name in names for dims, dur in shapes[name].items() if dims in others[name])
     return alike / total if total else 1.0
@@ -144,18 +147,18 @@ def _all_shapes(runs: Iterable[Run]) -> dict[str, Counter[str]]:
     return shapes
 
 
-def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """How much of the GPU's work both sides know, by the kernel or by the operator that launched it.
+def _compare_programs(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield that little of the GPU's work is known to both sides, by kernel or by operator.
 
     Nothing where CUDA graphs hide most of a side's kernels: what they run is not known.
     """
     if any(hides_kernels(runs) for runs in (base, new)):
         return
-    known = [_known(runs) for runs in (base, new)]
+    known = [_kernel_names(runs) for runs in (base, new)]
     roles = _alike_roles(base, new)
     shares = []
     for side, other in ((0, 1), (1, 0)):
-        computing = _computing((base, new)[side])
+        computing = _list_kernels((base, new)[side])
         total = sum(item.every.dur for item, _ in computing)
         alike = sum(
             item.every.dur
@@ -170,8 +173,8 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         yield f"they do not run the same program: {share(min(shares))} of the kernel time of one is known to the other"
 
 
-def _computing(runs: Iterable[Run]) -> list[tuple[Item, str]]:
-    """Kernels with their names."""
+def _list_kernels(runs: Iterable[Run]) -> list[tuple[Item, str]]:
+    """Return kernels with their names."""
     items = (item for run in runs for item in run.items if item.category == "compute")
     return [(item, item.name) for item in items if item.name is not None]
 
@@ -181,7 +184,7 @@ def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
     counts = []
     for runs in (base, new):
         called: Counter[str | None] = Counter()
-        for item, name in _computing(runs):
+        for item, name in _list_kernels(runs):
             called[find_role(name, item.family)] += item.every.count
         steps = sum(len(run.counted) for run in runs)
         counts.append({each: number / steps for each, number in called.items()})
@@ -192,26 +195,26 @@ def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
     }
 
 
-def _known(runs: Iterable[Run]) -> set[str]:
-    computing = _computing(runs)
+def _kernel_names(runs: Iterable[Run]) -> set[str]:
+    computing = _list_kernels(runs)
     return {family_name(name) for _, name in computing} | {
         stable_name(item.operator) for item, _ in computing if item.operator
     }
 
 
-def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    profiling = other_profiling(base, new)
-    if profiling and explains(profiling, base, new):
+def _compare_overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    profiling = compare_profiling(base, new)
+    if profiling and may_explain(profiling, base, new):
         yield (
             f"{profiling.told}; record both with the same options of traceq record (--skip 20 or more measures that better), or "
             "compare --anyway"
         )
 
 
-def remarks(base: Side, new: Side) -> Iterator[str]:
-    """What has to be known before a difference is believed, or not."""
+def find_remarks(base: Side, new: Side) -> Iterator[str]:
+    """Yield what has to be known before a difference is believed."""
     for name, side in (("base", base), ("new", new)):
-        yield from _of_side(name, side)
+        yield from _remark_side(name, side)
     if base.counted and new.counted and base.counted != new.counted:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
     for name, side in (("base", base), ("new", new)):
@@ -220,7 +223,7 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
-    lacking = lacks_ledger(base.runs, new.runs)
+    lacking = side_without_ledger(base.runs, new.runs)
     if lacking is not None:
         yield (
             f"the {lacking} does not say where the time of the host goes, as baselines of earlier versions do not: what the "
@@ -229,17 +232,17 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     snapshots = [any(run.made_with for run in side.runs) for side in (base, new)]
     if snapshots[0] != snapshots[1]:
         yield f"only the {'base' if snapshots[0] else 'new'} says what it was made with: knobs that changed are not known"
-    yield from _differ("rank", base.runs, new.runs, lambda run: run.rank)
-    yield from _differ("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
-    yield from _conditions(base.runs, new.runs)
-    yield from _differ("version of the profiler", base.runs, new.runs, lambda run: run.producer_version)
-    yield from _differ("steps found by", base.runs, new.runs, lambda run: run.step_source)
+    yield from _compare_values("rank", base.runs, new.runs, lambda run: run.rank)
+    yield from _compare_values("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
+    yield from _compare_conditions(base.runs, new.runs)
+    yield from _compare_values("version of the profiler", base.runs, new.runs, lambda run: run.producer_version)
+    yield from _compare_values("steps found by", base.runs, new.runs, lambda run: run.step_source)
     for setting in _OTHER_SETTINGS:
-        yield from _differ(setting, base.runs, new.runs, lambda run: run.settings.get(setting))  # noqa: B023 - asked at once
+        yield from _compare_values(setting, base.runs, new.runs, lambda run: run.settings.get(setting))  # noqa: B023 - asked at once
 
 
-def _conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Clocks, power and temperatures that differ, where both sides sampled them."""
+def _compare_conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield clocks, power and temperatures that differ, if both sides sampled them."""
     for series in sorted({name for run in (*base, *new) for name in run.conditions}):
         sides = [[run.conditions[series] for run in runs if series in run.conditions] for runs in (base, new)]
         if all(sides):
@@ -249,8 +252,8 @@ def _conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
                 yield f"{series}: {rate(before)} against {rate(after)} ({changed})"
 
 
-def other_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Whether servers did another mix of prompts and next tokens."""
+def compare_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield that servers did another mix of prompts and next tokens."""
     first, second = kinds_of(base), kinds_of(new)
     shares = [{kind: steps / sum(each.values()) for kind, steps in each.items()} for each in (first, second)]
     kinds = sorted(first.keys() | second.keys())
@@ -259,7 +262,7 @@ def other_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         yield f"the server did other steps: {', '.join(said)}; steps of each kind are compared with their like"
 
 
-def _of_side(name: str, side: Side) -> Iterator[str]:
+def _remark_side(name: str, side: Side) -> Iterator[str]:
     yield from (f"{name}: {reason}" for reason in explain_left_out(side.runs))
     keys = {key for run in side.runs for key in run.payload}
     for key in sorted(key for key in keys if any(key not in run.payload for run in side.runs)):
@@ -270,7 +273,7 @@ def _of_side(name: str, side: Side) -> Iterator[str]:
         if len(run.ranks) > 1:
             yield f"{name}: rank {run.rank} of {len(run.ranks)} in {run.source}; --rank chooses another"
         if run.loader_queue is not None:
-            yield f"{name}: {not_known(run.loader_queue)}"
+            yield f"{name}: {explain_unmeasured(run.loader_queue)}"
         if run.lost:
             yield f"{name}: {run.file} is incomplete: {run.lost[0]}"
     for drift in side.drifts[:_LISTED]:
@@ -287,18 +290,18 @@ def _of_side(name: str, side: Side) -> Iterator[str]:
         )
 
 
-def comparable_ledgers(base: Sequence[Run], new: Sequence[Run]) -> tuple[list[Run], list[Run]]:
-    """The runs of both sides, without the ledgers of the training thread where not every run has one.
+def drop_host_ledgers(base: Sequence[Run], new: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """Return the runs of both sides, without training-thread ledgers unless every run has one.
 
     Beside the ledger of a GPU, or none, its categories would all be new or gone.
     """
     if all(_is_of_host(run) for run in (*base, *new)):
         return list(base), list(new)
-    return [_without(run) for run in base], [_without(run) for run in new]
+    return [_drop_host_ledger(run) for run in base], [_drop_host_ledger(run) for run in new]
 
 
-def lacks_ledger(base: Sequence[Run], new: Sequence[Run]) -> Literal["base", "new"] | None:
-    """The side that has no ledger where the other has that of the training thread; None where there is no such side."""
+def side_without_ledger(base: Sequence[Run], new: Sequence[Run]) -> Literal["base", "new"] | None:
+    """Return the side without a ledger if the other has one of the training thread, else None."""
     has_host = [any(_is_of_host(run) for run in runs) for runs in (base, new)]
     has_none = [any(run.counted and not _has_ledger(run) for run in runs) for runs in (base, new)]
     if has_host[1] and has_none[0]:
@@ -314,7 +317,7 @@ def _is_of_host(run: Run) -> bool:
     return _has_ledger(run) and not any(step.gpu_ledger for step in run.counted)
 
 
-def _without(run: Run) -> Run:
+def _drop_host_ledger(run: Run) -> Run:
     if not _is_of_host(run):
         return run
     return replace(

@@ -10,18 +10,32 @@ from typing import NamedTuple
 import numpy as np
 
 from traceq.runs import statistics
-from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
-from traceq.runs.compare.comparable import comparable_ledgers, obstacles, other_mix, remarks
+from traceq.runs.compare.causes import UNTOLD, add_untold, find_causes, list_categories
+from traceq.runs.compare.comparable import compare_mix, drop_host_ledgers, find_obstacles, find_remarks
 from traceq.runs.compare.comparison import CHANGED, SURE, Change, Comparison, KindChange, NamedCause
-from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
+from traceq.runs.compare.known_noise import KnownNoise, assume_noise, describe_noise, usual_deviation
 from traceq.runs.compare.likely import explain_one_off, judge_likely
-from traceq.runs.compare.named_causes import across_the_board, choose_likely_causes, named_causes, sure_all_the_same
-from traceq.runs.compare.profiling import Profiling, other_profiling
-from traceq.runs.compare.rows import counts, rows
-from traceq.runs.compare.side import common_kinds, given_again, of_kind, once, same_files, side, step_ns, usable
+from traceq.runs.compare.named_causes import (
+    choose_likely_causes,
+    choose_sure_causes,
+    find_common_factor,
+    significant_without_verdict,
+)
+from traceq.runs.compare.profiling import Profiling, compare_profiling
+from traceq.runs.compare.rows import compare_counts, compare_rows
+from traceq.runs.compare.side import (
+    are_same_files,
+    common_kinds,
+    describe_duplicates,
+    describe_side,
+    drop_duplicates,
+    keep_kind,
+    runs_with_steps,
+    step_ns,
+)
 from traceq.runs.compare.units import find_unlike_units, find_unlike_windows
-from traceq.runs.compare.verdict import judged
-from traceq.runs.made_with import differences
+from traceq.runs.compare.verdict import judge_change
+from traceq.runs.made_with import find_differences
 from traceq.runs.run import FindingKept, Run
 from traceq.runs.statistics import Statistic
 
@@ -43,7 +57,7 @@ def compare(
     noise: KnownNoise | None = None,
     anyway: bool = False,
 ) -> Comparison:
-    """What changed from `base` to `new`, whose runs are pooled, every run counting the same.
+    """Compare `new` with `base`; the runs of a side are pooled, every run counting the same.
 
     A change is called one when p is `level` at most, so that its interval (confidence 1 - level) does not hold 0, and when it is
     at least `floor_share` of the base: single runs of one program are taken to differ by less than that without a cause. "No
@@ -54,7 +68,7 @@ def compare(
     `anyway`: a verdict is given although the sides cannot be compared.
     """
     judged_alike = partial(
-        _compared,
+        _compare_kind,
         floor_share=floor_share,
         sensitivity_share=sensitivity_share,
         statistic=statistic,
@@ -62,19 +76,19 @@ def compare(
         noise=noise,
         anyway=anyway,
     )
-    kinds = common_kinds(usable(base), usable(new))
+    kinds = common_kinds(runs_with_steps(base), runs_with_steps(new))
     if not kinds:
         return judged_alike(base, new, level)
     each = {
         kind: judged_alike(
-            [of_kind(run, kind) for run in base], [of_kind(run, kind) for run in new], level / len(kinds)
+            [keep_kind(run, kind) for run in base], [keep_kind(run, kind) for run in new], level / len(kinds)
         )
         for kind in kinds
     }
-    shown = max(kinds, key=lambda kind: _weight(each[kind]))
+    shown = max(kinds, key=lambda kind: _rank_kind(each[kind]))
     return replace(
         each[shown],
-        remarks=(*other_mix(base, new), *each[shown].remarks),
+        remarks=(*compare_mix(base, new), *each[shown].remarks),
         kind=shown,
         kinds=tuple(
             KindChange(kind, found.base.counted, found.new.counted, found.verdict, found.change)
@@ -83,8 +97,8 @@ def compare(
     )
 
 
-def _weight(of_kind: Comparison) -> tuple[int, float]:
-    """Return what decides which kind of step is shown: a change, sure before likely, by its time in all steps; else all time."""
+def _rank_kind(of_kind: Comparison) -> tuple[int, float]:
+    """Return the sort key of the kind to show: sure changes, then likely ones, by total time."""
     if of_kind.change is None:
         return 0, 0.0
     is_changed = of_kind.verdict in CHANGED
@@ -92,7 +106,7 @@ def _weight(of_kind: Comparison) -> tuple[int, float]:
     return is_changed + (of_kind.verdict in SURE), of_kind.base.counted * abs(ns)
 
 
-def _compared(
+def _compare_kind(
     base: Sequence[Run],
     new: Sequence[Run],
     level: float,
@@ -104,19 +118,21 @@ def _compared(
     noise: KnownNoise | None,
     anyway: bool,
 ) -> Comparison:
-    """The comparison of runs whose steps are of one kind; parameters as in `compare`."""
-    repeated = [f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in given_again(runs)]
-    base, new = once(base), once(new)
-    sides = (side(base), side(new))
-    runs = comparable_ledgers(usable(base), usable(new))
-    found = tuple(dict.fromkeys(obstacles(base, new)))
+    """Compare runs whose steps are of one kind; parameters as in `compare`."""
+    repeated = [
+        f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in describe_duplicates(runs)
+    ]
+    base, new = drop_duplicates(base), drop_duplicates(new)
+    sides = (describe_side(base), describe_side(new))
+    runs = drop_host_ledgers(runs_with_steps(base), runs_with_steps(new))
+    found = tuple(dict.fromkeys(find_obstacles(base, new)))
     empty = Comparison(
         verdict="cannot tell",
         reasons=found,
         comparable=not found,
         obstacles=found,
         assumptions=(),
-        remarks=tuple(dict.fromkeys([*repeated, *remarks(*sides)])),
+        remarks=tuple(dict.fromkeys([*repeated, *find_remarks(*sides)])),
         level=level,
         floor_share=floor_share,
         base=sides[0],
@@ -127,24 +143,24 @@ def _compared(
         operators=(),
         phases=(),
         counts=(),
-        findings_gone=_not_in(base, new),
-        findings_new=_not_in(new, base),
-        made_with=differences((base, new)),
+        findings_gone=_findings_missing_in(base, new),
+        findings_new=_findings_missing_in(new, base),
+        made_with=find_differences((base, new)),
     )
     is_hindered = bool(found) and not anyway
     if not all(runs) or (
         is_hindered and not {*find_unlike_units(*runs), *find_unlike_windows(*runs)}.isdisjoint(found)
     ):
         return empty
-    noise = noise or assumed(*map(len, runs))
-    measured = {each: _change(*runs, each, level, noise) for each in _STATISTICS}
-    profiling = other_profiling(*runs)
+    noise = noise or assume_noise(*map(len, runs))
+    measured = {each: _measure_change(*runs, each, level, noise) for each in _STATISTICS}
+    profiling = compare_profiling(*runs)
     if profiling:
         measured = {
-            name: each._replace(change=_with_profiling(each.change, profiling)) for name, each in measured.items()
+            name: each._replace(change=_widen_by_profiling(each.change, profiling)) for name, each in measured.items()
         }
     judged_on = measured[judge_by or statistic]
-    verdict, reason = judged(sides, judged_on.change, level, floor_share, sensitivity_share)
+    verdict, reason = judge_change(sides, judged_on.change, level, floor_share, sensitivity_share)
     if is_hindered:
         verdict, reason = "cannot tell", found[0]
     elif verdict == "cannot tell" and not found:
@@ -155,27 +171,27 @@ def _compared(
         else:
             verdict, reason, statistic = open_.verdict, open_.reason, open_.statistic if judge_by is None else statistic
     change, intervals, strict = measured[statistic]
-    made_of = causes(*runs, change, intervals, noise, level)
+    made_of = find_causes(*runs, change, intervals, noise, level)
     named: tuple[NamedCause, ...] = ()
     if verdict in SURE:
-        named = named_causes(made_of, change.delta_ns)
+        named = choose_sure_causes(made_of, change.delta_ns)
     elif verdict in CHANGED:
         named = choose_likely_causes(made_of, change.delta_ns)
     elif not is_hindered:
-        named = sure_all_the_same(made_of, strict, floor_share * change.base_ns)
+        named = significant_without_verdict(made_of, strict, floor_share * change.base_ns)
     return replace(
         empty,
         verdict=verdict,
         reasons=found if is_hindered else (reason,),
-        assumptions=tuple(_assumptions(noise, change, (len(runs[0]), len(runs[1])), None if found else profiling)),
+        assumptions=tuple(_list_assumptions(noise, change, (len(runs[0]), len(runs[1])), None if found else profiling)),
         change=change,
         other=measured["mean" if statistic == "typical" else "typical"].change,
         causes=made_of,
         named=named,
-        across=across_the_board(made_of) if named else None,
-        operators=rows(*runs, statistic, "operator"),
-        phases=rows(*runs, statistic, "phase"),
-        counts=tuple(counts(*runs, statistic)),
+        across=find_common_factor(made_of) if named else None,
+        operators=compare_rows(*runs, statistic, "operator"),
+        phases=compare_rows(*runs, statistic, "phase"),
+        counts=tuple(compare_counts(*runs, statistic)),
     )
 
 
@@ -190,22 +206,24 @@ class _Measured(NamedTuple):
     strict: dict[str, tuple[int, int]]
 
 
-def _change(
+def _measure_change(
     base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float, noise: KnownNoise | None
 ) -> _Measured:
     base_ns, new_ns = (round(step_ns(runs, statistic)) for runs in (base, new))
-    names = [*categories([*base, *new]), UNTOLD]
+    names = [*list_categories([*base, *new]), UNTOLD]
     samples = [[_sample(run, names) for run in runs] for runs in (base, new)]
     change = Change(statistic, base_ns, new_ns, new_ns - base_ns, None, None, None)
-    if same_files(base, new):
+    if are_same_files(base, new):
         return _Measured(
             replace(change, interval_ns=(0, 0), p=1.0, detectable_ns=0), *([dict.fromkeys(names, (0, 0))] * 2)
         )
-    centers = [np.mean([statistics.center(run, statistic) for run in runs], axis=0) for runs in samples]
+    centers = [np.mean([statistics.center_of(run, statistic) for run in runs], axis=0) for runs in samples]
     known = None
     if noise is not None:
-        known = statistics.Known(_usual(noise, centers[0], names), _usual(noise, centers[1], names), noise.freedom)
-    found = statistics.spread(samples[0], samples[1], statistic, known)
+        known = statistics.Known(
+            _usual_deviations(noise, centers[0], names), _usual_deviations(noise, centers[1], names), noise.freedom
+        )
+    found = statistics.measure_spread(samples[0], samples[1], statistic, known)
     if found is None:
         return _Measured(change, {}, {})
     first, second = ([run[:, 0] for run in runs] for runs in samples)
@@ -228,42 +246,45 @@ def _change(
     return _Measured(change, intervals, strict)
 
 
-def _usual(noise: KnownNoise, center: statistics.Floats, names: Sequence[str]) -> statistics.Floats:
-    """What runs differ by, ns: of the step and of each category."""
+def _usual_deviations(noise: KnownNoise, center: statistics.Floats, names: Sequence[str]) -> statistics.Floats:
+    """Return by how much runs differ, ns: of the step and of each category."""
     parts = dict(zip(names, center[1:].tolist(), strict=True))
     return np.array(
-        [usual(noise, center[0], parts), *(usual(noise, each, {name: each}) for name, each in parts.items())]
+        [
+            usual_deviation(noise, center[0], parts),
+            *(usual_deviation(noise, each, {name: each}) for name, each in parts.items()),
+        ]
     )
 
 
-def _with_profiling(change: Change, profiling: Profiling) -> Change:
-    """The change whose interval holds that of steps that are not profiled, too."""
+def _widen_by_profiling(change: Change, profiling: Profiling) -> Change:
+    """Return the change with an interval that also holds the change of steps without a profiler."""
     if change.interval_ns is None:
         return change
     low, high = change.interval_ns
     return replace(change, interval_ns=(low - max(profiling.more_ns, 0), high - min(profiling.more_ns, 0)))
 
 
-def _assumptions(
+def _list_assumptions(
     noise: KnownNoise | None, change: Change, runs: tuple[int, int], profiling: Profiling | None
 ) -> Iterator[str]:
     if noise is not None and change.noise_ns is not None and change.base_ns:
-        yield told(noise, change.noise_ns / change.base_ns, runs)
+        yield describe_noise(noise, change.noise_ns / change.base_ns, runs)
     if profiling is not None and change.interval_ns is not None:
         yield f"{profiling.told}; the interval holds the change with and without it"
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
-    """The counted steps as rows of duration and parts, ns."""
+    """Return the counted steps as rows of duration and parts, ns."""
     found = []
     for step in run.counted:
-        parts = with_untold(step)
+        parts = add_untold(step)
         found.append([step.dur, *(parts.get(name, 0) for name in names)])
     return np.array(found, dtype=np.float64)
 
 
-def _not_in(runs: Sequence[Run], others: Sequence[Run]) -> tuple[FindingKept, ...]:
-    """The findings of one side, the largest of each rule, whose rule looked at every run of the other and found nothing."""
+def _findings_missing_in(runs: Sequence[Run], others: Sequence[Run]) -> tuple[FindingKept, ...]:
+    """Return the largest finding of each rule that looked at every run of the other side and found nothing."""
     there = {each.rule for run in others for each in run.found}
     there |= {rule for run in others for rule in run.cannot_tell}
     found: dict[str, FindingKept] = {}

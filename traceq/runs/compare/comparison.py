@@ -124,7 +124,7 @@ class Part:
 
     @property
     def name(self) -> str | None:
-        """What to call it: by its main name on the new side, else on the base's."""
+        """The main name on the new side, else on the base's."""
         return next(iter((*self.new_names, *self.base_names)), None)
 
 
@@ -145,7 +145,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class NamedCause:
-    """What the change is put down to: a category of the ledger, or a part of it that explains most of the category's change.
+    """A cause that is named: a category of the ledger, or a part of it that explains most of the category's change.
 
     Its own change goes the way of the step's, and is beyond noise; of a likely change, whose noise is not known, `interval_ns` is
     None. `how` says what the part did: slower or faster (another time
@@ -189,7 +189,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Count:
-    """How many, or how many bytes, per step: launches, copies, collectives."""
+    """A number per step, or a number of bytes: launches, copies, collectives."""
 
     what: str
     unit: Literal["", "bytes"]
@@ -199,7 +199,7 @@ class Count:
 
 @dataclass(frozen=True)
 class KindChange:
-    """What changed in steps of one kind of a server: how many each side has, and their own verdict; `change` as in Comparison."""
+    """The change in one kind of a server's steps: the steps of each side, and their own verdict; `change` as in Comparison."""
 
     kind: str
     base_steps: int
@@ -210,7 +210,7 @@ class KindChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed from `base` to `new`.
+    """The change from `base` to `new`.
 
     `reasons` say why the verdict is what it is. `obstacles` say why the sides cannot be compared; when there are none, or
     they were overruled, `verdict` rests on `change` and on the `assumptions`; where a step is not the same on both sides there

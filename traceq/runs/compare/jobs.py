@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import PurePath
 
 from traceq.common.units import share
-from traceq.runs.compare.comparable import obstacles
+from traceq.runs.compare.comparable import find_obstacles
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.known_noise import KnownNoise
-from traceq.runs.job.change import JobChange, Judging, changed
+from traceq.runs.job.change import JobChange, Judging, find_job_change
 from traceq.runs.job.job import Job
 from traceq.runs.run import Run, RunStep
 from traceq.runs.sources import runs_of_rank
@@ -20,7 +20,7 @@ from traceq.runs.statistics import Statistic
 
 
 def jobs_of(runs: Sequence[Run]) -> dict[str, Job]:
-    """The jobs of several ranks that the runs are parts of, by their digests; nothing where a run is part of none."""
+    """Return the jobs of several ranks that the runs belong to, by digest; nothing if a run belongs to none."""
     found = {run.job.sha256: run.job for run in runs if run.job is not None}
     return found if all(run.job is not None for run in runs) else {}
 
@@ -52,7 +52,7 @@ def compare_jobs(
     sides = jobs_of(base), jobs_of(new)
     lowest = runs_of_rank(base, None, ""), runs_of_rank(new, None, "")
     found = compared(_as_runs(lowest[0]), _as_runs(lowest[1]))
-    found = _hindered(found, lowest, anyway=anyway)
+    found = _add_obstacles(found, lowest, anyway=anyway)
     if found.change is None:
         return found
     judging = Judging(
@@ -61,20 +61,20 @@ def compare_jobs(
         noise_share=(found.change.noise_ns or 0) / found.change.base_ns if found.change.base_ns else 0.0,
         level=level,
     )
-    job = changed(list(sides[0].values()), list(sides[1].values()), judging)
-    shown = _shown(job, base, new)
+    job = find_job_change(list(sides[0].values()), list(sides[1].values()), judging)
+    shown = _choose_rank(job, base, new)
     return replace(
         found,
         named=(),
         across=None,
-        remarks=(*found.remarks, *_remarks(job)),
+        remarks=(*found.remarks, *_list_remarks(job)),
         job=replace(job, shown=shown),
         of_rank=None if shown is None else compared(runs_of_rank(base, shown, ""), runs_of_rank(new, shown, "")),
     )
 
 
 def _as_runs(runs: Sequence[Run]) -> list[Run]:
-    """Each job as one run, whose facts are those of its lowest rank."""
+    """Return each job as one run, with the facts of its lowest rank."""
     found: dict[str, Run] = {}
     for run in runs:
         if run.job is not None:
@@ -100,28 +100,28 @@ def _as_run(run: Run, job: Job) -> Run:
     )
 
 
-def _hindered(found: Comparison, lowest: tuple[list[Run], list[Run]], *, anyway: bool) -> Comparison:
-    """What stands against comparing the ranks stands against comparing their jobs."""
-    against = tuple(dict.fromkeys((*found.obstacles, *obstacles(*lowest))))
+def _add_obstacles(found: Comparison, lowest: tuple[list[Run], list[Run]], *, anyway: bool) -> Comparison:
+    """Return the comparison with the obstacles of its ranks: they are obstacles of the jobs, too."""
+    against = tuple(dict.fromkeys((*found.obstacles, *find_obstacles(*lowest))))
     if against == found.obstacles:
         return found
     found = replace(found, obstacles=against, comparable=False)
     return found if anyway else replace(found, verdict="cannot tell", reasons=against, named=())
 
 
-def _shown(job: JobChange, base: Sequence[Run], new: Sequence[Run]) -> int | None:
-    """The rank to compare in full: one that moved the step, else the lowest; of those whose traces both sides have."""
+def _choose_rank(job: JobChange, base: Sequence[Run], new: Sequence[Run]) -> int | None:
+    """Return the rank to compare in full, of those that both sides have: one that moved the step, else the lowest."""
     there = {run.rank for run in base} & {run.rank for run in new}
     moved = [rank for unit in job.moved for rank in unit.ranks]
     ranks = sorted(each for each in there if each is not None)
     return next((rank for rank in moved if rank in there), next(iter(ranks), None))
 
 
-def _remarks(job: JobChange) -> list[str]:
+def _list_remarks(job: JobChange) -> list[str]:
     found = []
     for name, other, ranks in (("base", "new", job.only_base), ("new", "base", job.only_new)):
         if ranks:
-            found.append(f"only the {name} has {_listed(ranks)}: not compared, and no change of the {other}")
+            found.append(f"only the {name} has {_list_ranks(ranks)}: not compared, and no change of the {other}")
     for name, side in (("base", job.base), ("new", job.new)):
         if side.world_size is not None and len(side.ranks) < side.world_size:
             found.append(
@@ -135,7 +135,7 @@ def _remarks(job: JobChange) -> list[str]:
     return found
 
 
-def _listed(ranks: Sequence[int]) -> str:
+def _list_ranks(ranks: Sequence[int]) -> str:
     few = 8
     shown = ", ".join(map(str, ranks[:few]))
     return f"rank{'s' if len(ranks) > 1 else ''} {shown}{f' and {len(ranks) - few} more' if len(ranks) > few else ''}"

@@ -1,4 +1,4 @@
-"""What runs of one program are taken to differ by, where there are too few of them to show it.
+"""Assumptions on how much runs of one program differ, for sides with too few runs to show it.
 
 The shares were measured on the traces at hand (decision 0023): the same kernels on several GPUs of one job differ by 0.2 to
 1.1 %, host-paced loops of separate processes by 2.6 to 4.2 %, data loading of two runs by 20 %. Single steps scatter more than
@@ -67,22 +67,24 @@ class KnownNoise:
     source: str = "--noise"
 
 
-def assumed(base_runs: int, new_runs: int) -> KnownNoise | None:
-    """What to assume beside so many runs a side; None where they show it themselves."""
+def assume_noise(base_runs: int, new_runs: int) -> KnownNoise | None:
+    """Return the noise to assume for this number of runs a side; None if they show it themselves."""
     freedom = base_runs + new_runs - 2
     if freedom >= _ENOUGH_FREEDOM:
         return None
     return KnownNoise(None, _FREEDOM_BESIDE if freedom else _FREEDOM_ALONE, "assumed")
 
 
-def usual(noise: KnownNoise, step_ns: float, parts: Mapping[str, float]) -> float:
-    """The standard deviation, ns, of a run whose step takes `step_ns`, `parts` of it by category of the ledger.
+def usual_deviation(noise: KnownNoise, step_ns: float, parts: Mapping[str, float]) -> float:
+    """Return the standard deviation, ns, of a run whose step takes `step_ns`, `parts` of it by category.
 
     Of what is assumed, parts of one kind vary together, those of different kinds on their own.
     """
     if noise.share is not None:
         return noise.share * step_ns
-    return math.hypot(*(share * sum(parts.get(name, 0.0) for name in names) for share, names in _kinds(list(parts))))
+    return math.hypot(
+        *(share * sum(parts.get(name, 0.0) for name in names) for share, names in _group_runs(list(parts)))
+    )
 
 
 def window_deviation(parts: Mapping[str, float], once_ns: float) -> float:
@@ -93,8 +95,8 @@ def window_deviation(parts: Mapping[str, float], once_ns: float) -> float:
     )
 
 
-def told(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
-    """What is assumed, and how to do without: `share` of the step is what a run differs by, `runs` are those of each side."""
+def describe_noise(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
+    """Return the assumption in words: `share` of the step is what a run differs by, `runs` are those of each side."""
     if noise.share is not None:
         return f"runs of one program are taken to differ by {per_cent(share)} of the step (standard deviation, {noise.source})"
     given = "one run a side" if runs == (1, 1) else f"{runs[0]} against {some(runs[1], 'run')}"
@@ -106,8 +108,8 @@ def told(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
     )
 
 
-def _kinds(names: Sequence[str]) -> list[tuple[float, list[str]]]:
-    """The categories that vary alike, each kind with its share."""
+def _group_runs(names: Sequence[str]) -> list[tuple[float, list[str]]]:
+    """Return the categories that vary alike from run to run, each group with its share."""
     return _group_by_share(
         {
             name: OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME

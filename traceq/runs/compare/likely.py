@@ -14,11 +14,11 @@ import numpy as np
 
 from traceq.common.units import duration, rate, share
 from traceq.runs import statistics
-from traceq.runs.compare.causes import ledger
+from traceq.runs.compare.causes import sum_ledger
 from traceq.runs.compare.comparison import Change, Verdict
-from traceq.runs.compare.known_noise import KnownNoise, usual, window_deviation
+from traceq.runs.compare.known_noise import KnownNoise, usual_deviation, window_deviation
 from traceq.runs.compare.same_work import measure_alike_share
-from traceq.runs.compare.side import durations
+from traceq.runs.compare.side import step_durations
 from traceq.runs.compare.units import share_marks
 from traceq.runs.run import Run
 from traceq.runs.statistics import Statistic
@@ -47,7 +47,7 @@ _FRAGMENTS = ("graph_capture", "devices_missing", "cut", "sampled", "lost", "no_
 
 
 class Likely(NamedTuple):
-    """A verdict, why, and the statistic of the step that it is about."""
+    """A verdict, its reason, and the statistic of the step that it is about."""
 
     verdict: Verdict
     reason: str
@@ -78,7 +78,7 @@ def judge_likely(
     noise: KnownNoise | None,
     level: float,
 ) -> Likely | None:
-    """Return the likely change of sides that can be compared and whose steps prove none; None where there is none.
+    """Return the likely change of comparable sides whose steps prove none; None if no change is likely.
 
     `changes` are those of the step by each statistic, of which `statistic` is judged; `intervals` are those of the categories.
     """
@@ -113,7 +113,9 @@ def _judge_windows(base: Sequence[Run], new: Sequence[Run], change: Change, nois
     sides = [
         _subtract_one_off(_read_ledger(runs, change.statistic), ns) for runs, ns in zip((base, new), once, strict=True)
     ]
-    deviation = window_deviation(_average(*sides), 0.0 if once.is_over else sum(once) / 2) * _widen(base, new)
+    deviation = window_deviation(_average_parts(*sides), 0.0 if once.is_over else sum(once) / 2) * _widening_factor(
+        base, new
+    )
     if noise is not None and noise.share is not None:
         deviation = max(deviation, _deviate_by_runs(base, new, change, noise))
     if abs(change.delta_ns) < LEAST * change.base_ns or _subtract_stalls(base, new, change, once) < FACTOR * deviation:
@@ -139,8 +141,8 @@ def _subtract_one_off(parts: Mapping[str, float], once_ns: float) -> dict[str, f
     return {name: dur * rest if name.startswith("idle_") else dur for name, dur in parts.items()}
 
 
-def _average(base: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
-    """Return the parts of a step, ns, of both sides were nothing changed."""
+def _average_parts(base: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
+    """Return the mean of both sides' parts of a step, ns."""
     return {name: (base.get(name, 0.0) + new.get(name, 0.0)) / 2 for name in sorted({*base, *new})}
 
 
@@ -168,7 +170,7 @@ def _measure_one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
 
 
 def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether the same marks hold the same launches on both sides, and little of what other steps launched."""
+    """Return whether the same marks hold the same launches on both sides, and other steps launched little."""
     if any(run.capture.foreign_ns > _FOREIGN * _sum_busy(run) for run in (*base, *new)):
         return False
     # Other shapes are other sizes.
@@ -182,7 +184,7 @@ def _sum_busy(run: Run) -> int:
 
 def _is_apart(base: Sequence[Run], new: Sequence[Run]) -> bool:
     """Return whether every step of one side is longer than all of the other."""
-    first, second = (np.concatenate([durations(run) for run in runs]) for runs in (base, new))
+    first, second = (np.concatenate([step_durations(run) for run in runs]) for runs in (base, new))
     return bool(first.max() < second.min() or second.max() < first.min())
 
 
@@ -190,7 +192,7 @@ def _judge_courses(base: Sequence[Run], new: Sequence[Run], change: Change, nois
     """Judge whole loops of as many steps, which change alike from the first to the last: what is left is between the loops."""
     if len(base) > 1 or len(new) > 1 or _count_steps(base) != _count_steps(new) or _count_steps(base) < _LEAST_COURSE:
         return None
-    first, second = durations(base[0]), durations(new[0])
+    first, second = step_durations(base[0]), step_durations(new[0])
     if not _is_same_work(base, new) or statistics.rank_correlation(first, second) < _SAME_COURSE:
         return None
     against = [float(part.sum()) for part in np.array_split(second - first, _STRETCHES)]
@@ -218,7 +220,7 @@ def _judge_by_part(
 ) -> Likely | None:
     """Judge a change that scattering steps leave open by a little, and that is mostly of a category that surely changed."""
     is_open = change.p is not None and level < change.p <= _CHANCE * level
-    if not is_open or any(statistics.drift(durations(run)) for run in (*base, *new)):
+    if not is_open or any(statistics.find_drift(step_durations(run)) for run in (*base, *new)):
         return None
     deviation = _deviate_by_runs(base, new, change, noise)
     if abs(change.delta_ns) < max(LEAST * change.base_ns, FACTOR * deviation):
@@ -244,17 +246,19 @@ def _count_deviations(change: Change, deviation: float) -> str:
 
 def _deviate_by_runs(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> float:
     """Return the standard deviation of the difference of two sides of one program, ns."""
-    parts = _average(*(_read_ledger(runs, change.statistic) for runs in (base, new)))
-    return usual(noise or KnownNoise(None), (change.base_ns + change.new_ns) / 2, parts) * _widen(base, new)
+    parts = _average_parts(*(_read_ledger(runs, change.statistic) for runs in (base, new)))
+    return usual_deviation(noise or KnownNoise(None), (change.base_ns + change.new_ns) / 2, parts) * _widening_factor(
+        base, new
+    )
 
 
-def _widen(base: Sequence[Run], new: Sequence[Run]) -> float:
-    """Return how many times as much the difference of both sides varies as one run does."""
+def _widening_factor(base: Sequence[Run], new: Sequence[Run]) -> float:
+    """Return the factor by which the difference of both sides varies more than one run does."""
     return math.sqrt(1 / len(base) + 1 / len(new))
 
 
 def _read_ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, float]:
-    return {name: float(dur) for name, dur in ledger(runs, statistic).items()}
+    return {name: float(dur) for name, dur in sum_ledger(runs, statistic).items()}
 
 
 def _count_steps(runs: Sequence[Run]) -> int:

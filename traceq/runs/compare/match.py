@@ -1,4 +1,4 @@
-"""Which part of one run is which of the other: by name and shape, then ever more tolerant."""
+"""Match the parts of one run with those of the other: by name and shape, then ever more tolerant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from traceq.runs.compare.comparison import Kind
-from traceq.runs.compare.names import canonical, family_name, function_name, offloaded
+from traceq.runs.compare.names import canonical_name, family_name, function_name, region_of
 
 _Pair = tuple[Fraction, Fraction]
 
@@ -42,7 +42,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Matched:
-    """What belongs together, base first; names by time, the longest first, and none on the side that lacks it.
+    """Pieces that belong together, base first; names by time, the longest first, none on the side that lacks it.
 
     `pieces` are what it is made of.
     """
@@ -61,8 +61,8 @@ class Matched:
 Key = Callable[[str, Piece], Hashable | None]
 
 
-def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
-    """Every piece of both sides in exactly one match.
+def match_pieces(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
+    """Return every piece of both sides in exactly one match.
 
     In this order: an offloaded region whose line moved; the same name and launch shape; the same copy of other memory; the
     same name; the same name but for numbers that compilers make up; the same call of another maker's runtime; another kernel for
@@ -70,13 +70,13 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     unless it is so small that the other side may hold it among what is too small to be listed (pieces without a name).
     """
     left: list[list[Piece]] = [list(base), list(new)]
-    known = [{_name(piece) for piece in side} for side in left]
+    known = [{_canonical(piece) for piece in side} for side in left]
     found: list[Matched] = []
-    places = [_places(side) for side in left]
+    places = [_places_of_regions(side) for side in left]
     keys: tuple[tuple[Kind, tuple[Key, Key]], ...] = (
-        ("renamed", (_moved(places[0], places[1]), _moved(places[1], places[0]))),
+        ("renamed", (_by_moved_place(places[0], places[1]), _by_moved_place(places[1], places[0]))),
         ("same", (_name_and_shape, _name_and_shape)),
-        ("other memory", (_copied, _copied)),
+        ("other memory", (_by_copy, _by_copy)),
         ("resized", (_by_name, _by_name)),
         ("renamed", (_by_family, _by_family)),
         ("renamed", (_by_call, _by_call)),
@@ -86,42 +86,42 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     )
     listed = [_least_listed(side) for side in left]
     for kind, each_key in keys:
-        grouped = [_grouped(side, key) for side, key in zip(left, each_key, strict=True)]
+        grouped = [_group_pieces(side, key) for side, key in zip(left, each_key, strict=True)]
         common = grouped[0].keys() & grouped[1].keys() - {None}
         found += [_match(kind, grouped[0][each], grouped[1][each]) for each in sorted(common, key=repr)]
         left = [[piece for each, pieces in side.items() if each not in common for piece in pieces] for side in grouped]
-    if _graphs(base) != _graphs(new) and all(left):
+    if _is_mostly_graphs(base) != _is_mostly_graphs(new) and all(left):
         # One side launches kernels that the other has in graphs, of which only the whole was traced.
         return [*found, _match("graphed", *left)]
-    return found + _left_over(left, known, listed)
+    return found + _match_rest(left, known, listed)
 
 
-def _graphs(pieces: Sequence[Piece]) -> bool:
-    """Return whether most of the time is in CUDA graphs that were traced as a whole, not in calls that launch graphs."""
+def _is_mostly_graphs(pieces: Sequence[Piece]) -> bool:
+    """Return whether most of the time is in CUDA graphs traced as a whole, not in calls that launch graphs."""
     graphs = sum(
         (piece.dur for piece in pieces if piece.category == "compute" and _GRAPH.match(piece.name or "")), Fraction(0)
     )
     return 2 * graphs > sum((piece.dur for piece in pieces), Fraction(0))
 
 
-def _left_over(
+def _match_rest(
     left: Sequence[Sequence[Piece]], known: Sequence[set[str | None]], listed: Sequence[Fraction | None]
 ) -> list[Matched]:
-    """What was not found again; `known` are the names of each side, `listed` the times of its smallest named pieces."""
+    """Match the pieces that are left; `known` are the names of each side, `listed` the times of its smallest named pieces."""
     rest = [[piece for piece in left[side] if _may_be_unlisted(piece, listed[1 - side])] for side in (0, 1)]
     found = [replace(_match("same", *rest), names=((), ()))] if rest[0] or rest[1] else []
     alone: tuple[Kind, Kind] = ("vanished", "new")
     for side, kind in enumerate(alone):
         told = [piece for piece in left[side] if not _may_be_unlisted(piece, listed[1 - side])]
-        for pieces in _grouped(told, _name_and_shape).values():
+        for pieces in _group_pieces(told, _name_and_shape).values():
             # A further launch shape of what the other side has, too, is neither new nor gone.
-            named: Kind = "resized" if _name(pieces[0]) in known[1 - side] else kind
+            named: Kind = "resized" if _canonical(pieces[0]) in known[1 - side] else kind
             found.append(_match(named, *((pieces, []) if side == 0 else ([], pieces))))
     return found
 
 
 def _least_listed(pieces: Sequence[Piece]) -> Fraction | None:
-    """The time of the smallest piece that has a name, where there are pieces without one."""
+    """Return the time of the smallest piece with a name, if there are pieces without one."""
     if all(piece.name is not None for piece in pieces):
         return None
     return min((piece.dur for piece in pieces if piece.name is not None), default=Fraction(0))
@@ -131,22 +131,22 @@ def _may_be_unlisted(piece: Piece, least: Fraction | None) -> bool:
     return piece.name is None or (least is not None and piece.dur <= _AS_SMALL * least)
 
 
-def _name(piece: Piece) -> str | None:
-    return None if piece.name is None else canonical(piece.name)
+def _canonical(piece: Piece) -> str | None:
+    return None if piece.name is None else canonical_name(piece.name)
 
 
 def _name_and_shape(name: str, piece: Piece) -> tuple[str, str | None]:
-    return canonical(name), piece.shape
+    return canonical_name(name), piece.shape
 
 
-def _copied(name: str, piece: Piece) -> Hashable | None:
-    """Return direction and size of a copy, whatever memory of the host it is of."""
+def _by_copy(name: str, piece: Piece) -> Hashable | None:
+    """Return direction and size of a copy, whatever memory of the host it uses."""
     is_copy = piece.category.startswith("copy_") and piece.shape is not None
     return (name, (piece.shape or "").removesuffix(PAGEABLE)) if is_copy else None
 
 
 def _by_name(name: str, _: Piece) -> str:
-    return canonical(name)
+    return canonical_name(name)
 
 
 def _by_family(name: str, _: Piece) -> str:
@@ -173,21 +173,21 @@ def _by_role(_: str, piece: Piece) -> str | None:
 _Places = Mapping[str, Sequence[tuple[int, ...]]]
 
 
-def _places(pieces: Sequence[Piece]) -> _Places:
+def _places_of_regions(pieces: Sequence[Piece]) -> _Places:
     """Return where offloaded regions stand, in order, by their functions."""
     found: dict[str, set[tuple[int, ...]]] = {}
     for piece in pieces:
-        region = offloaded(piece.name) if piece.name else None
+        region = region_of(piece.name) if piece.name else None
         if region is not None:
             found.setdefault(region[0], set()).add(region[1])
     return {function: sorted(places) for function, places in found.items()}
 
 
-def _moved(mine: _Places, others: _Places) -> Key:
-    """Return a key of function and place among its regions, for those with as many regions on the other side, elsewhere."""
+def _by_moved_place(mine: _Places, others: _Places) -> Key:
+    """Return a key of function and place for regions that moved but are as many on the other side."""
 
     def key(name: str, _: Piece) -> Hashable | None:
-        region = offloaded(name)
+        region = region_of(name)
         if region is None:
             return None
         function, place = region
@@ -197,7 +197,7 @@ def _moved(mine: _Places, others: _Places) -> Key:
     return key
 
 
-def _grouped(pieces: Sequence[Piece], key: Key) -> dict[Hashable | None, list[Piece]]:
+def _group_pieces(pieces: Sequence[Piece], key: Key) -> dict[Hashable | None, list[Piece]]:
     groups: dict[Hashable | None, list[Piece]] = {}
     for piece in pieces:
         groups.setdefault(None if piece.name is None else key(piece.name, piece), []).append(piece)
@@ -207,13 +207,13 @@ def _grouped(pieces: Sequence[Piece], key: Key) -> dict[Hashable | None, list[Pi
 def _match(kind: Kind, base: Sequence[Piece], new: Sequence[Piece]) -> Matched:
     return Matched(
         kind,
-        names=(_names(base), _names(new)),
-        shapes=(_one(piece.shape for piece in base), _one(piece.shape for piece in new)),
-        operator=_one(piece.operator for piece in (*base, *new)),
+        names=(_names_by_time(base), _names_by_time(new)),
+        shapes=(_only_value(piece.shape for piece in base), _only_value(piece.shape for piece in new)),
+        operator=_only_value(piece.operator for piece in (*base, *new)),
         count=(_sum(piece.count for piece in base), _sum(piece.count for piece in new)),
         dur=(_sum(piece.dur for piece in base), _sum(piece.dur for piece in new)),
         pieces=(tuple(base), tuple(new)),
-        role=_one(piece.role for piece in (*base, *new)),
+        role=_only_value(piece.role for piece in (*base, *new)),
     )
 
 
@@ -221,8 +221,8 @@ def _sum(values: Iterable[Fraction]) -> Fraction:
     return sum(values, Fraction(0))
 
 
-def _names(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    """The names of the pieces, the one with most time first."""
+def _names_by_time(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    """Return the names of the pieces, the one with most time first."""
     times: dict[str, Fraction] = {}
     for piece in pieces:
         if piece.name is not None:
@@ -230,7 +230,7 @@ def _names(pieces: Sequence[Piece]) -> tuple[str, ...]:
     return tuple(sorted(times, key=lambda name: (-times[name], name)))
 
 
-def _one(values: Iterable[str | None]) -> str | None:
-    """The value if it is the same everywhere, else None."""
+def _only_value(values: Iterable[str | None]) -> str | None:
+    """Return the value if it is the same everywhere, else None."""
     different = set(values)
     return different.pop() if len(different) == 1 else None

@@ -1,4 +1,4 @@
-"""What a change is put down to: the categories and parts whose own change is beyond noise."""
+"""Put a change down to the categories and parts whose own change is beyond noise."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LEAST_KERNELS, _LEAST_SHARE = 5, 0.8
 _SAME_CALLS = 0.01
 
 
-def named_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
-    """The causes of a change of `delta_ns` that are sure, the largest first."""
+def choose_sure_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
+    """Return the causes of a change of `delta_ns` that are sure, the largest first."""
     found = [
         cause
         for cause in causes
         if _is_sure(cause.interval_ns, delta_ns) and abs(cause.delta_ns) >= _MATTERS * abs(delta_ns)
     ]
-    return tuple(_surely(cause) for cause in sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED])
+    return tuple(_name_sure_part(cause) for cause in sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED])
 
 
 def choose_likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
@@ -38,41 +38,42 @@ def choose_likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedC
         if cause.delta_ns * delta_ns > 0 and abs(cause.delta_ns) >= _MUCH * abs(delta_ns)
     ]
     largest = sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED]
-    return tuple(_named(cause, _largest(cause.parts, cause.delta_ns)) for cause in largest)
+    return tuple(_name_cause(cause, _largest_part(cause.parts, cause.delta_ns)) for cause in largest)
 
 
-def sure_all_the_same(
+def significant_without_verdict(
     causes: Sequence[Cause], strict: Mapping[str, tuple[int, int]], least_ns: float
 ) -> tuple[NamedCause, ...]:
-    """The causes that changed by `least_ns` for sure where the step did not: `strict` are intervals that hold all at once."""
+    """Return causes that surely changed by `least_ns` though the step did not; `strict` intervals hold all at once."""
     found = [
         cause
         for cause in causes
         if _is_sure(strict.get(cause.category), cause.delta_ns) and abs(cause.delta_ns) >= least_ns
     ]
-    return tuple(map(_surely, found[:MOST_NAMED]))
+    return tuple(map(_name_sure_part, found[:MOST_NAMED]))
 
 
 def _is_sure(interval: tuple[int, int] | None, delta_ns: int) -> bool:
-    """Whether the interval lies on the side of the change."""
+    """Return whether the interval lies on the side of the change."""
     return interval is not None and (interval[0] > 0 if delta_ns > 0 else interval[1] < 0)
 
 
-def _surely(cause: Cause) -> NamedCause:
+def _name_sure_part(cause: Cause) -> NamedCause:
     """Return the cause with the largest of its parts whose own change is beyond noise."""
-    return _named(
-        cause, _largest([part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns)], cause.delta_ns)
+    return _name_cause(
+        cause,
+        _largest_part([part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns)], cause.delta_ns),
     )
 
 
-def _largest(parts: Sequence[Part], delta_ns: int) -> Part | None:
+def _largest_part(parts: Sequence[Part], delta_ns: int) -> Part | None:
     """Return the part with a name that changed most the way of `delta_ns`."""
     found = [part for part in parts if part.name is not None and part.delta_ns * delta_ns > 0]
     return max(found, key=lambda part: abs(part.delta_ns), default=None)
 
 
-def _named(cause: Cause, first: Part | None) -> NamedCause:
-    """Return the cause, put down to its part `first` where that makes most of it."""
+def _name_cause(cause: Cause, first: Part | None) -> NamedCause:
+    """Return the cause, put down to its part `first` if that makes most of it."""
     if first is None or abs(first.delta_ns) < _MOSTLY * abs(cause.delta_ns):
         return NamedCause(cause.category, cause.delta_ns, cause.interval_ns)
     calls = per_call = None
@@ -80,11 +81,11 @@ def _named(cause: Cause, first: Part | None) -> NamedCause:
         calls = first.new_count / first.base_count
         per_call = (first.new_ns / first.new_count) / (first.base_ns / first.base_count)
     return NamedCause(
-        cause.category, cause.delta_ns, cause.interval_ns, first, _how(first, calls, per_call), per_call, calls
+        cause.category, cause.delta_ns, cause.interval_ns, first, _describe_how(first, calls, per_call), per_call, calls
     )
 
 
-def _how(part: Part, calls: float | None, per_call: float | None) -> How:
+def _describe_how(part: Part, calls: float | None, per_call: float | None) -> How:
     if part.kind != "same":
         return part.kind
     if calls is None or per_call is None:
@@ -97,8 +98,8 @@ def _how(part: Part, calls: float | None, per_call: float | None) -> How:
     return "both"
 
 
-def across_the_board(causes: Sequence[Cause]) -> AcrossTheBoard | None:
-    """Whether kernels of the same shape, called as often, got slower or faster by about the same factor; None where not."""
+def find_common_factor(causes: Sequence[Cause]) -> AcrossTheBoard | None:
+    """Return the factor by which same-shaped kernels, called as often, all changed; None if they did not."""
     parts = list(_same_kernels(causes))
     total = sum(part.base_ns for part in parts)
     if len(parts) < _LEAST_KERNELS or not total:
@@ -123,7 +124,7 @@ def _same_kernels(causes: Sequence[Cause]) -> Iterator[Part]:
 
 
 def _usual_factor(parts: Sequence[Part], total: int) -> float:
-    """The median of new over base, by the time on the base."""
+    """Return the median of new over base, by the time on the base."""
     seen = 0
     for factor, weight in sorted((part.new_ns / part.base_ns, part.base_ns) for part in parts):
         seen += weight

@@ -1,4 +1,4 @@
-"""What of the name of a kernel, operator or annotation stays the same from run to run, and what the kernel does."""
+"""The part of a kernel's, operator's or annotation's name that stays from run to run, and the role of a kernel."""
 
 from __future__ import annotations
 
@@ -37,37 +37,37 @@ _GENERIC = re.compile(r"elementwise|reduce_kernel|multi_tensor_apply|^at::native
 
 
 @lru_cache(maxsize=8192)
-def canonical(name: str) -> str:
-    """The name without what nsys and PyTorch write differently: return type, parameters, casts and suffixes of numbers."""
+def canonical_name(name: str) -> str:
+    """Return the name without what nsys and PyTorch write differently: return type, parameters, casts, number suffixes."""
     bare = _RETURNS.sub("", name.strip())
     bare = _WORD.sub(lambda match: _BOOL[match[0]], bare)
     bare = _SPACE.sub("", _SUFFIX.sub("", _CAST.sub("", bare)))
-    return _without_parameters(bare) or bare
+    return _drop_parameters(bare) or bare
 
 
 @lru_cache(maxsize=8192)
 def family_name(name: str) -> str:
-    """The canonical name without numbers among its template arguments, hashes, tile sizes and numbers that compilers make up.
+    """Return the canonical name without literals among its template arguments, hashes, tile sizes and generated numbers.
 
     Types and functors stay: what adds is not what multiplies, and half precision is no rename. Of an offloaded region it is the
     function that it stands in.
     """
-    region = offloaded(name)
+    region = region_of(name)
     if region is not None:
         return region[0]
-    bare = _UNNAMED.sub("", canonical(name)[:_LONGEST])
+    bare = _UNNAMED.sub("", canonical_name(name)[:_LONGEST])
     bare = _EMPTY.sub("", _LITERAL.sub("", bare))
     bare = _NUMBERED.sub("", _TILE.sub("", _HASH.sub("", bare)))
-    return bare.strip("_:") or canonical(name)
+    return bare.strip("_:") or canonical_name(name)
 
 
 @lru_cache(maxsize=8192)
-def offloaded(name: str) -> tuple[str, tuple[int, ...]] | None:
+def region_of(name: str) -> tuple[str, tuple[int, ...]] | None:
     """Return the function in which an offloaded region stands, and where in it; None of other kernels.
 
     A reduction stands where the region does that it belongs to.
     """
-    bare = canonical(name)[:_LONGEST]
+    bare = canonical_name(name)[:_LONGEST]
     for pattern in _OFFLOADED:
         match = pattern.match(bare)
         if match:
@@ -77,13 +77,13 @@ def offloaded(name: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 def function_name(name: str) -> str | None:
-    """The name of the function without any template arguments; None where they say what it does."""
+    """Return the name of the function without template arguments; None if they say what it does."""
     family = family_name(name)
     return None if _GENERIC.search(family) else family.partition("<")[0] or None
 
 
-def _without_parameters(text: str) -> str:
-    """The text without the brackets it ends with; all of it when they do not match."""
+def _drop_parameters(text: str) -> str:
+    """Return the text without the brackets it ends with; all of it when they do not match."""
     if not text.endswith(")"):
         return text
     depth = 0
@@ -104,7 +104,7 @@ _LONE_HASH = re.compile(r"\b(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{8,}+\b")
 
 @lru_cache(maxsize=8192)
 def stable_name(name: str) -> str:
-    """ProfilerStep# for ProfilerStep#7, aten::mm for aten::mm, op_id = 12; addresses and hashes are left out."""
+    """Return the name without numbers of steps, addresses and hashes: ProfilerStep# for ProfilerStep#7."""
     bare = _ADDRESS.sub("0x", _GRAPH.sub("", _CALL.sub("", name)))
     return _LONE_HASH.sub("", _STEP.sub(r"\1", bare)) or name
 

@@ -11,9 +11,9 @@ import numpy as np
 from traceq.common.distributions import LEVEL, chi_squared_quantile
 from traceq.errors import WrongUse
 from traceq.runs import statistics
-from traceq.runs.compare.comparable import obstacles, remarks
-from traceq.runs.compare.side import durations, once, side, usable
-from traceq.runs.made_with import differences, is_turned
+from traceq.runs.compare.comparable import find_obstacles, find_remarks
+from traceq.runs.compare.side import describe_side, drop_duplicates, runs_with_steps, step_durations
+from traceq.runs.made_with import find_differences, is_turned
 from traceq.runs.run import Run
 from traceq.runs.statistics import Statistic
 
@@ -22,7 +22,7 @@ _BOUNDS = (1 - LEVEL / 2, LEVEL / 2)
 
 @dataclass(frozen=True)
 class Noise:
-    """How much the steps of `runs` differ from run to run; standard deviations as shares of the mean of their steps.
+    """The scatter of the steps of `runs` from run to run; standard deviations as shares of the mean of their steps.
 
     `steps_ns` is the step of each run, `within` what it scatters by because it is made of so many steps, `between` what the
     runs differ by beyond that, 0 where they do not. `low` and `high` hold the true `between` with 95 %. `remarks` say what
@@ -39,25 +39,29 @@ class Noise:
     remarks: tuple[str, ...]
 
 
-def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
-    """The noise of runs of one program; WrongUse for fewer than two with two counted steps, and for different programs."""
-    runs = [run for run in usable(once(given)) if len(run.counted) > 1]
+def measure_noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
+    """Measure the noise of runs of one program. Raises WrongUse for fewer than two runs of two steps, or other programs."""
+    runs = [run for run in runs_with_steps(drop_duplicates(given)) if len(run.counted) > 1]
     if len(runs) < 2:  # noqa: PLR2004 - to differ
         qualify = "1 qualifies" if len(runs) == 1 else f"{len(runs)} qualify"
         raise WrongUse(f"noise needs two runs with at least two counted steps each; {qualify}")
     for run in runs[1:]:
-        for obstacle in obstacles(runs[:1], [run]):
+        for obstacle in find_obstacles(runs[:1], [run]):
             raise WrongUse(f"{run.file} is not a run of the same program as {runs[0].file}: {obstacle}.")
-    steps = [durations(run)[:, None] for run in runs]
-    centers = np.array([statistics.center(each, statistic)[0] for each in steps])
+    steps = [step_durations(run)[:, None] for run in runs]
+    centers = np.array([statistics.center_of(each, statistic)[0] for each in steps])
     mean = float(centers.mean())
-    scatter = [_variance(each, statistic) for each in steps]
+    scatter = [_step_variance(each, statistic) for each in steps]
     freedom = len(runs) - 1
     seen = float(centers.var(ddof=1))
     within = float(np.mean(scatter))
     low, high = (freedom * seen / chi_squared_quantile(share, freedom) for share in _BOUNDS)
     between, least, most = (math.sqrt(max(variance - within, 0.0)) / mean for variance in (seen, low, high))
-    said = (each for run in runs[1:] for each in (*_turned(runs[0], run), *remarks(side(runs[:1]), side([run]))))
+    said = (
+        each
+        for run in runs[1:]
+        for each in (*_describe_knobs(runs[0], run), *find_remarks(describe_side(runs[:1]), describe_side([run])))
+    )
     return Noise(
         runs=tuple(runs),
         statistic=statistic,
@@ -70,15 +74,15 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
     )
 
 
-def _turned(first: Run, run: Run) -> Iterator[str]:
-    """Knobs that the runs differ in: what they do to a step is no noise."""
-    for each in filter(is_turned, differences(([first], [run]))):
+def _describe_knobs(first: Run, run: Run) -> Iterator[str]:
+    """Yield knobs that the runs differ in: what they do to a step is not noise."""
+    for each in filter(is_turned, find_differences(([first], [run]))):
         before, after = (" or ".join(values) for values in each.values)
         yield f"{run.file} is of another setting than {first.file}: {each.words} {after}, not {before}"
 
 
-def _variance(steps: statistics.Floats, statistic: Statistic) -> float:
-    """Of the step of a run, by resampling its steps, ns squared."""
+def _step_variance(steps: statistics.Floats, statistic: Statistic) -> float:
+    """Return the variance of a run's step by resampling its steps, ns squared."""
     resamples = statistics.resamples_for(steps.size)
     drawn = statistics.resample(steps, statistic, resamples, np.random.default_rng(len(steps)))
-    return float((statistics.dependence([steps[:, 0]]) * drawn[:, 0]).var())
+    return float((statistics.dependence_factor([steps[:, 0]]) * drawn[:, 0]).var())

@@ -1,4 +1,4 @@
-"""What the profiler costs the two sides of a comparison, where that differs."""
+"""The cost of the profiler on the two sides of a comparison, if it differs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _OF_CHANGE = 0.25  # a change at least four times as large is one without the pr
 
 
 class Profiling(NamedTuple):
-    """By how much a step of the new costs more to profile than one of the base, ns, and that in words."""
+    """The additional cost of profiling a step of the new side, ns, and that in words."""
 
     more_ns: int
     told: str
 
 
-def other_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None:
-    """How the cost of profiling differs; None where it hardly does or one side did not measure it."""
+def compare_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None:
+    """Return how the cost of profiling differs; None if it hardly does or one side did not measure it."""
     # A profiler makes no step shorter: where it seems so the steps of the run differed for other reasons.
     sides = [[max(run.overhead_share, 0) for run in runs if run.overhead_share is not None] for runs in (base, new)]
     if not all(sides):
@@ -38,8 +38,8 @@ def other_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None
     )
 
 
-def not_known(loader_queue: int) -> str:
-    """Why what the profiler costs is not known, and how to record so that it is; `loader_queue` is that of Run."""
+def explain_unmeasured(loader_queue: int) -> str:
+    """Return why the profiler's cost is unknown, and how to record to learn it; `loader_queue` is that of Run."""
     # As trace.sql asks for; the first steps are not measured.
     skip = 4 * loader_queue + 2
     return (
@@ -48,6 +48,6 @@ def not_known(loader_queue: int) -> str:
     )
 
 
-def explains(profiling: Profiling, base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Whether a good part of the change may be the profiler's."""
+def may_explain(profiling: Profiling, base: Sequence[Run], new: Sequence[Run]) -> bool:
+    """Return whether a good part of the change may be the profiler's."""
     return abs(profiling.more_ns) > _OF_CHANGE * abs(step_ns(new, "mean") - step_ns(base, "mean"))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from traceq.runs.compare.comparison import Count, Row
 from traceq.runs.compare.names import stable_name
-from traceq.runs.compare.side import amount_of, weight, whole
+from traceq.runs.compare.side import amount_of, round_parts, step_weight
 from traceq.runs.run import Run
 from traceq.runs.statistics import Statistic
 
@@ -23,15 +23,15 @@ _COUNTED = {
 _WITH_BYTES = ("copy_h2d", "copy_d2h", "copy_other")
 
 
-def rows(base: Sequence[Run], new: Sequence[Run], statistic: Statistic, by: str) -> tuple[Row, ...]:
-    """Time of the GPU by the innermost `operator` or the `phase` of training that launched it; None where there was none."""
-    sides = [_sums(runs, statistic, by) for runs in (base, new)]
+def compare_rows(base: Sequence[Run], new: Sequence[Run], statistic: Statistic, by: str) -> tuple[Row, ...]:
+    """Return the GPU time by the innermost `operator` or the training `phase` that launched it; its name may be None."""
+    sides = [_sum_items(runs, statistic, by) for runs in (base, new)]
     names = sorted({*sides[0], *sides[1]}, key=lambda name: (name is None, name or ""))
     if all(name is None for name in names):
         return ()
     nothing = (Fraction(0), Fraction(0))
     times = [[side.get(name, nothing)[1] for name in names] for side in sides]
-    base_ns, new_ns = (whole(each, round(sum(each, Fraction(0)))) for each in times)
+    base_ns, new_ns = (round_parts(each, round(sum(each, Fraction(0)))) for each in times)
     found = [
         Row(
             name,
@@ -46,11 +46,11 @@ def rows(base: Sequence[Run], new: Sequence[Run], statistic: Statistic, by: str)
     return tuple(sorted(found, key=lambda row: (-abs(row.delta_ns), -row.base_ns, row.name or "")))
 
 
-def _sums(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str | None, tuple[Fraction, Fraction]]:
-    """Per name how many and how long, per step."""
+def _sum_items(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str | None, tuple[Fraction, Fraction]]:
+    """Return by name how often and how long, per step."""
     sums: dict[str | None, tuple[Fraction, Fraction]] = {}
     for run in runs:
-        share = weight(run, runs, statistic)
+        share = step_weight(run, runs, statistic)
         for item in run.items:
             if item.category.startswith(_IDLE):
                 continue
@@ -61,8 +61,8 @@ def _sums(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str | None
     return sums
 
 
-def counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Iterator[Count]:
-    """How many kernels, copies and collectives begin in a step, and how many bytes are copied."""
+def compare_counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Iterator[Count]:
+    """Yield how many kernels, copies and collectives begin in a step, and how many bytes are copied."""
     for category, what in _COUNTED.items():
         numbers = [_per_step(runs, statistic, category, "count") for runs in (base, new)]
         if any(numbers):
@@ -76,7 +76,7 @@ def counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Ite
 def _per_step(runs: Sequence[Run], statistic: Statistic, category: str, what: str) -> Fraction:
     return sum(
         (
-            weight(run, runs, statistic) * getattr(amount_of(item, statistic), what)
+            step_weight(run, runs, statistic) * getattr(amount_of(item, statistic), what)
             for run in runs
             for item in run.items
             if item.category == category

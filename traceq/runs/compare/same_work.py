@@ -42,13 +42,13 @@ def _sum_work(runs: Sequence[Run], *, by_shape: bool) -> Mapping[Hashable, tuple
     for run in runs:
         for item in run.items:
             if item.name is not None and not item.category.startswith(_OF_HOST):
-                key = _identify(item, by_shape=by_shape)
+                key = _item_key(item, by_shape=by_shape)
                 count, dur = found.get(key, (0.0, 0))
                 found[key] = (count + item.every.count / (len(run.counted) * len(runs)), dur + item.every.dur)
     return found
 
 
-def _identify(item: Item, *, by_shape: bool) -> Hashable:
+def _item_key(item: Item, *, by_shape: bool) -> Hashable:
     if item.category == "compute":
         return item.category, family_name(item.name or ""), item.shape if by_shape else None
     return item.category, item.name, item.every.bytes // max(item.every.count, 1)

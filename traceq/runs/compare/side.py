@@ -1,4 +1,4 @@
-"""A side of a comparison: the runs that are pooled, what of them is a step, and what is odd about its steps."""
+"""A side of a comparison: the runs that are pooled, which of their time is a step, and oddities of their steps."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from traceq.runs.run import Amount, Item, Run, RunStep
 from traceq.runs.statistics import Statistic
 
 
-def side(runs: Sequence[Run]) -> Side:
-    """The runs with what was noticed about their steps."""
+def describe_side(runs: Sequence[Run]) -> Side:
+    """Return the runs with what was noticed about their steps."""
     return Side(
         runs=tuple(runs),
         counted=sum(len(run.counted) for run in runs),
         excluded=sum(len(run.steps) - len(run.counted) for run in runs),
         windows=sum(run.is_window for run in runs),
-        drifts=tuple(_drifts(runs)),
-        outliers=tuple(_outliers(runs)),
+        drifts=tuple(_find_drifts(runs)),
+        outliers=tuple(_find_outliers(runs)),
     )
 
 
-def same_files(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Whether both sides are the same files, byte for byte, with the same rank and steps."""
+def are_same_files(base: Sequence[Run], new: Sequence[Run]) -> bool:
+    """Return whether both sides are the same files, byte for byte, with the same rank and steps."""
     first, second = (sorted(runs, key=lambda run: (run.sha256, run.rank or 0)) for runs in (base, new))
     return [(run.sha256, run.rank, run.steps) for run in first] == [(run.sha256, run.rank, run.steps) for run in second]
 
 
-def once(runs: Sequence[Run]) -> list[Run]:
-    """Every trace once: given several times it would pass for several runs."""
+def drop_duplicates(runs: Sequence[Run]) -> list[Run]:
+    """Return every trace once: given several times it would pass for several runs."""
     return list({(run.sha256, run.rank): run for run in reversed(runs)}.values())[::-1]
 
 
-def given_again(runs: Sequence[Run]) -> Iterator[str]:
-    """What is said of traces that are given more than once."""
+def describe_duplicates(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a remark for each trace that is given more than once."""
     times = Counter((run.sha256, run.rank) for run in runs)
-    for run in once(runs):
+    for run in drop_duplicates(runs):
         if times[run.sha256, run.rank] > 1:
             yield f"{run.file} is given {times[run.sha256, run.rank]} times and counts once"
 
@@ -55,55 +55,56 @@ def explain_left_out(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{some(steps, 'step')} left out ({reason})"
 
 
-def usable(runs: Sequence[Run]) -> list[Run]:
-    """The runs that have steps."""
+def runs_with_steps(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs that have counted steps."""
     return [run for run in runs if run.counted]
 
 
 def steps_of(run: Run, statistic: Statistic) -> tuple[RunStep, ...]:
-    """The steps that the statistic is the mean of."""
+    """Return the steps that the statistic averages."""
     return run.typical if statistic == "typical" else run.counted
 
 
 def amount_of(item: Item, statistic: Statistic) -> Amount:
-    """How much of the item is in these steps."""
+    """Return the amount of the item in these steps."""
     return item.typical if statistic == "typical" else item.every
 
 
-def weight(run: Run, runs: Sequence[Run], statistic: Statistic) -> Fraction:
-    """What a nanosecond of one of these steps counts in the step of the side, in which every run counts the same."""
+def step_weight(run: Run, runs: Sequence[Run], statistic: Statistic) -> Fraction:
+    """Return the weight of 1 ns of a run's step in the step of the side; every run counts the same."""
     return Fraction(1, len(runs) * len(steps_of(run, statistic)))
 
 
 def step_ns(runs: Sequence[Run], statistic: Statistic) -> Fraction:
-    """The step of the side, ns, exactly."""
+    """Return the step of the side, ns, exactly."""
     return sum(
-        (weight(run, runs, statistic) * sum(step.dur for step in steps_of(run, statistic)) for run in runs), Fraction(0)
+        (step_weight(run, runs, statistic) * sum(step.dur for step in steps_of(run, statistic)) for run in runs),
+        Fraction(0),
     )
 
 
-def durations(run: Run) -> statistics.Floats:
-    """The counted steps in the order of time, ns."""
+def step_durations(run: Run) -> statistics.Floats:
+    """Return the counted steps in the order of time, ns."""
     return np.array([step.dur for step in run.counted], dtype=np.float64)
 
 
-def _drifts(runs: Sequence[Run]) -> Iterator[Drift]:
+def _find_drifts(runs: Sequence[Run]) -> Iterator[Drift]:
     for run in runs:
-        found = statistics.drift(durations(run))
+        found = statistics.find_drift(step_durations(run))
         if found:
             yield Drift(run.file, round(found[0]), found[1])
 
 
-def _outliers(runs: Sequence[Run]) -> Iterator[OutlierStep]:
+def _find_outliers(runs: Sequence[Run]) -> Iterator[OutlierStep]:
     for run in runs:
-        values = durations(run)
-        for place in statistics.outliers(values):
+        values = step_durations(run)
+        for place in statistics.find_outliers(values):
             step = run.counted[place]
             yield OutlierStep(run.file, step.step, step.name, step.dur, round(float(np.median(values))))
 
 
-def whole(parts: Sequence[Fraction], total: int) -> list[int]:
-    """The parts as integers that add up to `total`, which is their sum rounded: the largest remainders are rounded up.
+def round_parts(parts: Sequence[Fraction], total: int) -> list[int]:
+    """Return the parts as integers that add up to `total`, their rounded sum: the largest remainders are rounded up.
 
     Raises ValueError when `total` is not within one of the sum.
     """
@@ -121,20 +122,20 @@ def whole(parts: Sequence[Fraction], total: int) -> list[int]:
 
 
 def kinds_of(runs: Sequence[Run]) -> dict[str, int]:
-    """How many counted steps there are of each kind; nothing where a step is of none, as in programs that are no servers."""
+    """Return the number of counted steps of each kind; nothing if a step has no kind, as in programs that are not servers."""
     steps = [step for run in runs for step in run.counted]
     counted = Counter(step.kind for step in steps if step.kind is not None)
     return dict(counted) if counted.total() == len(steps) else {}
 
 
 def common_kinds(base: Sequence[Run], new: Sequence[Run]) -> list[str]:
-    """The kinds of steps that every run of both sides has, in the order of the alphabet."""
+    """Return the kinds of steps that every run of both sides has, in alphabetical order."""
     each = [kinds_of([run]).keys() for run in (*base, *new)]
     return sorted(set.intersection(*map(set, each))) if each else []
 
 
-def of_kind(run: Run, kind: str) -> Run:
-    """The run with steps of that kind only.
+def keep_kind(run: Run, kind: str) -> Run:
+    """Return the run with steps of that kind only.
 
     Shapes go: in a bucket of requests they differ from step to step, and the bucket says what work it is.
     """
@@ -151,8 +152,8 @@ _MAKERS = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
 
 def describe_other_gpu(base: Sequence[Run], new: Sequence[Run]) -> str | None:
     """Return the GPUs of both sides where they are not the same; None where they are, or nothing tells."""
-    names = [_distinct(run.device_name for run in runs) for runs in (base, new)]
-    makers = [_distinct(_MAKERS.get(run.capture.vendor or "") for run in runs) for runs in (base, new)]
+    names = [_sort_distinct(run.device_name for run in runs) for runs in (base, new)]
+    makers = [_sort_distinct(_MAKERS.get(run.capture.vendor or "") for run in runs) for runs in (base, new)]
     if all(names) and names[0] != names[1]:
         return " against ".join(map(", ".join, names))
     if all(makers) and makers[0] != makers[1]:
@@ -163,5 +164,5 @@ def describe_other_gpu(base: Sequence[Run], new: Sequence[Run]) -> str | None:
     return None
 
 
-def _distinct(values: Iterable[str | None]) -> list[str]:
+def _sort_distinct(values: Iterable[str | None]) -> list[str]:
     return sorted({value for value in values if value is not None})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from traceq.analysis.categories import OF_HOST
 from traceq.common.units import duration, rate, share
 from traceq.runs.compare.same_work import hides_kernels, measure_alike_share
-from traceq.runs.compare.side import describe_other_gpu, step_ns, usable
+from traceq.runs.compare.side import describe_other_gpu, runs_with_steps, step_ns
 from traceq.runs.run import Run
 
 _OTHER_UNIT = 1.8
@@ -20,7 +20,7 @@ _SAID = ("step_range", "mark", "profiler_step", "serving")  # sources of steps t
 
 def find_unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     """Yield why a step is not the same on the sides, which both have some that count; nothing where it is."""
-    base, new = usable(base), usable(new)
+    base, new = runs_with_steps(base), runs_with_steps(new)
     whole = [all(run.is_window for run in runs) for runs in (base, new)]
     if whole[0] != whole[1]:
         yield (
@@ -111,7 +111,7 @@ def find_unlike_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str
 
     A whole run of a program is a unit, whatever it launches.
     """
-    base, new = usable(base), usable(new)
+    base, new = runs_with_steps(base), runs_with_steps(new)
     both = (*base, *new)
     if not all(run.is_window for run in both) or all(run.capture.kind == _WHOLE_RUN for run in both):
         return

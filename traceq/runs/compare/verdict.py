@@ -1,4 +1,4 @@
-"""What a change is called: a matter of chance, of size, and of what the steps could have shown."""
+"""Judge a change: by chance, by its size, and by what the steps could have shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from traceq.common.units import duration, share, some
 from traceq.runs import statistics
 from traceq.runs.compare.comparison import Change, Side, Verdict
 from traceq.runs.compare.known_noise import ENOUGH_RUNS
-from traceq.runs.compare.side import same_files
+from traceq.runs.compare.side import are_same_files
 
 # What two single runs may differ by, found in 9 of 10, is some 5.3 of their standard deviations. From this share of what can be
 # detected on, more than half of its variance is of runs.
@@ -15,53 +15,53 @@ _MOSTLY_RUNS = 0.13
 Judgement = tuple["Verdict", str]
 
 
-def judged(
+def judge_change(
     sides: tuple[Side, Side], change: Change, level: float, floor_share: float, sensitivity_share: float
 ) -> Judgement:
-    """The verdict on comparable sides, and the reason for it; the parameters are those of `compare`."""
-    if same_files(sides[0].runs, sides[1].runs):
+    """Return the verdict on comparable sides, and its reason; the parameters are those of `compare`."""
+    if are_same_files(sides[0].runs, sides[1].runs):
         return "no change", "both sides are the same files, byte for byte"
     least = statistics.least_p(sides[0].counted, sides[1].counted)
     if change.interval_ns is None or change.p is None or least > level:
         return "cannot tell", _too_few(sides, level)
     is_sure = change.p <= level
     if is_sure and abs(change.delta_ns) >= floor_share * change.base_ns:
-        return _changed(sides, change, change.p, level)
+        return _judge_sure(sides, change, change.p, level)
     if is_sure:
         return "no change", (
             f"the difference is significant (p = {change.p:.2g}), but below {share(floor_share)} of the step, by which single "
             "runs may differ without a cause"
         )
-    judgement = _unsure(sides, change, change.p, max(sensitivity_share, floor_share))
-    drifted = _drifted(sides)
+    judgement = _judge_unsure(sides, change, change.p, max(sensitivity_share, floor_share))
+    drifted = _largest_drift(sides)
     if judgement[0] == "cannot tell" and drifted > floor_share * change.base_ns:
-        return "cannot tell", _drifts(drifted, change)
+        return "cannot tell", _explain_drift(drifted, change)
     return judgement
 
 
-def _unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivity_share: float) -> Judgement:
-    """No change, where one would have been seen and nothing speaks for it."""
+def _judge_unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivity_share: float) -> Judgement:
+    """Judge "no change" only if a change would have been seen and nothing speaks for one."""
     detectable = change.detectable_ns
     if detectable is None:
         return "cannot tell", f"even a step twice as long would not have been seen: {_too_different(sides, change)}"
     if abs(change.delta_ns) > detectable:
         return "cannot tell", (
-            f"the sides differ by {_amount(abs(change.delta_ns), change)}, but by chance they would as much with p = {p:.2g}: "
-            "steps are of several kinds, or too few; capture more of them"
+            f"the sides differ by {_describe_amount(abs(change.delta_ns), change)}, but by chance they would as much with "
+            f"p = {p:.2g}: steps are of several kinds, or too few; capture more of them"
         )
     if detectable > sensitivity_share * change.base_ns:
         return "cannot tell", (
-            f"a change below {_amount(detectable, change)} would not have been seen: {_too_different(sides, change)}"
+            f"a change below {_describe_amount(detectable, change)} would not have been seen: {_too_different(sides, change)}"
         )
     return "no change", (
-        f"a change of {_amount(detectable, change)} or more would have been found in 9 of 10 such comparisons"
+        f"a change of {_describe_amount(detectable, change)} or more would have been found in 9 of 10 such comparisons"
     )
 
 
-def _changed(sides: tuple[Side, Side], change: Change, p: float, level: float) -> Judgement:
-    drifted = _drifted(sides)
+def _judge_sure(sides: tuple[Side, Side], change: Change, p: float, level: float) -> Judgement:
+    drifted = _largest_drift(sides)
     if drifted >= abs(change.delta_ns):
-        return "cannot tell", _drifts(drifted, change)
+        return "cannot tell", _explain_drift(drifted, change)
     reason = f"permutation test: p = {p:.2g} (threshold {level:g})"
     return ("regression" if change.delta_ns > 0 else "improvement"), reason
 
@@ -80,11 +80,11 @@ def _too_different(sides: tuple[Side, Side], change: Change) -> str:
     return "steps differ too much among themselves; capture more of them"
 
 
-def _drifted(sides: tuple[Side, Side]) -> int:
+def _largest_drift(sides: tuple[Side, Side]) -> int:
     return max((abs(drift.change_ns) for side in sides for drift in side.drifts), default=0)
 
 
-def _drifts(drifted: int, change: Change) -> str:
+def _explain_drift(drifted: int, change: Change) -> str:
     return (
         f"steps drift by {duration(drifted)} within a run, and the sides differ by {duration(abs(change.delta_ns))}: "
         "it depends on which part of a run was captured; capture the same steps of both, after they have settled"
@@ -98,5 +98,5 @@ def _too_few(sides: tuple[Side, Side], level: float) -> str:
     return f"{counted} are too few to show a change at a level of {level:g}; capture more"
 
 
-def _amount(ns: int, change: Change) -> str:
+def _describe_amount(ns: int, change: Change) -> str:
     return f"{duration(ns)} ({share(ns / change.base_ns)})" if change.base_ns else duration(ns)

@@ -1,4 +1,4 @@
-"""What changed in a job: the step, its ranks, hosts and stages; new less base, ns per step, so that more is worse."""
+"""The changes in a job: its step, ranks, hosts and stages; new less base, ns per step, so that more is worse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UnitKind = Literal["rank", "host", "stage"]
 
 @dataclass(frozen=True)
 class UnitChange:
-    """What a rank, or the mean rank of a host or stage, takes of a step on both sides: its own time, and waiting for others.
+    """The share of a rank, or the mean rank of a host or stage, in a step on both sides: its own time, and waiting for others.
 
     `interval_ns` holds the true change of its own time, None where steps are too few to tell. The costs are what the job would
     save if this one were as usual (of ranks that hide each other what it adds when those before it are fixed), None where a side
@@ -45,7 +45,7 @@ class UnitChange:
 
     @property
     def cost_delta_ns(self) -> int | None:
-        """By how much more it costs the job; None where a side was not judged."""
+        """The change of its cost to the job; None if a side was not judged."""
         if self.base_cost_ns is None or self.new_cost_ns is None:
             return None
         return self.new_cost_ns - self.base_cost_ns
@@ -72,7 +72,7 @@ class JobSide:
 
 @dataclass(frozen=True)
 class JobChange:
-    """What changed in a job: `units` are ranks, hosts and stages that are on both sides, those that moved the step first.
+    """The changes in a job: `units` are ranks, hosts and stages on both sides, those that moved the step first.
 
     `usual_delta_ns` is by how much the own time of the median rank changed. Ranks that only one side has are no changes. `shown`
     is the rank whose trace is compared in full.
@@ -90,7 +90,7 @@ class JobChange:
 
     @property
     def moved(self) -> tuple[UnitChange, ...]:
-        """Whose change moved the step."""
+        """The units whose change moved the step."""
         return tuple(each for each in self.units if each.moved)
 
 
@@ -100,7 +100,7 @@ _LEAST_FREEDOM = 4
 
 @dataclass(frozen=True)
 class Judging:
-    """What decides whether a change counts.
+    """The criteria for a change to count.
 
     `delta_ns` is that of the job's step, `least_ns` the smallest change to call one, `noise_share` the standard deviation between
     single runs of a program, a share of own time, and `level` how often chance may pass for a change.
@@ -112,16 +112,16 @@ class Judging:
     level: float
 
 
-def changed(base: Sequence[Job], new: Sequence[Job], judging: Judging) -> JobChange:
-    """What changed from the jobs `base` to `new`, which are pooled, every job counting the same."""
-    sides = _side(base), _side(new)
+def find_job_change(base: Sequence[Job], new: Sequence[Job], judging: Judging) -> JobChange:
+    """Return the change from the jobs `base` to `new`, which are pooled, every job counting the same."""
+    sides = _describe_side(base), _describe_side(new)
     common = sorted(set(sides[0].ranks) & set(sides[1].ranks))
     ranks = {rank: (_of_rank(base, rank), _of_rank(new, rank)) for rank in common}
-    deltas = [_mean(after, "own_ns") - _mean(before, "own_ns") for before, after in ranks.values()]
+    deltas = [_mean_of(after, "own_ns") - _mean_of(before, "own_ns") for before, after in ranks.values()]
     usual = median(deltas) if deltas else 0.0
-    groups = list(_groups(ranks))
-    judged = _Judged(judging, usual, (base, new), len(groups))
-    units = [judged.unit(kind, name, [ranks[each] for each in members], members) for kind, name, members in groups]
+    groups = list(_group_ranks(ranks))
+    judged = _UnitJudge(judging, usual, (base, new), len(groups))
+    units = [judged.judge(kind, name, [ranks[each] for each in members], members) for kind, name, members in groups]
     units = list(_largest_only(units))
     is_judged = all(side.slowdown is not None for side in sides)
     return JobChange(
@@ -131,12 +131,12 @@ def changed(base: Sequence[Job], new: Sequence[Job], judging: Judging) -> JobCha
         units=tuple(sorted(units, key=_order)),
         only_base=tuple(sorted(set(sides[0].ranks) - set(common))),
         only_new=tuple(sorted(set(sides[1].ranks) - set(common))),
-        stragglers_gone=tuple(_not_in(base, new, common)) if is_judged else (),
-        stragglers_new=tuple(_not_in(new, base, common)) if is_judged else (),
+        stragglers_gone=tuple(_stragglers_missing_in(base, new, common)) if is_judged else (),
+        stragglers_new=tuple(_stragglers_missing_in(new, base, common)) if is_judged else (),
     )
 
 
-def _side(jobs: Sequence[Job]) -> JobSide:
+def _describe_side(jobs: Sequence[Job]) -> JobSide:
     in_all = set.intersection(*({each.rank for each in job.ranks} for job in jobs))
     told = [job for job in jobs if job.dur is not None]
     judged = [job for job in told if job.slowdown is not None and job.ideal is not None]
@@ -164,12 +164,12 @@ def _of_rank(jobs: Sequence[Job], rank: int) -> Rows:
     return [each for job in jobs for each in job.ranks if each.rank == rank]
 
 
-def _mean(rows: Rows, name: str) -> float:
+def _mean_of(rows: Rows, name: str) -> float:
     return fmean(getattr(each, name) for each in rows)
 
 
-def _groups(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind, str, list[int]]]:
-    """Ranks, and hosts and stages of several that are made of the same ranks on both sides; not where one holds all."""
+def _group_ranks(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind, str, list[int]]]:
+    """Yield ranks, and hosts and stages of several that hold the same ranks on both sides, unless one holds all."""
     for rank in ranks:
         yield "rank", f"rank {rank}", [rank]
     naming: tuple[tuple[UnitKind, Callable[[JobRank], str | int | None]], ...] = (
@@ -187,7 +187,7 @@ def _groups(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind, str
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _UnitJudge:
     """Makes changes of units, `tests` of which are judged at once."""
 
     judging: Judging
@@ -195,12 +195,12 @@ class _Judged:
     jobs: tuple[Sequence[Job], Sequence[Job]]
     tests: int
 
-    def unit(self, kind: UnitKind, name: str, rows: list[tuple[Rows, Rows]], ranks: list[int]) -> UnitChange:
-        own = [fmean(_mean(each[side], "own_ns") for each in rows) for side in (0, 1)]
-        wait = [round(fmean(_mean(each[side], "wait_ns") for each in rows)) for side in (0, 1)]
+    def judge(self, kind: UnitKind, name: str, rows: list[tuple[Rows, Rows]], ranks: list[int]) -> UnitChange:
+        own = [fmean(_mean_of(each[side], "own_ns") for each in rows) for side in (0, 1)]
+        wait = [round(fmean(_mean_of(each[side], "wait_ns") for each in rows)) for side in (0, 1)]
         delta = own[1] - own[0]
-        interval = self._interval(delta, own, rows)
-        costs = [_cost(jobs, kind, ranks) for jobs in self.jobs]
+        interval = self._find_interval(delta, own, rows)
+        costs = [_job_cost(jobs, kind, ranks) for jobs in self.jobs]
         found = UnitChange(
             kind,
             name,
@@ -216,10 +216,10 @@ class _Judged:
             costs[1],
             moved=False,
         )
-        return UnitChange(**{**found.__dict__, "moved": self._moved(found)})
+        return UnitChange(**{**found.__dict__, "moved": self._has_moved(found)})
 
-    def _interval(self, delta: float, own: list[float], rows: list[tuple[Rows, Rows]]) -> tuple[int, int] | None:
-        """Student's t at the level divided among all units; None where steps are too few for that."""
+    def _find_interval(self, delta: float, own: list[float], rows: list[tuple[Rows, Rows]]) -> tuple[int, int] | None:
+        """Return Student's interval at the level divided among all units; None if steps are too few."""
         variance, freedom = 0.0, math.inf
         for side, jobs in enumerate(self.jobs):
             errors = [each.error_ns for pair in rows for each in pair[side]]
@@ -233,8 +233,8 @@ class _Judged:
         half = student_quantile(self.judging.level / self.tests, int(freedom)) * math.sqrt(variance)
         return round(delta - half), round(delta + half)
 
-    def _moved(self, unit: UnitChange) -> bool:
-        """Whether its cost changed by what matters, the way the step did, and its own time more than that of the usual rank."""
+    def _has_moved(self, unit: UnitChange) -> bool:
+        """Return whether its cost changed enough the way the step did, and its own time more than the usual rank's."""
         cost = unit.cost_delta_ns
         way = 1 if self.judging.delta_ns > 0 else -1
         if not self.judging.delta_ns or cost is None or cost * way < self.judging.least_ns or unit.beyond_ns * way <= 0:
@@ -245,8 +245,8 @@ class _Judged:
         return (nearest - self.usual) * way > 0
 
 
-def _cost(jobs: Sequence[Job], kind: UnitKind, ranks: list[int]) -> int | None:
-    """What the step would save if these were as usual, the mean of all jobs."""
+def _job_cost(jobs: Sequence[Job], kind: UnitKind, ranks: list[int]) -> int | None:
+    """Return the saving of the step if these were as usual, the mean of all jobs."""
     if any(job.slowdown is None for job in jobs):
         return None
     return round(fmean(_cost_in(job, kind, ranks) for job in jobs))
@@ -259,7 +259,7 @@ def _cost_in(job: Job, kind: UnitKind, ranks: list[int]) -> int:
 
 
 def _largest_only(units: list[UnitChange]) -> Iterator[UnitChange]:
-    """Of a host or stage that moved the step its ranks did not each on their own."""
+    """Yield the units; ranks of a host or stage that moved the step did not move it on their own."""
     told = {rank for unit in units if unit.moved and unit.kind != "rank" for rank in unit.ranks}
     for unit in units:
         if unit.kind == "rank" and unit.moved and unit.ranks[0] in told:
@@ -272,8 +272,8 @@ def _order(unit: UnitChange) -> tuple[bool, int, int, tuple[int, ...]]:
     return not unit.moved, -abs(unit.cost_delta_ns or 0), -abs(unit.own_delta_ns), unit.ranks
 
 
-def _not_in(jobs: Sequence[Job], others: Sequence[Job], common: list[int]) -> Iterator[JobStraggler]:
-    """Stragglers of one side, each once, that the other does not name although it has their ranks."""
+def _stragglers_missing_in(jobs: Sequence[Job], others: Sequence[Job], common: list[int]) -> Iterator[JobStraggler]:
+    """Yield stragglers of one side, each once, that the other does not name although it has their ranks."""
     seen = {(each.kind, each.ranks) for job in others for each in job.stragglers}
     for job in jobs:
         for each in job.stragglers:

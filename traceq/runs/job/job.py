@@ -26,7 +26,7 @@ class JobStep:
 
 @dataclass(frozen=True)
 class JobRank:
-    """What a rank takes of a step in the mean, ns: its own time, transfer and waiting, as in the table job_rank.
+    """The mean time of a rank in a step, ns: its own time, transfer and waiting, as in the table job_rank.
 
     `error_ns` is the standard error of `own_ns` by its steps, None of fewer than two. `win_ns` is what the step would save if
     this rank were as usual, None where the job could not be judged.

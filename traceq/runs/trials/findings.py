@@ -11,7 +11,7 @@ from traceq.runs.trials.results import Table
 from traceq.runs.trials.trial import BASELINE, Setting
 from traceq.runs.trials.values import is_work_known
 from traceq.runs.verify.calibration import Calibrated, Hardware, Knob, Won, line_of, pair_of, prediction_of
-from traceq.runs.verify.verify import Prediction, State, hardware, state_of, still
+from traceq.runs.verify.verify import Prediction, State, find_again, hardware_of, state_of
 
 Interval = tuple[float, float]
 
@@ -55,7 +55,7 @@ def removed_of(profiles: Mapping[str, Run]) -> Iterator[Removed]:
 
 def _state(finding: FindingKept, base: Run, run: Run) -> State:
     """As `traceq verify` has it, but smaller only where the bounds are apart: each is of one recording."""
-    now = still(finding, [base], [run])
+    now = find_again(finding, [base], [run])
     state = state_of(finding, now, is_silent=finding.rule in run.cannot_tell)
     may_be_as_large = isinstance(now, FindingKept) and now.saving_high_ns >= finding.saving_low_ns
     return "still there" if state == "smaller" and may_be_as_large else state
@@ -183,7 +183,7 @@ def _line(
         pair=pair_of(base.sha256, after.sha256),
         step_ns=step_of(base),
         format=base.format,
-        hardware=Hardware(hardware([base]), base.device_name, cores),
+        hardware=Hardware(hardware_of([base]), base.device_name, cores),
         program=program,
         is_public=is_public,
         knob=_knob(found, each),

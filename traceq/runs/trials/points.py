@@ -9,9 +9,9 @@ from math import sqrt
 import numpy as np
 
 from traceq.common.distributions import LEVEL
-from traceq.runs.compare.side import durations
+from traceq.runs.compare.side import step_durations
 from traceq.runs.run import Run
-from traceq.runs.statistics import Floats, dependence, resample, typical_step
+from traceq.runs.statistics import Floats, dependence_factor, resample, typical_step
 from traceq.runs.trials.tradeoff import Interval, Point, Taken, TradeoffTerms
 from traceq.runs.trials.values import work_of
 
@@ -22,7 +22,7 @@ def points_of(taken: Sequence[Taken], setting: TradeoffTerms) -> tuple[list[Poin
     """The point of each value, in order; the resamples of its typical step; whether these hold the scatter between runs."""
     ordered = sorted(taken, key=lambda each: each.value or 0.0)
     groups = [list(group) for _, group in groupby(ordered, key=lambda each: each.value)]
-    sides = [[durations(each.run) for each in group] for group in groups]
+    sides = [[step_durations(each.run) for each in group] for group in groups]
     resamples, between = resamples_of(sides)
     points = [
         _point(group, runs, resampled, setting) for group, runs, resampled in zip(groups, sides, resamples, strict=True)
@@ -106,7 +106,7 @@ def _of_value(group: Sequence[Floats], count: int, random: np.random.Generator) 
     """A row for each run."""
     if any(len(run) < 2 for run in group):  # noqa: PLR2004 - a single step has no scatter
         return None
-    wider = dependence(group)
+    wider = dependence_factor(group)
     resampled = [typical_step(run) + wider * resample(run[:, None], "typical", count, random)[:, 0] for run in group]
     return np.maximum(np.array(resampled), 1.0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import OF_HOST
-from traceq.runs.made_with import differences
+from traceq.runs.made_with import find_differences
 from traceq.runs.run import Run
 from traceq.runs.trials.choose_value import beaten_of, choice_of, within_budget
 from traceq.runs.trials.curve import MOST_ERROR, fit, knee_of
@@ -112,7 +112,7 @@ def differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, 
         known = sorted({str(value) for value in values if value is not None})
         if len(known) > 1:
             yield what, tuple(known)
-    for difference in differences([[run] for run in runs]):
+    for difference in find_differences([[run] for run in runs]):
         if not {difference.name, difference.follows} & _of_knob(knob):
             yield difference.words, tuple(sorted({value for values in difference.values for value in values}))
 

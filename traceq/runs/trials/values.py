@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
-from traceq.runs.made_with import differences, is_turned
+from traceq.runs.made_with import find_differences, is_turned
 from traceq.runs.run import Run
 from traceq.runs.trials.tradeoff import Taken
 from traceq.runs.trials.trial import Trial
@@ -52,7 +52,7 @@ def taken_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
 def taken_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str, list[Taken]] | None:
     """The one knob of numbers in which runs differ by what they were made with, or `knob`, and the runs with its values."""
     found: dict[str, list[float]] = {}
-    for each in differences([[run] for run in runs]):
+    for each in find_differences([[run] for run in runs]):
         texts = [values[0] for values in each.values]
         if (is_turned(each) if knob is None else each.name == knob) and all(map(_NUMBER.fullmatch, texts)):
             found[each.name] = [float(text) for text in texts]

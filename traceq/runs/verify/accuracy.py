@@ -1,4 +1,4 @@
-"""How right the predictions of each rule were, over a file of checked predictions; CPU and GPU apart."""
+"""The accuracy of each rule's predictions over a file of checked predictions; CPU and GPU apart."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ LEAST_WON = 0.01
 Hardware = Literal["cpu", "gpu"] | None
 
 
-def accuracy(lines: Sequence[Calibrated]) -> Accuracy:
-    """Of at least one line. Lines that do not say of which program they are count as one program."""
+def measure_accuracy(lines: Sequence[Calibrated]) -> Accuracy:
+    """Measure the accuracy of at least one line. Lines without a program count as one program."""
     errors = [relative_error(line) for line in lines]
     return Accuracy(
         predictions=len(lines),
         programs=len({line.program for line in lines}),
         inside=sum(line.is_inside for line in lines),
-        reaching=sum(reaches(line) for line in lines if not line.is_inside),
+        reaching=sum(may_reach(line) for line in lines if not line.is_inside),
         error=median(map(abs, errors)),
         bias=median(errors),
     )
 
 
 def relative_error(line: Calibrated) -> float:
-    """How much more was predicted than won, as a share of that."""
+    """Return how much more was predicted than won, as a share of what was won."""
     return line.error / max(line.won_share, LEAST_WON)
 
 
-def reaches(line: Calibrated) -> bool:
-    """Whether the interval of what was won holds something between the bounds."""
+def may_reach(line: Calibrated) -> bool:
+    """Return whether the interval of the gain holds something between the predicted bounds."""
     low, high = line.saving_low_ns / line.step_ns, line.saving_high_ns / line.step_ns
     return line.won_low_ns / line.base_ns <= high and low <= line.won_high_ns / line.base_ns
 
 
-def by_hardware(lines: Iterable[Calibrated]) -> dict[Hardware, list[Calibrated]]:
-    """The lines of CPUs, of GPUs, and of what does not say (traceq 0.1), in this order."""
+def group_by_hardware(lines: Iterable[Calibrated]) -> dict[Hardware, list[Calibrated]]:
+    """Return the lines of CPUs, of GPUs, and of unknown hardware (traceq 0.1), in this order."""
     kept = list(lines)
     kinds: tuple[Hardware, ...] = ("cpu", "gpu", None)
     groups = {kind: [line for line in kept if line.hardware == kind] for kind in kinds}
     return {kind: group for kind, group in groups.items() if group}
 
 
-def by_rule(lines: Iterable[Calibrated]) -> dict[str, list[Calibrated]]:
-    """The lines by rule, in the order of the alphabet."""
+def group_by_rule(lines: Iterable[Calibrated]) -> dict[str, list[Calibrated]]:
+    """Return the lines by rule, in alphabetical order."""
     kept = list(lines)
     return {rule: [line for line in kept if line.rule == rule] for rule in sorted({line.rule for line in kept})}

@@ -25,7 +25,7 @@ from traceq.diagnosis.rules.registry import RULES
 from traceq.errors import UnusableCalibration
 from traceq.runs.compare.comparison import LIKELY
 from traceq.runs.run import FindingKept
-from traceq.runs.verify.verify import Prediction, Verification, hardware
+from traceq.runs.verify.verify import Prediction, Verification, hardware_of
 
 VERSION = 2
 
@@ -40,7 +40,7 @@ _OTHER = "other"
 
 
 class Won(NamedTuple):
-    """What a fix won, ns per step, the interval that holds the true gain, and the step before it, all as timed."""
+    """The gain of a fix, ns per step, the interval that holds the true gain, and the step before it, all as timed."""
 
     ns: float
     low_ns: float
@@ -49,7 +49,7 @@ class Won(NamedTuple):
 
 
 class Hardware(NamedTuple):
-    """What the program ran on: `cpu` where nothing ran on a GPU, the class of the GPU, and how many cores it had."""
+    """The hardware of the program: `cpu` if nothing ran on a GPU, the class of the GPU, and the number of cores."""
 
     kind: Literal["cpu", "gpu"]
     device: str | None = None
@@ -111,22 +111,22 @@ class Calibrated:
 
     @property
     def won_share(self) -> float:
-        """Won of the step."""
+        """The gain as a share of the step."""
         return self.won_ns / self.base_ns
 
     @property
     def likely_share(self) -> float:
-        """Predicted of the step."""
+        """The predicted saving as a share of the step."""
         return self.saving_ns / self.step_ns
 
     @property
     def is_inside(self) -> bool:
-        """Whether what was won lies between the bounds, both as shares of their step."""
+        """Whether the gain lies between the bounds, both as shares of their step."""
         return self.saving_low_ns / self.step_ns <= self.won_share <= self.saving_high_ns / self.step_ns
 
     @property
     def error(self) -> float:
-        """How far the likely share is from what was won, in shares of the step; above 0 where more was predicted."""
+        """The likely share less the share won; above 0 where more was predicted."""
         return self.likely_share - self.won_share
 
 
@@ -145,7 +145,7 @@ def line_of(
     also_gone: int = 0,
     note: str = "",
 ) -> Calibrated:
-    """The line for a finding in a recorded step of `step_ns`, and for what its fix won.
+    """Return the line for a finding in a recorded step of `step_ns`, and for what its fix won.
 
     `pair` is of `pair_of`. `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
     """
@@ -155,15 +155,15 @@ def line_of(
         how=how,
         pair=pair,
         rule=finding.rule,
-        kind=_kind(finding),
+        kind=_kind_of(finding),
         format=format,
         program=program if is_public or program is None else hashed(program),
         hardware=hardware.kind,
         device=hardware.device if hardware.device is None or PUBLIC.fullmatch(hardware.device) else _OTHER,
         cores=hardware.cores,
-        knob=None if knob is None else _plain(knob.name, _KNOB),
-        knob_before=None if knob is None else _plain(knob.before),
-        knob_after=None if knob is None else _plain(knob.after),
+        knob=None if knob is None else _hide_name(knob.name, _KNOB),
+        knob_before=None if knob is None else _hide_name(knob.before),
+        knob_after=None if knob is None else _hide_name(knob.after),
         step_ns=round(step_ns),
         claimed_ns=None if finding.owned_ns is None else round(finding.owned_ns),
         assumed=finding.rule_share,
@@ -182,18 +182,18 @@ def line_of(
     )
 
 
-def _kind(finding: Finding | FindingKept) -> str:
+def _kind_of(finding: Finding | FindingKept) -> str:
     is_named = finding.rule in _KEYED_BY_NAMES or finding.rule.replace("-", "_") not in RULES
     key = finding.finding_id.removeprefix(finding.rule).partition("@")[0].removeprefix(":")
     return "" if is_named else key
 
 
-def _plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> str:
+def _hide_name(text: str, pattern: re.Pattern[str] = _PLAIN) -> str:
     return text if pattern.fullmatch(text) else _OTHER
 
 
 def prediction_of(low: float, high: float, won_low: float, won_high: float) -> Prediction:
-    """How a prediction came out, by its bounds and the interval of what was won, both as shares of their step.
+    """Judge a prediction by its bounds and the interval of the gain, both as shares of their step.
 
     As `traceq verify` judges: right when something was surely won, and it may lie between the bounds.
     """
@@ -205,12 +205,12 @@ def prediction_of(low: float, high: float, won_low: float, won_high: float) -> P
 
 
 def pair_of(*texts: str) -> str:
-    """A short hash that identifies what was compared: of the SHA-256 of the traces, say."""
+    """Return a short hash that identifies what was compared: of the SHA-256 of the traces, for example."""
     return hashlib.sha256(" ".join(texts).encode()).hexdigest()[:12]
 
 
-def calibrated(verification: Verification, program: str | None = None, *, is_public: bool = False) -> Calibrated | None:
-    """What to keep of a verification; None when what the fix won cannot be told.
+def calibrate(verification: Verification, program: str | None = None, *, is_public: bool = False) -> Calibrated | None:
+    """Return the line to keep of a verification; None when the gain cannot be told.
 
     Gains too small to be sure of are kept: without them a rule would seem to win more than it does.
     """
@@ -227,7 +227,7 @@ def calibrated(verification: Verification, program: str | None = None, *, is_pub
         pair=pair_of(*(run.sha256 for run in (*base, *new))),
         step_ns=change.base_ns,
         format=base[0].format,
-        hardware=Hardware(hardware(base), base[0].device_name),
+        hardware=Hardware(hardware_of(base), base[0].device_name),
         program=program,
         is_public=is_public,
         also_gone=len(verification.also_gone),
@@ -236,7 +236,7 @@ def calibrated(verification: Verification, program: str | None = None, *, is_pub
 
 
 def append(path: Path, line: Calibrated) -> bool:
-    """Add the line, unless the file has one for this pair, finding and version of traceq; says whether it did.
+    """Add the line and return True, unless the file has one for this pair, finding and version of traceq.
 
     Others may append at the same time. Raises UnusableCalibration where the file is another, or cannot be written.
     """
@@ -245,7 +245,7 @@ def append(path: Path, line: Calibrated) -> bool:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             content = file.read()
-            if any(_key_of(each) == _key_of(line) for each in _lines(path, content)):
+            if any(_key_of(each) == _key_of(line) for each in _parse_lines(path, content)):
                 return False
             begins = b"\n" if content and not content.endswith(b"\n") else b""
             try:
@@ -264,27 +264,27 @@ def _key_of(line: Calibrated) -> tuple[str, ...]:
 
 
 def read(path: Path) -> Iterator[Calibrated]:
-    """The lines of the file. Raises UnusableCalibration, which names the line, for anything else."""
+    """Yield the lines of the file. Raises UnusableCalibration, which names the line, for anything else."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UnusableCalibration(f"{path}: cannot be read: {error}") from error
-    yield from _lines(path, content)
+    yield from _parse_lines(path, content)
 
 
-def _lines(path: Path, content: bytes) -> Iterator[Calibrated]:
+def _parse_lines(path: Path, content: bytes) -> Iterator[Calibrated]:
     for number, line in enumerate(content.splitlines(), 1):
         try:
             found = msgspec.json.decode(line, type=Calibrated)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UnusableCalibration(f"{path}: line {number} is not a line of checked predictions: {error}") from error
-        if wrong := _wrong(found):
+        if wrong := _find_impossible(found):
             raise UnusableCalibration(f"{path}: line {number}: {wrong}")
         yield found
 
 
-def _wrong(line: Calibrated) -> str:
-    """What no prediction can have; empty where there is nothing such."""
+def _find_impossible(line: Calibrated) -> str:
+    """Return the property that no prediction can have; empty if all is possible."""
     if line.version > VERSION:
         return f"it is of version {line.version}, which traceq {line.traceq} wrote; this one reads {VERSION}"
     if line.step_ns <= 0 or line.base_ns <= 0:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from traceq.diagnosis.calibrated import Hardware
 from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.registry import RULES, has_shares
-from traceq.runs.verify.accuracy import by_hardware, by_rule
+from traceq.runs.verify.accuracy import group_by_hardware, group_by_rule
 from traceq.runs.verify.calibration import Calibrated
 
 # The median of all programs lies between the least and the most of n with a chance of 1 - 2 ** (1 - n): 94 % from 5 on. Where the
@@ -31,14 +31,14 @@ MOST_BEYOND = 0.2
 
 
 class Shares(NamedTuple):
-    """Of claimed time, what a fix takes away."""
+    """The share of claimed time that a fix takes away: low, likely and high."""
 
     low: float
     likely: float
     high: float
 
     def hold(self, share: float) -> bool:
-        """Whether it lies between the bounds."""
+        """Return whether `share` lies between the bounds."""
         return self.low <= round(share, 9) <= self.high
 
 
@@ -58,7 +58,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Fit:
-    """Shares of a rule by so many programs, beside those that it assumes.
+    """Shares of a rule fitted to `programs` programs, beside those that it assumes.
 
     `beyond` counts programs whose fix won more than was claimed, which no share can tell: something else went, too. `fitted` is
     of the others, None where there is none.
@@ -77,7 +77,7 @@ class Fit:
 
 
 def share_won(line: Calibrated) -> float | None:
-    """Of the time that a finding claims, the share that its fix took away; None where the line cannot tell.
+    """Return the share of a finding's claimed time that its fix took away; None if the line cannot tell.
 
     It is in proportion to the saving: without a GPU a saving is, on a GPU the replay may bend it. An interval wider than what
     all of the claim would save says nothing of the share.
@@ -89,8 +89,8 @@ def share_won(line: Calibrated) -> float | None:
     return None if width > whole else round(line.won_share / whole, 9)  # 1 is all, and no more
 
 
-def of_programs(lines: Sequence[Calibrated], assumed: Shares) -> list[Program]:
-    """Each program by the median of its lines; those that do not say their program are one."""
+def group_by_program(lines: Sequence[Calibrated], assumed: Shares) -> list[Program]:
+    """Return each program by the median of its lines; lines without a program are one."""
     found: dict[str | None, list[Program]] = {}
     for line in lines:
         if (share := share_won(line)) is not None:
@@ -103,16 +103,16 @@ def of_programs(lines: Sequence[Calibrated], assumed: Shares) -> list[Program]:
 
 
 def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Fit | None:
-    """The fit to lines of one rule on one kind of hardware; None where no line says anything."""
-    programs = of_programs(lines, assumed)
+    """Fit shares to lines of one rule on one kind of hardware; None if no line says anything."""
+    programs = group_by_program(lines, assumed)
     if not programs:
         return None
     shares = [each.share for each in programs]
-    fitted = _fitted(shares, assumed, is_on_gpu=is_on_gpu)
+    fitted = _fit_bounds(shares, assumed, is_on_gpu=is_on_gpu)
     others = [shares[:place] + shares[place + 1 :] for place in range(len(shares))]
-    left_out = [made for each in others if (made := _fitted(each, assumed, is_on_gpu=is_on_gpu))]
-    score = _score(left_out, programs, assumed) if len(left_out) == len(programs) else None
-    score_assumed = _score([assumed] * len(shares), programs, assumed)
+    left_out = [made for each in others if (made := _fit_bounds(each, assumed, is_on_gpu=is_on_gpu))]
+    score = _score_fits(left_out, programs, assumed) if len(left_out) == len(programs) else None
+    score_assumed = _score_fits([assumed] * len(shares), programs, assumed)
     beyond = sum(share > 1 for share in shares)
     is_enough = len(shares) - beyond >= LEAST_PROGRAMS and beyond <= MOST_BEYOND * len(shares)
     return Fit(
@@ -123,12 +123,12 @@ def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Fit
         fitted=fitted,
         score=score,
         score_assumed=score_assumed,
-        taken=_taken(fitted, assumed, score, score_assumed) if is_enough and fitted and score else None,
+        taken=_choose_shares(fitted, assumed, score, score_assumed) if is_enough and fitted and score else None,
     )
 
 
-def _fitted(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) -> Shares | None:
-    """The median of those up to 1, and bounds that hold a further program nine times of ten, never above the assumed one.
+def _fit_bounds(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) -> Shares | None:
+    """Return the median of shares up to 1, and bounds that hold a further program nine times of ten.
 
     Fewer programs than PROGRAMS_FOR_BOUNDS cannot say that: then bounds hold what was seen and what was assumed. So do they
     on a GPU, where the replay has bounds of its own. None where all are beyond 1.
@@ -143,22 +143,22 @@ def _fitted(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) -> Sha
     return Shares(ordered[outside - 1], likely, ordered[-outside])
 
 
-def _score(shares: Sequence[Shares], programs: Sequence[Program], assumed: Shares) -> Score:
+def _score_fits(shares: Sequence[Shares], programs: Sequence[Program], assumed: Shares) -> Score:
     pairs = list(zip(shares, programs, strict=True))
     return Score(
         error=fmean(abs(each.likely - program.share) for each, program in pairs),
-        coverage=fmean(_holds(each, program, assumed) for each, program in pairs),
+        coverage=fmean(_holds_program(each, program, assumed) for each, program in pairs),
     )
 
 
-def _holds(shares: Shares, program: Program, assumed: Shares) -> bool:
-    """Whether the bounds hold what the program won. Those of findings are wider than shares, and widened ones hold no less."""
+def _holds_program(shares: Shares, program: Program, assumed: Shares) -> bool:
+    """Return whether the bounds hold the program's gain. Bounds of findings are wider than shares."""
     is_wider = shares.low <= assumed.low and shares.high >= assumed.high
     return shares.hold(program.share) or (is_wider and program.is_inside)
 
 
-def _taken(fitted: Shares, assumed: Shares, score: Score, score_assumed: Score) -> Shares | None:
-    """Likely and bounds are taken one without the other: each where it is better; None where neither is.
+def _choose_shares(fitted: Shares, assumed: Shares, score: Score, score_assumed: Score) -> Shares | None:
+    """Return the fitted likely share and bounds, each only if better than the assumed; None if neither is.
 
     None, too, where a fit to the other programs leaves too many outside: the programs differ more than shares can say.
     """
@@ -170,18 +170,18 @@ def _taken(fitted: Shares, assumed: Shares, score: Score, score_assumed: Score) 
     return Shares(*(round(each, 2) for each in (min(fitted.low, likely), likely, max(fitted.high, likely))))
 
 
-def assumed(rule: str) -> Shares | None:
-    """The shares that the header of the rule assumes; None where it has none, or is nobody's of traceq."""
+def shares_in_header(rule: str) -> Shares | None:
+    """Return the shares that the header of the rule assumes; None for rules without, or not of traceq."""
     name = rule.replace("-", "_")
     return Shares(**rule_query(name).shares) if name in RULES and has_shares(name) else None
 
 
-def fits(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, Fit]]:
-    """By rule and hardware the fits to lines that say something."""
+def fit_all(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, Fit]]:
+    """Return by rule and hardware the fits to lines that say something."""
     found: dict[str, dict[Hardware, Fit]] = {}
-    for rule, of_rule in by_rule(lines).items():
-        shares = assumed(rule)
-        for kind, group in by_hardware(of_rule).items():
+    for rule, of_rule in group_by_rule(lines).items():
+        shares = shares_in_header(rule)
+        for kind, group in group_by_hardware(of_rule).items():
             if shares and kind and (made := fit(group, shares, is_on_gpu=kind == "gpu")):
                 found.setdefault(rule, {})[kind] = made
     return found

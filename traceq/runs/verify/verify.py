@@ -1,4 +1,4 @@
-"""From the runs before and after a fix to whether the finding is gone, what was saved, and whether that was predicted."""
+"""From runs before and after a fix to whether the finding is gone, what was saved, and whether that was predicted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STILL = 0.8
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of a finding. Times are ns per counted step.
+    """The fate of a finding after its fix. Times are ns per counted step.
 
     `won_ns` is the saving in the mean step (savings are shares of the mean), `won_interval_ns` what
     holds the true gain; both are None when the sides cannot be compared. `after` is the finding as it is now, on its
@@ -54,18 +54,18 @@ class Verification:
 def verify(
     name: str, before: Sequence[Run], after: Sequence[Run], *, noise: KnownNoise | None = None, anyway: bool = False
 ) -> Verification:
-    """What became of the finding `name` of the runs before: an id, a rule, or F1, F2, ... of the first. Raises NoSuchFinding."""
-    finding = _named(name, before)
+    """Verify the fix of the finding `name` of the runs before: an id, a rule, or F1, F2, ... Raises NoSuchFinding."""
+    finding = _find_finding(name, before)
     # The verdict is that of `traceq compare`; savings are shares of the mean step.
     comparison = compare(before, after, statistic="mean", judge_by="typical", noise=noise, anyway=anyway)
-    now = still(finding, before, after)
+    now = find_again(finding, before, after)
     change = comparison.change
     is_comparable = change is not None and (comparison.comparable or anyway)
     interval = change.interval_ns if change is not None and is_comparable else None
     won = (-interval[1], -interval[0]) if interval else None
     silent = next((run.cannot_tell[finding.rule] for run in after if finding.rule in run.cannot_tell), None)
     state = state_of(finding, now, is_silent=silent is not None or not is_comparable)
-    prediction = _prediction(finding, won, comparison) if state == "gone" else "cannot tell"
+    prediction = _judge_prediction(finding, won, comparison) if state == "gone" else "cannot tell"
     return Verification(
         finding=finding,
         state=state,
@@ -73,21 +73,21 @@ def verify(
         won_ns=-change.delta_ns if change is not None and is_comparable else None,
         won_interval_ns=won,
         prediction=prediction,
-        reason=_reason(comparison, state, silent, is_comparable=is_comparable),
+        reason=_explain_state(comparison, state, silent, is_comparable=is_comparable),
         also_gone=tuple(each for each in comparison.findings_gone if each.rule != finding.rule),
         comparison=comparison,
-        earlier=checked(finding.rule).get(hardware(before)),
+        earlier=checked(finding.rule).get(hardware_of(before)),
     )
 
 
-def hardware(runs: Sequence[Run]) -> Hardware:
-    """What the runs' steps ran on."""
+def hardware_of(runs: Sequence[Run]) -> Hardware:
+    """Return the kind of hardware that the runs' steps ran on."""
     return "cpu" if runs[0].device is None else "gpu"
 
 
-def _named(name: str, runs: Sequence[Run]) -> FindingKept:
+def _find_finding(name: str, runs: Sequence[Run]) -> FindingKept:
     found = [finding for run in runs for finding in run.findings]
-    places = {place.lower(): [each] for place, each in placed(_ranked(runs[0]))} if runs else {}
+    places = {place.lower(): [each] for place, each in placed(_rank_findings(runs[0]))} if runs else {}
     matching = (
         [each for each in found if each.finding_id == name]
         or [each for each in found if each.rule == name]
@@ -103,13 +103,13 @@ def _named(name: str, runs: Sequence[Run]) -> FindingKept:
     raise NoSuchFinding(f"{name}: no such finding before the fix{there}")
 
 
-def _ranked(run: Run) -> list[FindingKept]:
-    """The findings as a report numbers them."""
+def _rank_findings(run: Run) -> list[FindingKept]:
+    """Return the findings in the order of a report."""
     return sorted(run.findings, key=lambda each: (-each.saving_ns, each.finding_id))
 
 
-def still(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> FindingKept | PartKept | None:
-    """The finding among those after, else the largest new one of its rule: what its id is made of may have been renamed."""
+def find_again(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> FindingKept | PartKept | None:
+    """Return the finding among those after, else the largest new one of its rule: names in its id may have changed."""
     known = {each.finding_id for run in before for each in run.found}
     found = [each for run in after for each in run.found if each.rule == finding.rule]
     same = [each for each in found if each.finding_id == finding.finding_id]
@@ -119,14 +119,14 @@ def still(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> 
 
 
 def state_of(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silent: bool) -> State:
-    """What became of the finding, of which `now` is left; `is_silent`: its rule cannot tell."""
+    """Return the state of the finding, of which `now` is left; `is_silent`: its rule cannot tell."""
     if now is not None:
         return "still there" if now.saving_ns >= _STILL * finding.saving_ns else "smaller"
     return "cannot tell" if is_silent else "gone"
 
 
-def _prediction(finding: FindingKept, won: tuple[int, int] | None, comparison: Comparison) -> Prediction:
-    """Right when something was surely saved, and it may lie between the finding's bounds."""
+def _judge_prediction(finding: FindingKept, won: tuple[int, int] | None, comparison: Comparison) -> Prediction:
+    """Judge a prediction: right when something was surely saved, and it may lie between the finding's bounds."""
     if won is None or comparison.verdict == "cannot tell":
         return "cannot tell"
     if won[1] < finding.saving_low_ns:
@@ -136,7 +136,7 @@ def _prediction(finding: FindingKept, won: tuple[int, int] | None, comparison: C
     return "too low" if won[0] > finding.saving_high_ns else "right"
 
 
-def _reason(comparison: Comparison, state: State, silent: str | None, *, is_comparable: bool) -> str | None:
+def _explain_state(comparison: Comparison, state: State, silent: str | None, *, is_comparable: bool) -> str | None:
     if not is_comparable:
         return comparison.reasons[0] if comparison.reasons else "nothing to compare"
     if comparison.change is not None and comparison.change.interval_ns is None:
