@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 import traceq
-from traceq.app.whatif_request import changes, is_missing
+from traceq.app.whatif_request import WhatIfRequest, is_missing
 from traceq.reports.whatif.answer import Asked
-
-NOTHING = {"remove": (), "scale": (), "overlap": (), "move": (), "graph": False, "transfer_only": False}
 
 
 def asked(**options):
-    return changes(**{**NOTHING, **options})
+    return WhatIfRequest(**options).changes()
 
 
 def test_options_become_changes_in_one_order():

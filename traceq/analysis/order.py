@@ -390,7 +390,7 @@ def _run_and_commit(connection: Connection, analyses: tuple[str, ...], state: St
 def run(connection: Connection, analyses: Sequence[str], state: State) -> None:
     """Run `analyses` in the order given; what one finds for later ones is put into `state`."""
     for name in analyses:
-        if name in _RUN_IF_ANY and not connection.execute(f"from {_RUN_IF_ANY[name]} limit 1").fetchone():
+        if name in _RUN_IF_ANY and not connection.execute(f"from {_RUN_IF_ANY[name]} limit 1").fetchall():
             continue
         if name in _IN_PYTHON:
             _IN_PYTHON[name].run(connection, state)

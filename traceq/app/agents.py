@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from traceq.app.read_options import ReadOptions, Which
 from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
 from traceq.app.whatif import whatif, whatif_choices
+from traceq.app.whatif_request import WhatIfRequest
 from traceq.database.user_sql import interruptible, one_line_errors, run
 from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import StoreError
@@ -44,7 +44,7 @@ class _Database:
 
     @cached_property
     def content(self) -> Report:
-        """The report on it."""
+        """Return the report on it."""
         return report(self.file, drawn=False).content
 
 
@@ -52,7 +52,8 @@ class Session:
     """The trace databases that an agent has opened; a context manager that removes those it made itself.
 
     A question names one by its id (db1) or by a path, which is then opened. Answers have at most `max_chars` characters, text
-    and data together, 8,000 at most. Raises TraceqError as the use cases do. One question is answered at a time.
+    and data together, 8,000 at most. Raises TraceqError as the use cases do. One question is answered at a time. Public methods
+    are the tools of `traceq mcp`, and their docstrings what agents read of them.
     """
 
     def __init__(self) -> None:
@@ -64,28 +65,45 @@ class Session:
     def open(
         self, path: str, *, step_range: str | None = None, window: str | None = None, max_chars: int = MOST
     ) -> Answer:
-        """Open a trace or a trace database: its id, its traces, the verdict and the findings in a line each."""
+        """Open a trace or a traceq database: its id, traces, verdict, and findings in a line each. Call this first.
+
+        path: an Nsight Systems .sqlite export, a PyTorch profiler .json or .json.gz, a directory of the traces of a job,
+        or a .duckdb that `traceq ingest` made. step_range: a regular expression; annotations that match are the steps.
+        window: what to judge, e.g. "3.2s..4s"; both for traces only. A trace of 100 MB takes about half a minute.
+        """
         with self._asking:
-            database = self._opened(path, step_range, window)
+            database = self._open(path, step_range, window)
             return reported.opened(database.content, database.name, database.path, budget(max_chars))
 
     def report(self, source: str, *, max_chars: int = MOST) -> Answer:
-        """The report as `traceq report --format llm` prints it."""
+        """Report in brief: verdict, where the time of a step goes, findings, what is unknown and what would show it.
+
+        source: an id that `open` gave, or a path.
+        """
         with self._asking:
-            database = self._named(source)
+            database = self._find(source)
             return reported.reported(database.content, database.name, database.path, budget(max_chars))
 
     def finding(
         self, source: str, finding: str = "F1", *, trace: int | None = None, part: Part = "all", max_chars: int = MOST
     ) -> Answer:
-        """A finding with its saving, fix, evidence and SQL; where there is none, why."""
+        """Show a finding: title, saving per step with bounds, what to do, evidence rows, and SQL that reproduces its numbers.
+
+        source: an id or a path. finding: F1, F2, ... as `open` lists them, a finding's id, or the name of a rule; for a rule
+        that found nothing or cannot tell, the answer says so and why. trace: a trace number, by default the one to look at
+        first. part: "sql" for the queries alone, where they are too long to stand beside the rest.
+        """
         with self._asking:
-            return reported.finding(self._named(source).content, finding, trace, part, budget(max_chars))
+            return reported.finding(self._find(source).content, finding, trace, part, budget(max_chars))
 
     def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> Answer:
-        """The result of a query, which can read its database and nothing else. Raises QueryError after 30 s."""
+        """Ask the database in DuckDB's SQL, read-only: no file, no network, at most 30 s and 200 rows.
+
+        source: an id or a path. Tables: finding, step, kernel, time_ledger, launch, copy and more; `select table_name, comment
+        from duckdb_tables()` lists them, duckdb_views() the views, duckdb_columns() their columns. Times are ns, sizes bytes.
+        """
         most = min(max(max_rows, 1), _MOST_ROWS)
-        with self._asking, open_locked(self._named(source).file) as connection:
+        with self._asking, open_locked(self._find(source).file) as connection:
 
             def work() -> tuple[list[str], list[list[Any]]]:
                 relation = run(connection, query)
@@ -100,51 +118,48 @@ class Session:
         self,
         source: str,
         *,
-        remove: Sequence[str] = (),
-        scale: Mapping[str, float] | None = None,
-        overlap: Sequence[str] = (),
-        move: Mapping[str, float] | None = None,
+        remove: list[str] | None = None,
+        scale: dict[str, float] | None = None,
+        overlap: list[str] | None = None,
+        move: dict[str, float] | None = None,
         graph: bool = False,
         transfer_only: bool = False,
         finding: str | None = None,
         trace: int | None = None,
         max_chars: int = MOST,
     ) -> Answer:
-        """How long the steps would take with the changes, or without what a finding owns; without any, what can be changed."""
+        """Predict how long a step would take with changes, by replaying it; without any change, list what can be changed.
+
+        source: an id or a path. remove: categories ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB" that take
+        no time. scale: their time times a factor, {"kernel:*flash*": 0.5}. overlap: communication or copies that run beside
+        kernels. move: host work done in so many other threads, {"idle_data": 4}. graph: kernels launched as one CUDA graph.
+        transfer_only: no collective waits for other ranks. finding: F1, an id or a rule, instead: without what it owns.
+        """
+        request = WhatIfRequest(remove or (), scale or {}, overlap or (), move or {}, graph, transfer_only, finding)
         with self._asking:
-            file = self._named(source).file
-            if not (remove or scale or overlap or move or graph or transfer_only or finding):
-                choices = whatif_choices(file, trace=trace)
-                return asked.replayed(choices.to_text(), choices.to_json(), budget(max_chars))
-            answer = whatif(
-                file,
-                remove=remove,
-                scale=scale or {},
-                overlap=overlap,
-                move=move or {},
-                graph=graph,
-                transfer_only=transfer_only,
-                finding=finding,
-                trace=trace,
-            )
-            return asked.replayed(answer.to_text(), answer.to_json(), budget(max_chars))
+            file = self._find(source).file
+            view = whatif(file, request, trace=trace) if request.is_given else whatif_choices(file, trace=trace)
+            return asked.replayed(view.to_text(), view.to_json(), budget(max_chars))
 
     def compare(self, base: str, new: str, *, rank: int | None = None, max_chars: int = MOST) -> Answer:
-        """What changed from `base` to `new`, each a database, a trace or a baseline, and how sure that is."""
+        """Compare one run with another: regression, improvement, no change, or cannot tell with the reason.
+
+        base, new: ids, paths, or baselines by name. rank: which rank to compare, by default the lowest.
+        """
         with self._asking:
-            view = compare(self._run(base), self._run(new), Which(rank))
+            view = compare(self._run_of(base), self._run_of(new), Which(rank))
             texts = (ComparisonView(view.content, top=most).to_text() for most in _ROWS_OF_TABLES)
             return asked.compared(texts, view.to_json(), budget(max_chars))
 
-    def _run(self, source: str) -> Path | str:
-        """What `compare` reads: a baseline by its name or file, else the database."""
+    def _run_of(self, source: str) -> Path | str:
+        """Return what `compare` reads: a baseline by its name or file, else the database."""
         is_baseline = baselines.find(source) is not None or baselines.is_baseline(Path(source))
-        return source if is_baseline else self._named(source).file
+        return source if is_baseline else self._find(source).file
 
-    def _named(self, source: str) -> _Database:
-        return self._by_name.get(source) or self._opened(source, None, None)
+    def _find(self, source: str) -> _Database:
+        return self._by_name.get(source) or self._open(source, None, None)
 
-    def _opened(self, path: str, step_range: str | None, window: str | None) -> _Database:
+    def _open(self, path: str, step_range: str | None, window: str | None) -> _Database:
         place = Path(path).expanduser()
         key = (place.absolute(), _stamp_of(place), step_range, window)
         if key not in self._by_source:
@@ -176,7 +191,7 @@ class Session:
 
 
 def _stamp_of(place: Path) -> tuple[int, int] | None:
-    """What changes when a file or a dataset is written anew; None for what is neither."""
+    """Return time and size, which change when a file or a dataset is written anew; None for what is neither."""
     file = place / NAME if is_dataset(place) else place
     if not file.is_file():
         return None

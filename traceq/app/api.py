@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq.app.read_options import ReadOptions, Which
+from traceq.app.read_options import CompareOptions, KnownNoiseOf, ReadOptions, Which
 from traceq.common.limits import TIMEOUT, Limits, within
 from traceq.common.process import usable_cpus
 from traceq.common.progress import Progress, Silent
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
-    from traceq.app.noise import KnownNoiseOf, NoiseView
+    from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
     from traceq.app.source import Source, Sources
@@ -141,7 +141,7 @@ def report(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> ReportView:
-    """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
+    """Report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
     `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
     files or directories of rules of your own, each of which may take `timeout` seconds for a trace; the word "extra" asks the
@@ -195,21 +195,9 @@ def compare(
     from traceq.app.compare import compare as work
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    options = CompareOptions(level, floor_share, sensitivity_share, statistic, noise, anyway)
     with _within_limits(memory_limit):
-        return work(
-            base,
-            new,
-            Which(rank, trace),
-            read,
-            level=level,
-            floor_share=floor_share,
-            sensitivity_share=sensitivity_share,
-            statistic=statistic,
-            noise=noise,
-            anyway=anyway,
-            drawn=drawn,
-            ticket=ticket,
-        )
+        return work(base, new, Which(rank, trace), read, options, drawn=drawn, ticket=ticket)
 
 
 def compare_memory(
@@ -344,7 +332,7 @@ def tradeoff(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> TradeoffView:
-    """Throughput against latency over the values of a parameter.
+    """Weigh throughput against latency over the values of a parameter.
 
     `sources` maps values of the parameter to runs: trace databases, traces or baselines. Without values those that
     traceq.annotate marked are taken, else those of what runs were made with, or of names of files. `knob` is what the
@@ -398,22 +386,12 @@ def whatif(
     Raises ValueError for an impossible change or what the trace does not have, StoreError for a finding that is not there.
     """
     from traceq.app.whatif import whatif as work
+    from traceq.app.whatif_request import WhatIfRequest
 
+    request = WhatIfRequest(remove, scale, overlap, move, graph, transfer_only, finding)
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
     with _within_limits(memory_limit):
-        return work(
-            source,
-            read,
-            remove=remove,
-            scale=scale,
-            overlap=overlap,
-            move=move,
-            graph=graph,
-            transfer_only=transfer_only,
-            finding=finding,
-            trace=trace,
-            rank=rank,
-        )
+        return work(source, request, read, trace=trace, rank=rank)
 
 
 def whatif_choices(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -9,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq.app.noise import KnownNoiseOf, read_known_noise
-from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.noise import read_known_noise
+from traceq.app.read_options import AS_FOUND, LOWEST, KnownNoiseOf, ReadOptions, Which
 from traceq.app.source import Source, Sources, as_list, check_writes, is_trace, open_runs, read_runs_of
-from traceq.app.view import View
+from traceq.app.view import T, View
 from traceq.common.limits import limits
 from traceq.database.user_sql import interruptible, too_long
 from traceq.errors import QueryError, UnusableBaseline, WrongUse
@@ -40,33 +41,44 @@ if TYPE_CHECKING:
     import duckdb
 
 
-class CheckView(View[Check]):
-    """What became of the budgets; `content` is their results as plain data."""
+class CiView(View[T]):
+    """A result that is also written in formats of CI."""
+
+    @abstractmethod
+    def _check(self) -> Check:
+        """Return the result as a check of budgets."""
+
+    def to_junit(self) -> str:
+        """Render as JUnit XML: a test case for each budget, or one that there is no regression."""
+        return check_to_junit(self._check())
+
+    def to_sarif(self, root: str | Path = ".") -> str:
+        """Render as SARIF 2.1.0, with paths relative to `root`."""
+        return check_to_sarif(self._check(), Path(root).resolve())
+
+    def to_code_quality(self, root: str | Path = ".") -> str:
+        """Render as a Code Quality report for GitLab, with paths relative to `root`."""
+        return check_to_code_quality(self._check(), Path(root))
+
+
+class CheckView(CiView[Check]):
+    """The check of budgets; `content` is their results as plain data."""
 
     @property
     def state(self) -> State:
-        """pass, fail, or cannot judge."""
+        """Return pass, fail, or cannot judge."""
         return self.content.state
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return compose_check(self.content)
 
     def to_json(self) -> str:
-        """For programs; the keys are described in docs/check.md."""
+        """Render as JSON, for programs; docs/check.md describes the keys."""
         return check_to_json(self.content)
 
-    def to_junit(self) -> str:
-        """JUnit XML: a test case for each budget."""
-        return check_to_junit(self.content)
-
-    def to_sarif(self, root: str | Path = ".") -> str:
-        """SARIF 2.1.0, with paths relative to `root`."""
-        return check_to_sarif(self.content, Path(root).resolve())
-
-    def to_code_quality(self, root: str | Path = ".") -> str:
-        """A Code Quality report for GitLab, with paths relative to `root`."""
-        return check_to_code_quality(self.content, Path(root))
+    def _check(self) -> Check:
+        return self.content
 
 
 def check(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traceq.app import notebook
-from traceq.app.check import with_cause
-from traceq.app.noise import KnownNoiseOf, read_known_noise
-from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.check import CiView, with_cause
+from traceq.app.noise import read_known_noise
+from traceq.app.read_options import AS_FOUND, LOWEST, USUAL, CompareOptions, ReadOptions, Which
 from traceq.app.source import Sources, as_list, check_writes, open_runs
-from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.errors import WrongUse
 from traceq.reports.build_timelines import typical_step
@@ -21,20 +19,15 @@ from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
 from traceq.reports.redact import redact_comparison
-from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
-from traceq.reports.renderers.check_to_junit import check_to_junit
-from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.timeline import Timeline
 from traceq.runs.budgets.budget import Budget, Check
 from traceq.runs.budgets.regression import judge_regression
-from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY
 from traceq.runs.compare.compare import compare as compare_runs
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
 from traceq.runs.run import Run
 from traceq.runs.sources import runs_of_rank
-from traceq.runs.statistics import Statistic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +36,7 @@ if TYPE_CHECKING:
 TOP = 10
 
 
-class ComparisonView(View[Comparison]):
+class ComparisonView(CiView[Comparison]):
     """A comparison of two runs. As the last line of a notebook's cell it shows itself.
 
     `content` is the comparison as plain data. Times are ns per step, a difference is the candidate less the baseline. Tables of
@@ -60,12 +53,12 @@ class ComparisonView(View[Comparison]):
 
     @property
     def verdict(self) -> str:
-        """regression, improvement, likely regression, likely improvement, no change, or cannot tell."""
+        """Return regression, improvement, likely regression, likely improvement, no change, or cannot tell."""
         return self.content.verdict
 
     @property
     def causes(self) -> pd.DataFrame:
-        """A row for each category of the ledger; `delta_ns` adds up to that of the step exactly."""
+        """Return a row for each category of the ledger; `delta_ns` adds up to that of the step exactly."""
         import pandas as pd
 
         columns = ["category", "base_ns", "new_ns", "delta_ns"]
@@ -75,18 +68,18 @@ class ComparisonView(View[Comparison]):
 
     @property
     def parts(self) -> pd.DataFrame:
-        """A row for each kernel, copy, collective or wait that was matched; per category they add up to its cause."""
+        """Return a row for each matched kernel, copy, collective or wait; per category they add up to its cause."""
         import pandas as pd
 
         rows = [{**asdict(part), "name": part.name} for cause in self.content.causes for part in cause.parts]
         return pd.DataFrame(rows)
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return self._blocks(draws=False)
 
     def html_blocks(self) -> Iterable[Block]:
-        """The document with drawings."""
+        """Compose the document with drawings."""
         return self._blocks(draws=True)
 
     def _blocks(self, *, draws: bool) -> Iterable[Block]:
@@ -94,26 +87,14 @@ class ComparisonView(View[Comparison]):
             return compose_ticket(self.content)
         return compose_comparison(self.content, self.top, self.timelines, draws=draws)
 
-    def to_junit(self) -> str:
-        """JUnit XML: one test case, that there is no regression."""
-        return check_to_junit(self._check())
-
-    def to_sarif(self, root: str | Path = ".") -> str:
-        """SARIF 2.1.0, with paths relative to `root`."""
-        return check_to_sarif(self._check(), Path(root).resolve())
-
-    def to_code_quality(self, root: str | Path = ".") -> str:
-        """A Code Quality report for GitLab, with paths relative to `root`."""
-        return check_to_code_quality(self._check(), Path(root))
-
     def _check(self) -> Check:
-        """The comparison as a check without a limit: a regression fails."""
+        """Return the comparison as a check without a limit: a regression fails."""
         base = ", ".join(run.file for run in self.content.base.runs) or "nothing"
         judged = with_cause(judge_regression(Budget("compare", base, ()), self.content), self.content)
         return Check(path=None, runs=self.content.new.runs, judged=(judged,), baseline=base, comparison=self.content)
 
     def to_json(self) -> str:
-        """For programs; the keys are described in docs/compare.md."""
+        """Render as JSON, for programs; docs/compare.md describes the keys."""
         return comparison_to_json(self.content)
 
     def _repr_html_(self) -> str:
@@ -127,13 +108,8 @@ def compare(
     new: Sources,
     which: Which = LOWEST,
     read: ReadOptions = AS_FOUND,
+    options: CompareOptions = USUAL,
     *,
-    level: float = LEVEL,
-    floor_share: float = FLOOR,
-    sensitivity_share: float = SENSITIVITY,
-    statistic: Statistic = "typical",
-    noise: KnownNoiseOf | None = None,
-    anyway: bool = False,
     top: int = TOP,
     drawn: bool = False,
     ticket: bool = False,
@@ -143,31 +119,23 @@ def compare(
     `drawn`: with the typical step of both, for HTML. Raises StoreError for what cannot be read, ValueError for a rank that is not
     there.
     """
-    if not 0 < level < 1:
-        raise WrongUse(f"level {level:g} is not a probability between 0 and 1.")
+    if not 0 < options.level < 1:
+        raise WrongUse(f"level {options.level:g} is not a probability between 0 and 1.")
     check_writes(read.writes, [*as_list(base), *as_list(new)])
     base_runs, base_step = _read(base, which, read, drawn=drawn)
     new_runs, new_step = _read(new, which, read, drawn=drawn)
     are_jobs = not which.is_named and jobs_of(base_runs) and jobs_of(new_runs)
     if not are_jobs:
         base_runs, new_runs = (runs_of_rank(runs, which.rank, "") for runs in (base_runs, new_runs))
-    comparison = (compare_jobs if are_jobs else compare_runs)(
-        base_runs,
-        new_runs,
-        level=level,
-        floor_share=floor_share,
-        sensitivity_share=sensitivity_share,
-        statistic=statistic,
-        noise=read_known_noise(noise, which.rank),
-        anyway=anyway,
-    )
+    given = options._asdict() | {"noise": read_known_noise(options.noise, which.rank)}
+    comparison = (compare_jobs if are_jobs else compare_runs)(base_runs, new_runs, **given)
     if ticket:
         return ComparisonView(redact_comparison(comparison), is_ticket=True)
     return ComparisonView(comparison, _on_one_scale(base_step, new_step), top=top)
 
 
 def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
-    """The runs of a side, of all ranks if none is chosen, and the typical step of the first that has a database."""
+    """Read the runs of a side, of all ranks if none is chosen, and the typical step of the first that has a database."""
     found: list[Run] = []
     timeline = None
     for source in as_list(sources):
@@ -180,7 +148,7 @@ def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> 
 
 
 def _on_one_scale(base: Timeline | None, new: Timeline | None) -> list[Timeline]:
-    """Both drawn as wide as the longer of them."""
+    """Draw both as wide as the longer of them."""
     named = [(name, timeline) for name, timeline in (("base", base), ("new", new)) if timeline is not None]
     longest = max((timeline.dur for _, timeline in named), default=0)
     return [replace(timeline, title=f"{name}: {timeline.title}", span=longest) for name, timeline in named]

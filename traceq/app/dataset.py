@@ -1,4 +1,4 @@
-"""Datasets: what one holds, what is taken out of it, and whether it is as it should be."""
+"""Datasets: list what one holds, take traces out of it, and check it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class WindowListed(NamedTuple):
     is_fresh: bool
 
 
-class Listed(NamedTuple):
-    """What is in a dataset; `unused_bytes` is what `compact` would free, `waiting_bytes` what an ingest could go on with."""
+class DatasetListing(NamedTuple):
+    """The contents of a dataset; `compact` would free `unused_bytes`, an ingest could go on with `waiting_bytes`."""
 
     name: str
     traceq: str
@@ -36,14 +36,14 @@ class Listed(NamedTuple):
     waiting_bytes: int
 
 
-def list_dataset(name: str) -> Listed:
-    """What is in the dataset. Raises StoreError when it is none, SchemaMismatch when another version of traceq made it."""
+def list_dataset(name: str) -> DatasetListing:
+    """List the contents of a dataset. Raises StoreError for anything else, SchemaMismatch for another version of its schema."""
     place, manifest = existing(name)
     sizes = place.sizes()
     left = leftovers(place, manifest, sizes)
     unused, waiting = sum(left.useless.values()), sum(left.waiting.values())
     windows = list(_list_windows(manifest, stale_windows(manifest, sizes)))
-    return Listed(
+    return DatasetListing(
         name=place.name,
         traceq=manifest.traceq,
         schema=manifest.schema,
@@ -59,17 +59,17 @@ def _list_windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[W
     of_window: dict[tuple[str, int], list[Piece]] = {}
     for piece in manifest.pieces:
         of_window.setdefault((piece.run, piece.window), []).append(piece)
-    judged = {(each.run, each.window): each.made_at for each in manifest.windows}
+    judged = {(window.run, window.window): window.made_at for window in manifest.windows}
     for (run, window), pieces in sorted(of_window.items()):
         key = run, window
-        ranks, size = sorted(each.rank for each in pieces), sum(each.size for each in pieces)
+        ranks, size = sorted(piece.rank for piece in pieces), sum(piece.size for piece in pieces)
         yield WindowListed(run, window, ranks, size, judged.get(key, ""), key not in stale)
 
 
 def drop_from_dataset(
     name: str, run: str, *, window: int | None = None, rank: int | None = None, wait: float = 0
 ) -> tuple[Piece, ...]:
-    """Take a run, a window of it, or a rank, out of the dataset; what was taken. Raises WrongUse when that is not there.
+    """Take a run, a window of it, or a rank, out of the dataset; return what was taken. Raises WrongUse when that is not there.
 
     `wait` is for how many seconds another writer may have its turn.
     """
@@ -86,6 +86,6 @@ def compact_dataset(name: str, *, everything: bool = False, wait: float = 0) -> 
 
 
 def verify_dataset(name: str) -> tuple[int, list[Fault]]:
-    """How many pieces the dataset lists, and all that is wrong with it; every row is read."""
+    """Return how many pieces the dataset lists, and all its faults; every row is read."""
     place, manifest = existing(name)
     return len(manifest.pieces), list(verify.faults(place))

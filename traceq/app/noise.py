@@ -1,11 +1,10 @@
-"""Noise: what runs of one program differ by."""
+"""Noise: measure how much runs of one program differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
-from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.read_options import AS_FOUND, LOWEST, KnownNoiseOf, ReadOptions, Which
 from traceq.app.source import Sources, as_list, check_writes, read_runs_of
 from traceq.app.view import View
 from traceq.common.units import parse_share
@@ -21,7 +20,7 @@ from traceq.runs.statistics import Statistic
 
 
 class NoiseView(View[Noise]):
-    """What runs differ by; `content` is that as plain data, shares are of a step."""
+    """The noise between runs; `content` is its plain data, shares are of a step."""
 
     def blocks(self) -> Iterable[Block]:
         """The document."""
@@ -35,7 +34,7 @@ class NoiseView(View[Noise]):
 def noise(
     sources: Sources, which: Which = LOWEST, read: ReadOptions = AS_FOUND, *, statistic: Statistic = "typical"
 ) -> NoiseView:
-    """What runs of one program differ by beyond their steps; `sources` are databases, traces or baselines of it.
+    """Measure how much runs of one program differ beyond their steps; `sources` are databases, traces or baselines of it.
 
     Raises WrongUse for fewer than two runs, and for runs that cannot be compared.
     """
@@ -43,11 +42,8 @@ def noise(
     return NoiseView(noise_of(read_runs_of(sources, which, read), statistic))
 
 
-KnownNoiseOf = float | str | Path
-
-
 def read_known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoise | None:
-    """The stated noise between runs: a share of the step (0.008, "0.8%"), or a baseline with several runs.
+    """Read the stated noise between runs: a share of the step (0.008, "0.8%"), or a baseline with several runs.
 
     Raises WrongUse for what is neither, and for a baseline of fewer than two runs.
     """

@@ -14,7 +14,7 @@ import duckdb
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.report import ReportView
 from traceq.app.source import database_of, is_trace
-from traceq.app.whatif_request import Named, Numbered, changes
+from traceq.app.whatif_request import Named, Numbered, WhatIfRequest
 from traceq.database import user_sql
 from traceq.database.connect import connect
 from traceq.database.failures import one_line
@@ -89,9 +89,7 @@ class Traces:
         """How long the steps would take with all changes together; see traceq.whatif for what can be changed."""
         from traceq.app.whatif import answer_of
 
-        asked = changes(
-            remove=remove, scale=scale, overlap=overlap, move=move, graph=graph, transfer_only=transfer_only
-        )
+        asked = WhatIfRequest(remove, scale, overlap, move, graph, transfer_only).changes()
         with self._reading("replayed"):
             return answer_of(self._connection, asked, trace)
 

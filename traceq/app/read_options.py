@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from traceq.loading.options import TraceOptions
+
+if TYPE_CHECKING:
+    from traceq.runs.statistics import Statistic
+
+# Known noise between runs: a share of the step (0.008, "0.8%"), or the name or file of a baseline.
+KnownNoiseOf = float | str | Path
 
 
 @dataclass(frozen=True)
@@ -41,3 +47,17 @@ class Which(NamedTuple):
 
 
 LOWEST = Which()
+
+
+class CompareOptions(NamedTuple):
+    """The statistics of a comparison; traceq.app.api.compare describes each."""
+
+    level: float = 0.02
+    floor_share: float = 0.01
+    sensitivity_share: float = 0.05
+    statistic: Statistic = "typical"
+    noise: KnownNoiseOf | None = None
+    anyway: bool = False
+
+
+USUAL = CompareOptions()

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from traceq.app.noise import KnownNoiseOf, read_known_noise
-from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.noise import read_known_noise
+from traceq.app.read_options import AS_FOUND, LOWEST, KnownNoiseOf, ReadOptions, Which
 from traceq.app.source import Sources, as_list, check_writes, read_runs_of
 from traceq.app.view import View
 from traceq.diagnosis.calibrated import Hardware
@@ -22,7 +22,7 @@ from traceq.runs.verify.verify import verify as verify_runs
 
 
 class VerificationView(View[Verification]):
-    """What became of a finding after a fix; `content` is that as plain data, times are ns per counted step."""
+    """The check of a finding after its fix; `content` is its plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
         """The document."""
@@ -33,7 +33,7 @@ class VerificationView(View[Verification]):
         return verification_to_json(self.content)
 
     def append_to(self, file: Path, program: str | None = None, *, is_public: bool = False) -> str | None:
-        """Add the result to a file of checked predictions; why nothing was added, else None.
+        """Add the result to a file of checked predictions; return why nothing was added, else None.
 
         `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
         """
@@ -65,7 +65,7 @@ def verify(
 
 
 def _with_earlier(verification: Verification, file: Path | None, kind: Hardware) -> Verification:
-    """The verification with how right the file's predictions of its rule were, where it has some."""
+    """Add how right the predictions of this rule in `file` were, where it has some."""
     if file is None or not file.exists():
         return verification
     rule = verification.finding.rule

@@ -1,14 +1,14 @@
-"""What-if: what the steps would last with a change, by replaying them."""
+"""What-if: predict how long the steps would take with a change, by replaying them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from traceq.analysis.categories import BUSY, BY_NAME, IDLE
+from traceq.analysis.categories import BUSY, BY_NAME, HOST_LABELS, IDLE
 from traceq.analysis.replay.counterfactual import Change
 from traceq.analysis.replay.replayed import SLOWER, UNKNOWN_CAUSE
 from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replayed
@@ -18,17 +18,16 @@ from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, open_source
 from traceq.app.trace_selection import select_traces
 from traceq.app.view import View
-from traceq.app.whatif_host import host_answer, host_choices, without_finding
 from traceq.app.whatif_request import (
     ASKABLE,
     COPIES,
     HOST,
+    HOST_MOVABLE,
+    HOST_OF,
     MOVABLE,
     NO_LENGTH,
     TRANSFERS,
-    Named,
-    Numbered,
-    changes,
+    WhatIfRequest,
     is_missing,
 )
 from traceq.common.units import share
@@ -38,7 +37,9 @@ from traceq.database.user_sql import interruptible
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
+from traceq.diagnosis.host_change import HostChange, HostWon, host_changes
 from traceq.diagnosis.judge import subjects
+from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.packs import rules_for
 from traceq.errors import WrongUse
 from traceq.reports.document import Block
@@ -51,45 +52,42 @@ if TYPE_CHECKING:
 
     from traceq.diagnosis.subject import Subject
 
+# The training thread has to do, or to wait for, so much of what other threads do, or nothing is known of what it costs.
+_LEAST_SEEN = 0.5
+
 # Here communication is all of it; in the ledger it is what kernels do not hide.
 _WORDS = {"communication": "communication"}
 
 
 class WhatIfView(View[Answer]):
-    """What the steps would last with a change; `content` is that as plain data, times are ns per counted step."""
+    """The prediction for a change; `content` is its plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return compose_answer(self.content)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return answer_to_json(self.content)
 
 
 class WhatIfChoicesView(View[Choices]):
-    """What can be changed in a trace; `content` is that as plain data."""
+    """The changes that are possible in a trace; `content` is their plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return compose_choices(self.content)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return choices_to_json(self.content)
 
 
 def whatif(
     source: Source,
+    request: WhatIfRequest,
     read: ReadOptions = AS_FOUND,
     *,
-    remove: Named = (),
-    scale: Numbered = (),
-    overlap: Named = (),
-    move: Numbered = (),
-    graph: bool = False,
-    transfer_only: bool = False,
-    finding: str | None = None,
     trace: int | None = None,
     rank: int | None = None,
 ) -> WhatIfView:
@@ -97,13 +95,7 @@ def whatif(
 
     Raises ValueError for an impossible change or what the trace does not have, StoreError for a finding that is not there.
     """
-    asked: tuple[Asked, ...] = ()
-    if finding is None:
-        asked = changes(
-            remove=remove, scale=scale, overlap=overlap, move=move, graph=graph, transfer_only=transfer_only
-        )
-    elif remove or scale or overlap or move or graph or transfer_only:
-        raise WrongUse("--finding is a change of its own: leave the others out.")
+    asked, finding = request.changes(), request.finding
     with open_source(source, "replayed", read) as connection:
 
         def work() -> WhatIfView:
@@ -113,7 +105,7 @@ def whatif(
             subject, chosen = _find_finding(connection, finding, trace_id)
             if subject.device is None:
                 facts = replace(_known_facts(connection, subject, (Asked("remove", chosen.rule),)), finding=chosen)
-                return WhatIfView(without_finding(facts, chosen))
+                return WhatIfView(_without_finding(facts, chosen))
             without = _changes_without(subject, finding, chosen)
             return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
 
@@ -123,27 +115,27 @@ def whatif(
 def whatif_choices(
     source: Source, read: ReadOptions = AS_FOUND, *, trace: int | None = None, rank: int | None = None
 ) -> WhatIfChoicesView:
-    """What `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
+    """List what `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
     with open_source(source, "replayed", read) as connection:
         return interruptible(connection, lambda: choices_of(connection, _trace_id_of(connection, trace, rank)))
 
 
 def _trace_id_of(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:
-    """The trace_id of what is named; None where nothing is."""
+    """Return the trace_id of the trace that is named by either, None where neither is given."""
     if rank is None:
         return trace
     return next(iter(select_traces(connection, () if trace is None else (trace,), rank)))
 
 
 def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:
-    """What can be changed in the trace."""
+    """List what can be changed in the trace."""
     subject = _subject_of(connection, trace)
     times = _times_by_category(connection, subject)
     found = [
         Choice(_options_for(name), name, _WORDS.get(name, BY_NAME[name].words), dur) for name, dur in times.items()
     ]
     if subject.device is None:
-        found += host_choices(subject.ledger)
+        found += _host_choices(subject.ledger)
     if any(name.startswith("copy") for name in times):
         found.append(Choice(("--remove", "--scale", "--overlap"), COPIES, "all copies"))
     if found or subject.ledger:
@@ -166,12 +158,12 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
 
 
 def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], trace: int | None) -> WhatIfView:
-    """What becomes of the steps of the trace. Raises WrongUse for what it does not have."""
+    """Predict the steps of the trace. Raises WrongUse for what it does not have."""
     subject = _subject_of(connection, trace)
     _check_present(connection, subject, asked)
     facts = _known_facts(connection, subject, asked)
     if subject.device is None:
-        answer = host_answer(subject, facts)
+        answer = _host_answer(subject, facts)
         if answer is None:
             raise _not_there(subject, asked[0])
         return WhatIfView(answer)
@@ -189,7 +181,7 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
 
 
 def _known_facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> Answer:
-    """What is known before anything is changed."""
+    """Return an answer that holds what is known before anything is changed."""
     return Answer(
         trace_id=subject.trace_id,
         file=_file_name(connection, subject.trace_id),
@@ -202,14 +194,14 @@ def _known_facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked:
 
 
 def _find_finding(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Subject, Finding]:
-    """A finding by its name, and the trace that it is of."""
+    """Return the trace that has the finding of this name, and the finding."""
     trace_id = _subject_of(connection, trace).trace_id
     ((subject, judge),) = cached_or_judged(connection, rules=rules_for(name), traces=[trace_id])
     return subject, choose(name, {trace_id: judge().every_finding}).finding
 
 
 def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]:
-    """The changes that take away what a finding owns of each category of the ledger."""
+    """Return the changes that take away what a finding owns of each category of the ledger."""
     owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
     if not owned:
         raise WrongUse(f"{name}: what it owns cannot be replayed without it: {', '.join(finding.owned_by_category)}.")
@@ -222,7 +214,7 @@ def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Ask
 
 
 def _replay_changes(asked: Asked) -> list[Change]:
-    """The change as replays take it."""
+    """Return the change in the form that replays take."""
     of_everything = {"graph": "kernels", "transfer": "communication"}
     what = [asked.what or of_everything[asked.kind]]
     if asked.what == COPIES and asked.kind != "overlap":
@@ -284,7 +276,7 @@ def _not_there(subject: Subject, asked: Asked) -> WrongUse:
 
 
 def _times_by_category(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str, float]:
-    """Categories that a change can be about, with their time per counted step, longest first: GPU work, then idle time."""
+    """Return categories that can be changed, with their time per counted step, longest first: GPU work, then idle time."""
     work = ask(connection, statement("reports/sql/whatif_work.sql"), trace_id=subject.trace_id)
     idle = sorted(
         ((name, dur) for name, dur in subject.ledger.items() if name in ASKABLE and name not in BUSY and dur),
@@ -311,3 +303,82 @@ def _step(subject: Subject) -> float | None:
 def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
     traces = {each["trace_id"]: each["path"] for each in ask(connection, statement("database/trace.sql"))}
     return PurePath(traces[trace_id]).name
+
+
+# --- traces without GPU work
+
+
+def _host_answer(subject: Subject, facts: Answer) -> Answer | None:
+    """Predict the steps of a trace without GPU work: what goes from the training thread goes from the step.
+
+    None where that thread, and those it waits for, have nothing of what is requested.
+    """
+    if not subject.steps:
+        return replace(facts, reason="the trace has no steps that count: nothing can be predicted")
+    if not subject.has("host_alone"):
+        return replace(facts, reason=NEEDS["host_alone"].lacking)
+    won = host_changes(subject, [_host_change(change) for change in facts.asked])
+    if any(not held + elsewhere for held, elsewhere in zip(won.held_ns, won.elsewhere_ns, strict=True)):
+        return None
+    reason = _host_doubt(facts.asked, won)
+    if reason is not None and not any(won.held_ns):
+        return replace(facts, reason=reason)
+    step = facts.recorded_ns or 0.0
+    low = min(won.low_ns, 0.0) if reason else won.low_ns
+    return replace(
+        facts,
+        replayed_ns=step,
+        after_ns=step - won.likely_ns,
+        saved=Saved(low, None if reason else won.likely_ns, won.high_ns),
+        reason=reason,
+        limits=_scale_parts(won.left_ns, step - won.likely_ns),
+    )
+
+
+def _without_finding(facts: Answer, finding: Finding) -> Answer:
+    """Predict the steps without what a finding would save: no more than it says, of the categories that it owns."""
+    step = facts.recorded_ns or 0.0
+    owned = sum(finding.owned_by_category.values())
+    left = {
+        part.name: part.dur_ns - finding.saving_ns * finding.owned_by_category.get(part.name, 0.0) / owned
+        for part in facts.ledger
+    }
+    return replace(
+        facts,
+        replayed_ns=step,
+        after_ns=step - finding.saving_ns,
+        saved=Saved(finding.saving_low_ns, finding.saving_ns, finding.saving_high_ns),
+        limits=_scale_parts(left, step - finding.saving_ns),
+    )
+
+
+def _host_choices(ledger: Mapping[str, float]) -> list[Choice]:
+    """List the categories of the training thread's time that can be changed, longest first."""
+    found = sorted(((name, dur) for name, dur in ledger.items() if name in HOST and dur), key=lambda part: -part[1])
+    move = dict.fromkeys(HOST_MOVABLE, ("--move",))
+    return [Choice(("--remove", "--scale", *move.get(name, ())), name, HOST_LABELS[name], dur) for name, dur in found]
+
+
+def _host_change(asked: Asked) -> HostChange:
+    prefix, _, pattern = asked.what.partition(":")
+    categories = () if pattern else HOST_OF.get(asked.what, (asked.what,))
+    # there is no work of a GPU to be changed
+    glob = pattern if prefix == "host" and pattern else None
+    if asked.kind == "move":
+        return HostChange(glob, categories, workers=asked.factor)
+    return HostChange(glob, categories, left=asked.factor or 0.0)
+
+
+def _host_doubt(asked: Sequence[Asked], won: HostWon) -> str | None:
+    """Return why there are only bounds, or nothing."""
+    for change, held, elsewhere in zip(asked, won.held_ns, won.elsewhere_ns, strict=True):
+        if held < _LEAST_SEEN * elsewhere:
+            return f"most of {change.what} runs on other threads while the training thread works: what it costs is not known"
+    return None
+
+
+def _scale_parts(left: Mapping[str, float], after: float) -> tuple[Part, ...]:
+    """Return the parts of the step, longest first, scaled to add up to `after`."""
+    whole = sum(left.values())
+    parts = [(name, dur * after / whole) for name, dur in left.items() if dur > 0 and whole]
+    return tuple(Part(name, dur) for name, dur in sorted(parts, key=lambda part: -part[1]))

@@ -1,10 +1,11 @@
-"""The changes of a what-if: arguments of Python and of the command line as changes, checked against what a trace has."""
+"""The request of a what-if: arguments of Python and of the command line as changes, checked against what a trace has."""
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from traceq.analysis.categories import BUSY, HOST_LABELS, IDLE
 from traceq.errors import WrongUse
@@ -47,31 +48,48 @@ _NAMES = (*ASKABLE, COPIES, *(name for name in HOST if name not in ASKABLE))
 _LISTS = "traceq whatif SOURCE --list shows what can be changed"
 
 
-def changes(
-    *, remove: Named, scale: Numbered, overlap: Named, move: Numbered, graph: bool, transfer_only: bool
-) -> tuple[Asked, ...]:
-    """The changes in the order of the options. Raises WrongUse for changes that no trace allows, or when there is none."""
-    found = (
-        *(Asked("remove", _check_known("--remove", what)) for what in _as_list(remove)),
-        *(
-            Asked("scale", _check_scalable("--scale", what), _check_factor(what, factor))
-            for what, factor in _as_pairs(scale)
-        ),
-        *(Asked("overlap", _check_overlap("--overlap", what)) for what in _as_list(overlap)),
-        *(
-            Asked("move", _check_movable("--move", what), _check_threads(what, number))
-            for what, number in _as_pairs(move)
-        ),
-        *([Asked("graph")] if graph else []),
-        *([Asked("transfer")] if transfer_only else []),
-    )
-    if not found:
-        raise WrongUse(f"No change is given: say what to remove, scale, overlap or move; {_LISTS}.")
-    return found
+class WhatIfRequest(NamedTuple):
+    """The changes of a what-if as given on the command line or in Python, or the finding whose owned time is taken away."""
+
+    remove: Named = ()
+    scale: Numbered = ()
+    overlap: Named = ()
+    move: Numbered = ()
+    graph: bool = False
+    transfer_only: bool = False
+    finding: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Return whether any change is requested."""
+        return any(self)
+
+    def changes(self) -> tuple[Asked, ...]:
+        """Return the changes in the order of the options, none for a finding.
+
+        Raises WrongUse for changes that no trace allows, and when there is none.
+        """
+        if self.finding is not None:
+            if any(self[:-1]):
+                raise WrongUse("--finding is a change of its own: leave the others out.")
+            return ()
+        remove, overlap = ([value] if isinstance(value, str) else value for value in (self.remove, self.overlap))
+        scale, move = (value.items() if isinstance(value, Mapping) else value for value in (self.scale, self.move))
+        found = (
+            *(Asked("remove", _check_known("--remove", what)) for what in remove),
+            *(_scale(what, factor) for what, factor in scale),
+            *(_overlap(what) for what in overlap),
+            *(_move(what, number) for what, number in move),
+            *([Asked("graph")] if self.graph else []),
+            *([Asked("transfer")] if self.transfer_only else []),
+        )
+        if not found:
+            raise WrongUse(f"No change is given: say what to remove, scale, overlap or move; {_LISTS}.")
+        return found
 
 
 def is_missing(asked: Asked, present: Collection[str]) -> bool:
-    """Whether a trace that has the categories `present` has nothing to change; names are looked up elsewhere."""
+    """Return whether a trace with the categories `present` has nothing to change; patterns are looked up elsewhere."""
     if asked.what.startswith(PATTERNS):
         return False
     needed = {
@@ -81,65 +99,45 @@ def is_missing(asked: Asked, present: Collection[str]) -> bool:
     return not any(name in present for name in needed)
 
 
-def _as_list(names: Named) -> Iterator[str]:
-    yield from [names] if isinstance(names, str) else names
-
-
-def _as_pairs(numbers: Numbered) -> Iterator[tuple[str, float]]:
-    yield from numbers.items() if isinstance(numbers, Mapping) else numbers
-
-
 def _check_known(option: str, what: str) -> str:
-    prefix = next((each for each in PATTERNS if what.startswith(each)), None)
+    prefix = next((pattern for pattern in PATTERNS if what.startswith(pattern)), None)
     if prefix == what:
         raise WrongUse(f"{option} {what}: say which names, as in '{what}*'.")
     if prefix is None and what not in _NAMES:
-        raise WrongUse(f"{option} {what}: {_suggest(what)}; {_LISTS}.")
-    return what
-
-
-def _suggest(what: str) -> str:
-    found = difflib.get_close_matches(what, _NAMES, n=2, cutoff=0.6)
-    if found:
-        return f"unknown; did you mean {' or '.join(found)}?"
-    return "unknown: give a category of the ledger, copies, host:GLOB or kernel:GLOB"
-
-
-def _check_overlap(option: str, what: str) -> str:
-    _check_known(option, what)
-    if what not in TRANSFERS and not what.startswith("kernel:"):
-        raise WrongUse(
-            f"{option} {what}: only communication and copies can overlap: {', '.join(TRANSFERS)}, kernel:GLOB."
+        close = " or ".join(difflib.get_close_matches(what, _NAMES, n=2, cutoff=0.6))
+        rest = (
+            f"; did you mean {close}?" if close else ": give a category of the ledger, copies, host:GLOB or kernel:GLOB"
         )
+        raise WrongUse(f"{option} {what}: unknown{rest}; {_LISTS}.")
     return what
 
 
-def _check_scalable(option: str, what: str) -> str:
-    _check_known(option, what)
+def _overlap(what: str) -> Asked:
+    _check_known("--overlap", what)
+    if what not in TRANSFERS and not what.startswith("kernel:"):
+        can = f"{', '.join(TRANSFERS)}, kernel:GLOB"
+        raise WrongUse(f"--overlap {what}: only communication and copies can overlap: {can}.")
+    return Asked("overlap", what)
+
+
+def _scale(what: str, factor: float) -> Asked:
+    _check_known("--scale", what)
     if what in NO_LENGTH:
         raise WrongUse(
-            f"{option} {what}: a wait has no length of its own: --remove {what} says what removing it would save."
+            f"--scale {what}: a wait has no length of its own: --remove {what} says what removing it would save."
         )
-    return what
-
-
-def _check_movable(option: str, what: str) -> str:
-    _check_known(option, what)
-    movable = (*MOVABLE, *HOST_MOVABLE)
-    if what not in movable and not what.startswith("host:"):
-        raise WrongUse(f"{option} {what}: only work of the host can be moved: {', '.join(movable)}, host:GLOB.")
-    return what
-
-
-def _check_factor(what: str, factor: float) -> float:
     if not math.isfinite(factor) or factor < 0:
         raise WrongUse(
             f"--scale {what} {factor:g}: the factor is a number from 0 (takes no time) up; 1 changes nothing."
         )
-    return float(factor)
+    return Asked("scale", what, float(factor))
 
 
-def _check_threads(what: str, number: float) -> float:
-    if not math.isfinite(number) or number < 1:
-        raise WrongUse(f"--move {what} {number:g}: it is moved to 1 thread or more.")
-    return float(number)
+def _move(what: str, threads: float) -> Asked:
+    _check_known("--move", what)
+    movable = (*MOVABLE, *HOST_MOVABLE)
+    if what not in movable and not what.startswith("host:"):
+        raise WrongUse(f"--move {what}: only work of the host can be moved: {', '.join(movable)}, host:GLOB.")
+    if not math.isfinite(threads) or threads < 1:
+        raise WrongUse(f"--move {what} {threads:g}: it is moved to 1 thread or more.")
+    return Asked("move", what, float(threads))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
 class Several(click.Command):
@@ -41,7 +42,7 @@ class Several(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option before each of its values."""
         several = {
-            name for each in self.params if isinstance(each, click.Option) and each.multiple for name in each.opts
+            name for param in self.params if isinstance(param, click.Option) and param.multiple for name in param.opts
         }
         spread: list[str] = []
         option = None
@@ -54,7 +55,7 @@ class Several(click.Command):
         return super().parse_args(ctx, spread)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Options; else one more value of the last option, which are files."""
+        """Complete options, else one more value of the last option, a file."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         from click.shell_completion import CompletionItem
@@ -70,11 +71,11 @@ class Parsed(click.ParamType[T], Generic[T]):
         self._parse = parse
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002 - click's
-        """What --help calls it."""
+        """Return the name of the value in --help."""
         return self.name.upper()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """The value; fails with what is accepted."""
+        """Return the parsed value; fail with what is accepted."""
         if not isinstance(value, str):
             found: T = value
             return found
@@ -85,17 +86,17 @@ class Parsed(click.ParamType[T], Generic[T]):
 
 
 class _RulePaths(click.Path):
-    """Paths or the name of a pack; none is empty where the variable that lists them ends in a colon."""
+    """Paths or the name of a pack; a colon at the end of the variable that lists them adds no empty one."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """The name of a pack as it is; else the path, which has to be there."""
+        """Return the name of a pack as it is, else the path, which has to exist."""
         return value if value == EXTRA else super().convert(value, param, ctx)
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
-        """The paths that a variable of the environment lists."""
-        return [each for each in super().split_envvar_value(rv) if each]
+        """Return the paths that a variable of the environment lists."""
+        return [path for path in super().split_envvar_value(rv) if path]
 
 
 def _check_regex(text: str) -> str:
@@ -129,19 +130,6 @@ def _parse_seconds(text: str) -> float:
     return max(parse_duration(text), 1) / 1e9
 
 
-_step_options = (
-    click.option("--step-range", type=REGEX, help="The annotations whose names match are the steps; for traces only."),
-    click.option(
-        "--steps-per",
-        type=Parsed("number", _check_steps_per),
-        help="Steps in each unit that is found as one: 2; or 1/2 where two units are a step; for traces only.",
-    ),
-    click.option(
-        "--window",
-        type=Parsed("window", _check_window),
-        help="What to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only.",
-    ),
-)
 capture_option = click.option(
     "--capture",
     multiple=True,
@@ -176,7 +164,7 @@ wait_option = click.option(
     type=Parsed("time", parse_duration),
     metavar="TIME",
     default=0,
-    help="Wait so long, e.g. 10min, for another one that writes the dataset. [default: not at all]",
+    help="How long to wait for another writer of the dataset, e.g. 10min. [default: not at all]",
 )
 rules_option = click.option(
     "--rules",
@@ -190,7 +178,7 @@ rules_option = click.option(
 
 
 def timeout_option(what: str) -> Callable[[F], F]:
-    """--timeout: how long `what` may take."""
+    """Declare --timeout: how long `what` may take."""
     return click.option(
         "--timeout",
         type=Parsed("duration", _parse_seconds),
@@ -209,7 +197,7 @@ noise_option = click.option(
     "--noise",
     metavar="SHARE_OR_BASELINE",
     shell_complete=completion.complete_baselines,
-    help="What runs of one program are known to differ by (traceq noise): a share of the step, or a baseline whose runs tell it."
+    help="Known run-to-run noise (traceq noise): a share of the step, or a baseline to take it from."
     " [default: measured from three runs a side, else assumed]",
 )
 
@@ -261,14 +249,48 @@ _OF_TRACES = ("step_range", "steps_per", "window", "capture", "inductor")
 
 
 def _declare_step_options(command: F) -> F:
-    """--step-range, --steps-per and --window."""
-    for option in reversed(_step_options):
-        command = option(command)
-    return command
+    """Declare --step-range, --steps-per and --window."""
+    window = "Time to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only."
+    command = click.option("--window", type=Parsed("window", _check_window), help=window)(command)
+    steps_per = "Steps per detected repetition: 2, or 1/2 if two make a step; for traces only."
+    command = click.option("--steps-per", type=Parsed("number", _check_steps_per), help=steps_per)(command)
+    step_range = "The annotations whose names match are the steps; for traces only."
+    return click.option("--step-range", type=REGEX, help=step_range)(command)
+
+
+def finding_option(name: str, help_: str) -> Callable[[F], F]:
+    """Declare the option that takes a finding."""
+    return click.option(
+        name,
+        "finding",
+        metavar="F1",
+        shell_complete=completion.complete_findings,
+        help=f"{help_}: its number, its id or its rule.",
+    )
+
+
+def runs_option(name: str, help_: str, complete: Completer, *, required: bool = False) -> Callable[[F], F]:
+    """Declare an option that takes several runs, to be pooled."""
+    return click.option(
+        name, multiple=True, required=required, metavar="SOURCE...", shell_complete=complete, help=help_
+    )
+
+
+def statistic_option(verb: str) -> Callable[[F], F]:
+    """Declare --by: the statistic of the steps."""
+    help_ = f"The step to {verb}: the middle half of all steps, or all of them."
+    kinds = click.Choice(("typical", "mean"))
+    return click.option("--by", "statistic", type=kinds, default="typical", show_default=True, help=help_)
+
+
+def json_option(help_: str, *others: str) -> Callable[[F], F]:
+    """Declare --format of what is printed as text, as JSON, and in the formats of `others`."""
+    kinds = click.Choice(("text", *others, "json"))
+    return click.option("--format", "format_", type=kinds, default="text", show_default=True, help=help_)
 
 
 def goal_option(help_: str) -> Callable[[F], F]:
-    """--goal."""
+    """Declare --goal."""
     goals = click.Choice(("throughput", "latency"))
     return click.option("--goal", type=goals, default="throughput", show_default=True, help=help_)
 
@@ -287,7 +309,7 @@ def rank_option(verb: str, default: str = "the lowest") -> Callable[[Callable[..
 
 
 def traces_options(command: F) -> F:
-    """--trace and --rank of commands that show traces: only those."""
+    """Declare --trace and --rank of commands that show traces: only those."""
     command = click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only traces of this rank.")(command)
     return click.option(
         "--trace", "traces", type=int, multiple=True, metavar="N", help="Only the trace with this trace_id; repeatable."
@@ -296,25 +318,25 @@ def traces_options(command: F) -> F:
 
 def _parse_numbers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[int, ...]:
     try:
-        return tuple(int(each) for each in value.split(",")) if value else ()
+        return tuple(int(number) for number in value.split(",")) if value else ()
     except ValueError:
         raise click.BadParameter(f"{value!r} is no list of ranks: 0,6") from None
 
 
 def ranks_option(command: F) -> F:
-    """--ranks: several ranks in one word."""
+    """Declare --ranks: several ranks in one word."""
     return click.option("--ranks", callback=_parse_numbers, metavar="N,N", help="Only traces of these ranks: 0,6.")(
         command
     )
 
 
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:
-    """-o and --format."""
+    """Declare -o and --format."""
     return lambda command: output_option(format_option(suffixes, default)(command))
 
 
 def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[[F], F]:
-    """--format: the format that is said, else that of the suffix of -o, else `default`. Beside output_option."""
+    """Declare --format beside output_option: what is given, else the format of the suffix of -o, else `default`."""
 
     def chosen(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
         output: Path | None = ctx.params.get("output")
@@ -336,7 +358,7 @@ def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[
 
 
 def _make_progress() -> Progress:
-    """A progress bar where stderr is a terminal."""
+    """Return a progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
         return Silent()
     from traceq.cli._progress import Bar
@@ -355,5 +377,5 @@ def explicit_options(*names: str) -> list[str]:
 
 
 def print_note(text: str) -> None:
-    """Say on stderr what is not an error."""
+    """Print a note on stderr."""
     click.echo(f"traceq: note: {printable(text)}", err=True)

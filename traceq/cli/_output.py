@@ -1,4 +1,4 @@
-"""What a command writes: to a file, or as this terminal can show it."""
+"""Write the output of a command: to a file, or as this terminal can show it."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ def write_text(to_text: _ToText, output: Path | None) -> None:
     write(to_text(width, colour=colour), output, colour=colour)
 
 
+def write_json(content: object) -> None:
+    """Print plain data as indented JSON, without what could steer a terminal."""
+    import msgspec
+
+    from traceq.common.text import quiet_json
+
+    click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
+
+
 def write_blocks(blocks: Iterable[Block]) -> None:
     """Write a document to stdout as text."""
     from traceq.reports.renderers.to_text import text_of
@@ -79,7 +88,7 @@ def _show_in_pager(text: str, pager: str, *, colour: bool) -> None:
 
 
 def _pager_name() -> str | None:
-    """The name, without its path, of the program that click pages with; None where PAGER is empty or not a command."""
+    """Return the name, without its path, of click's pager; None where PAGER is empty or not a command."""
     said = os.environ.get("PAGER")
     try:
         words = shlex.split(said or "")
@@ -94,7 +103,7 @@ def _is_too_long(text: str) -> bool:
 
 
 def terminal_width_and_colour() -> tuple[int, bool]:
-    """The columns that stdout has, and whether it shows colours.
+    """Return the columns that stdout has, and whether it shows colours.
 
     COLUMNS says how wide it is, whatever it is. NO_COLOR forbids colours, FORCE_COLOR (but for 0) demands them;
     else there are colours on a terminal that is not dumb.

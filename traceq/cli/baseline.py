@@ -9,9 +9,9 @@ import click
 
 from traceq.cli import completion
 from traceq.cli._group import LazyGroup
-from traceq.cli._options import rank_option, read_options
-from traceq.cli._output import write_blocks
-from traceq.common.text import printable, quiet_json
+from traceq.cli._options import json_option, rank_option, read_options
+from traceq.cli._output import write_blocks, write_json
+from traceq.common.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,7 @@ def list_(*, directory: Path | None) -> None:
 
 
 def _read(path: Path) -> tuple[Kept | str, int]:
-    """The baseline, or why it cannot be read, and the size of its file."""
+    """Read the baseline, or why it cannot be read, and the size of its file."""
     from traceq.errors import UnusableBaseline
     from traceq.runs import baselines
 
@@ -118,14 +118,7 @@ def _read(path: Path) -> tuple[Kept | str, int]:
 
 @click.command(short_help="Show steps, ledger and findings of a baseline.")
 @click.argument("name", shell_complete=completion.complete_baselines)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="json: the file, to be read.",
-)
+@json_option("json: the file, to be read.")
 @directory_option
 def show(*, name: str, format_: str, directory: Path | None) -> None:
     """Show steps, ledger and findings of a baseline."""
@@ -137,11 +130,9 @@ def show(*, name: str, format_: str, directory: Path | None) -> None:
     if kept is None:
         raise UnusableBaseline(baselines.explain_missing(name, directory))
     if format_ == "json":
-        import msgspec
-
-        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()))
-        return
-    write_blocks(compose_baseline(name, kept))
+        write_json(kept)
+    else:
+        write_blocks(compose_baseline(name, kept))
 
 
 @click.command(short_help="Delete a baseline.")

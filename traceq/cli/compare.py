@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from traceq.app.read_options import CompareOptions
 from traceq.cli import completion
 from traceq.cli._ci_files import CiFiles, ci_options
 from traceq.cli._options import (
@@ -14,48 +15,30 @@ from traceq.cli._options import (
     Several,
     document_options,
     explicit_options,
+    gather,
     noise_option,
     rank_option,
     read_options,
+    runs_option,
+    statistic_option,
 )
 from traceq.cli._output import write_view
 
 if TYPE_CHECKING:
+    from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.read_options import ReadOptions, Which
-    from traceq.runs.statistics import Statistic
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")
 @click.argument("sources", nargs=-1, metavar="[BASE NEW]", shell_complete=completion.complete_baselines)
-@click.option(
-    "--base",
-    multiple=True,
-    metavar="SOURCE...",
-    shell_complete=completion.complete_baselines,
-    help="Runs of the base, pooled.",
-)
-@click.option(
-    "--new",
-    multiple=True,
-    metavar="SOURCE...",
-    shell_complete=completion.complete_baselines,
-    help="Runs to compare with them, pooled.",
-)
+@runs_option("--base", "Runs of the base, pooled.", completion.complete_baselines)
+@runs_option("--new", "Runs to compare with them, pooled.", completion.complete_baselines)
 @document_options(default=None)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Rows of a table.")
 @rank_option("Compare", "the whole job, else the lowest")
-@click.option(
-    "--by",
-    "statistic",
-    type=click.Choice(("typical", "mean")),
-    default="typical",
-    show_default=True,
-    help="The step to compare: the middle half of all steps, or all of them.",
-)
-@click.option("--level", type=float, default=0.02, show_default=True, help="How often chance may pass for a change.")
-@click.option(
-    "--least", "floor_share", type=SHARE, default="1%", show_default=True, help="The smallest change to call one."
-)
+@statistic_option("compare")
+@click.option("--level", type=float, default=0.02, show_default=True, help="Accepted rate of false positives.")
+@click.option("--least", "floor_share", type=SHARE, default="1%", show_default=True, help="Smallest change to report.")
 @click.option(
     "--sensitivity",
     "sensitivity_share",
@@ -68,6 +51,7 @@ if TYPE_CHECKING:
 @click.option("--ticket", is_flag=True, help="In at most 10 KB, hosts, users and paths replaced. [format: md]")
 @ci_options("Write JUnit XML: a test that there is no regression.")
 @click.option("--anyway", is_flag=True, help="Give a verdict although GPUs, shapes or settings differ.")
+@gather("options", CompareOptions, *CompareOptions._fields)
 @read_options
 def compare(
     *,
@@ -78,14 +62,9 @@ def compare(
     format_: str | None,
     top: int,
     which: Which,
-    statistic: Statistic,
-    level: float,
-    floor_share: float,
-    sensitivity_share: float,
-    noise: str | None,
     ticket: bool,
     ci: CiFiles,
-    anyway: bool,
+    options: CompareOptions,
     read: ReadOptions,
 ) -> None:
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
@@ -103,44 +82,38 @@ def compare(
       traceq compare --base a1.duckdb a2.duckdb --new b1.duckdb b2.duckdb
     """  # noqa: D301 - click wants the backspace itself
     base, new = _split_sides(sources, base, new)
-    from traceq.app.compare import compare as compare_runs
-
     name = format_ or ("md" if ticket else "text")
-    from traceq.app.compare_memory import compare_memory, is_snapshot
+    read = read.writing(output, *ci)
+    from traceq.app.compare import compare as compare_runs
+    from traceq.app.compare_memory import is_snapshot
 
     if any(map(is_snapshot, (*base, *new))):
-        if len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
-            raise click.UsageError("Two memory snapshots are compared, one a side.")
-        if clash := explicit_options(*_OF_TIMES):
-            raise click.UsageError(f"{', '.join(clash)}: for times, and memory snapshots have none.")
-        write_view(compare_memory(base[0], new[0], read.writing(output), top=top), name, output)
+        write_view(_compare_snapshots(base, new, read, top), name, output)
         return
     if ticket and explicit_options("top"):
         raise click.UsageError("--top: a ticket has a form of its own, of at most 10 KB; leave that out.")
-    view = compare_runs(
-        base,
-        new,
-        which,
-        read.writing(output, *ci),
-        level=level,
-        floor_share=floor_share,
-        sensitivity_share=sensitivity_share,
-        statistic=statistic,
-        noise=noise,
-        anyway=anyway,
-        top=top,
-        drawn=name == "html",
-        ticket=ticket,
-    )
+    view = compare_runs(base, new, which, read, options, top=top, drawn=name == "html", ticket=ticket)
     ci.write(view)
     write_view(view, name, output)
 
 
+def _compare_snapshots(
+    base: tuple[str, ...], new: tuple[str, ...], read: ReadOptions, top: int
+) -> MemoryComparisonView:
+    from traceq.app.compare_memory import compare_memory
+
+    if len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
+        raise click.UsageError("Two memory snapshots are compared, one a side.")
+    if clash := explicit_options(*_OF_TIMES):
+        raise click.UsageError(f"{', '.join(clash)}: for times, and memory snapshots have none.")
+    return compare_memory(base[0], new[0], read, top=top)
+
+
 # Options that say nothing of a memory snapshot.
 _OF_TIMES = (
-    "rank", "trace", "statistic", "level", "floor_share", "sensitivity_share", "noise", "ticket", "junit", "sarif",
-    "code_quality", "anyway", "step_range", "steps_per", "window", "capture", "inductor",
-)  # fmt: skip
+    *("rank", "trace", *CompareOptions._fields, "ticket", "junit", "sarif", "code_quality"),
+    *("step_range", "steps_per", "window", "capture", "inductor"),
+)
 
 
 def _split_sides(

@@ -1,4 +1,4 @@
-"""traceq dataset: what a dataset holds, what is taken out of it, and whether it is as it should be."""
+"""traceq dataset: list what a dataset holds, take traces out of it, and check it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,18 @@ import click
 
 from traceq.cli import completion
 from traceq.cli._group import LazyGroup
-from traceq.cli._options import memory_option, wait_option, within_limits
-from traceq.common.text import printable, quiet_json
+from traceq.cli._options import json_option, memory_option, wait_option, within_limits
+from traceq.cli._output import write_json
+from traceq.common.text import printable
 from traceq.common.units import size, some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from traceq.app.dataset import Listed
+    from traceq.app.dataset import DatasetListing
 
 # As of traceq check.
 _FAULTY = 3
-
-format_option = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="json: for programs.",
-)
 
 
 class DatasetCommands(LazyGroup):
@@ -52,7 +44,7 @@ def dataset() -> None:
 
 @click.command("list", short_help="List the windows of a dataset and their ranks.")
 @click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
-@format_option
+@json_option("json: for programs.")
 def list_(*, name: str, format_: str) -> None:
     """List the windows of a dataset: ranks, bytes, when the ranks were last judged together, and whether that still holds.
 
@@ -65,35 +57,32 @@ def list_(*, name: str, format_: str) -> None:
 
     found = list_dataset(name)
     if format_ == "json":
-        import msgspec
-
         # with the names of what is in it
-        content = found._asdict() | {"windows": [each._asdict() for each in found.windows]}
-        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
-        return
-    _write_list(found)
+        write_json(found._asdict() | {"windows": [window._asdict() for window in found.windows]})
+    else:
+        _write_list(found)
 
 
-def _write_list(found: Listed) -> None:
+def _write_list(found: DatasetListing) -> None:
     from traceq.cli._table import write_plain
     from traceq.cli.sql import terminal_width
     from traceq.common.ranks import list_ranks
 
-    ranks = sum(len(each.ranks) for each in found.windows)
-    held = f"{some(len(found.windows), 'window')}, {some(ranks, 'trace')}, {size(found.bytes)}"
+    traces = sum(len(window.ranks) for window in found.windows)
+    held = f"{some(len(found.windows), 'window')}, {some(traces, 'trace')}, {size(found.bytes)}"
     click.echo(printable(f"{found.name}: {held}, generation {found.generation}, by traceq {found.traceq}"))
     if found.windows:
         rows = [
             (
-                each.run,
-                str(each.window),
-                str(len(each.ranks)),
-                list_ranks(each.ranks),
-                size(each.bytes),
-                each.judged_at,
-                "fresh" if each.is_fresh else "stale",
+                run,
+                str(window),
+                str(len(ranks)),
+                list_ranks(ranks),
+                size(used),
+                judged_at,
+                "fresh" if is_fresh else "stale",
             )
-            for each in found.windows
+            for run, window, ranks, used, judged_at, is_fresh in found.windows
         ]
         header = ("run", "window", "traces", "ranks", "size", "judged", "job")
         sys.stdout.flush()
@@ -128,9 +117,9 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int
     from traceq.common.ranks import list_ranks
 
     gone = drop_from_dataset(name, run, window=window, rank=rank, wait=wait / 1e9)
-    for each in sorted({piece.window for piece in gone}):
-        ranks = [piece.rank for piece in gone if piece.window == each]
-        click.echo(printable(f"{name}: run {run}, window {each}: {list_ranks(ranks)} dropped"))
+    for number in sorted({piece.window for piece in gone}):
+        ranks = [piece.rank for piece in gone if piece.window == number]
+        click.echo(printable(f"{name}: run {run}, window {number}: {list_ranks(ranks)} dropped"))
     click.echo(f"{some(len(gone), 'trace')}, {size(sum(piece.size for piece in gone))}")
 
 
@@ -164,7 +153,7 @@ def compact(*, name: str, everything: bool, wait: int) -> None:
 
 @click.command(short_help="Check that a dataset holds what it lists, row by row.")
 @click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
-@format_option
+@json_option("json: for programs.")
 @memory_option
 @click.pass_context
 @within_limits
@@ -181,12 +170,9 @@ def verify(ctx: click.Context, *, name: str, format_: str) -> None:
 
     pieces, faults = verify_dataset(name)
     if format_ == "json":
-        import msgspec
-
-        content = {"name": name, "traces": pieces, "faults": [each._asdict() for each in faults]}
-        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
+        write_json({"name": name, "traces": pieces, "faults": [fault._asdict() for fault in faults]})
     else:
-        for each in faults:
-            click.echo(printable(f"{each.where}: {each.what}; {each.way_out}"))
+        for fault in faults:
+            click.echo(printable(f"{fault.where}: {fault.what}; {fault.way_out}"))
         click.echo(printable(f"{name}: {some(pieces, 'trace')}, {some(len(faults), 'fault')}"))
     ctx.exit(_FAULTY if faults else 0)

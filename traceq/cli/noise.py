@@ -1,4 +1,4 @@
-"""traceq noise: what runs of one program differ by."""
+"""traceq noise: measure how much runs of one program differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import Several, document_options, rank_option, read_options
+from traceq.cli._options import Several, document_options, rank_option, read_options, statistic_option
 from traceq.cli._output import write_view
 
 if TYPE_CHECKING:
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 @click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...", shell_complete=completion.complete_baselines)
 @document_options()
 @rank_option("Take")
-@click.option(
-    "--by",
-    "statistic",
-    type=click.Choice(("typical", "mean")),
-    default="typical",
-    show_default=True,
-    help="The step to take: the middle half of all steps, or all of them.",
-)
+@statistic_option("take")
 @read_options
 def noise(
     *,

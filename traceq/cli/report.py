@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -12,6 +12,8 @@ from traceq.cli import completion
 from traceq.cli._options import (
     document_options,
     explicit_options,
+    finding_option,
+    gather,
     goal_option,
     read_options,
     rules_option,
@@ -31,17 +33,35 @@ if TYPE_CHECKING:
     from traceq.reports.ticket import Site
 
 
+class TextOptions(NamedTuple):
+    """What the text of a report shows."""
+
+    verbose: bool
+    full: bool
+    finding: str | None
+    sql: bool
+
+    @property
+    def detail(self) -> Detail:
+        """Return how much of the report to show."""
+        return "full" if self.full else "evidence" if self.verbose else "brief"
+
+    def check(self, name: str) -> None:
+        """Refuse options that do not go together, or with the format `name`."""
+        given = [option for option, value in zip(("-v", "--full", "--finding", "--sql"), self, strict=True) if value]
+        if name != "text" and given:
+            rest = "is brief" if name == "llm" else "holds everything"
+            raise click.UsageError(f"{', '.join(given)}: for text only; {name} {rest}.")
+        if self.finding is not None and self.detail != "brief":
+            raise click.UsageError("--finding shows one finding in full: leave -v and --full out.")
+
+
 @click.command(short_help="Report where the time of each step went.")
 @click.argument("sources", metavar="SOURCE_OR_DB...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @document_options(all_suffixes(), None)
 @click.option("-v", "--verbose", is_flag=True, help="Text: with the evidence for each finding.")
 @click.option("--full", is_flag=True, help="Text: all sections.")
-@click.option(
-    "--finding",
-    metavar="F1",
-    shell_complete=completion.complete_findings,
-    help="Text: one finding in full: its number, its id or its rule.",
-)
+@finding_option("--finding", "Text: one finding in full")
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
@@ -68,15 +88,13 @@ if TYPE_CHECKING:
 @rules_option
 @timeout_option("each rule of your own")
 @click.option("--save", "store", is_flag=True, help="Keep all findings in the table finding of the database.")
+@gather("text", TextOptions, *TextOptions._fields)
 def report(
     *,
     sources: tuple[str, ...],
     output: Path | None,
     format_: str | None,
-    verbose: bool,
-    full: bool,
-    finding: str | None,
-    sql: bool,
+    text: TextOptions,
     top: int,
     traces: tuple[int, ...],
     rank: int | None,
@@ -110,30 +128,22 @@ def report(
     read = read.writing(output)
     name = format_ or ("md" if ticket else "text")
     if against is not None or site is not None or (ticket and name == "md" and not charts):
-        _check_ticket(format_, is_ticket=ticket)
+        _check_ticket(format_, sources, is_ticket=ticket)
         from traceq.app.ticket import ticket as make_ticket
 
-        if len(sources) > 1:
-            raise click.UsageError("A ticket is about one SOURCE_OR_DB; a directory is one, too.")
         made = make_ticket(
             sources[0], read, against=against, site=site or "github", goal=goal, rules=rules, traces=traces, rank=rank
         )
         write(made.text, output)
-        _say_written(made, output)
+        _print_verdict(made, output)
         return
-    said = {"-v": verbose, "--full": full, "--finding": finding is not None, "--sql": sql}
-    if name != "text" and any(said.values()):
-        options_said = ", ".join(option for option, is_said in said.items() if is_said)
-        rest = "is brief" if name == "llm" else "holds everything"
-        raise click.UsageError(f"{options_said}: for text only; {name} {rest}.")
-    if finding is not None and (verbose or full):
-        raise click.UsageError("--finding shows one finding in full: leave -v and --full out.")
+    text.check(name)
     if charts and (name != "md" or output is None):
         raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
     from traceq.app.report import report as make_report
     from traceq.diagnosis.packs import is_of_extra
 
-    if finding is not None and is_of_extra(finding):
+    if text.finding is not None and is_of_extra(text.finding):
         rules = (*rules, EXTRA)
     view = make_report(
         sources[0] if len(sources) == 1 else sources,
@@ -150,15 +160,14 @@ def report(
     if charts and output is not None:
         view.save_with_charts(output)
     elif name == "text":
-        detail: Detail = "full" if full else "evidence" if verbose else "brief"
-        write_text(partial(view.to_text, detail=detail, finding=finding, sql=sql), output)
+        write_text(partial(view.to_text, detail=text.detail, finding=text.finding, sql=text.sql), output)
     else:
         write_view(view, name, output)
-    _say_written(view, output)
+    _print_verdict(view, output)
 
 
-def _check_ticket(format_: str | None, *, is_ticket: bool) -> None:
-    """Refuse what a ticket has no use for."""
+def _check_ticket(format_: str | None, sources: tuple[str, ...], *, is_ticket: bool) -> None:
+    """Refuse options that a ticket does not use."""
     if not is_ticket:
         raise click.UsageError("--against and --for say what is in a ticket: add --ticket.")
     if format_ not in (None, "md", "text"):
@@ -167,10 +176,12 @@ def _check_ticket(format_: str | None, *, is_ticket: bool) -> None:
         )
     if explicit_options("store"):
         raise click.UsageError("--save and --ticket do different things: run traceq report twice.")
-    if clash := explicit_options("verbose", "full", "finding", "sql", "top", "charts"):
+    if clash := explicit_options(*TextOptions._fields, "top", "charts"):
         raise click.UsageError(f"{', '.join(clash)}: a ticket has a form of its own, of at most 10 KB; leave that out.")
+    if len(sources) > 1:
+        raise click.UsageError("A ticket is about one SOURCE_OR_DB; a directory is one, too.")
 
 
-def _say_written(made: ReportView | TicketText, output: Path | None) -> None:
+def _print_verdict(made: ReportView | TicketText, output: Path | None) -> None:
     if output is not None:
         click.echo(f"traceq: wrote {printable(str(output))}: {printable(made.verdict)}", err=True)

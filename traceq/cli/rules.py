@@ -9,8 +9,9 @@ from typing import ClassVar
 import click
 
 from traceq.cli._group import LazyGroup
-from traceq.cli._options import rules_option
-from traceq.common.text import printable, quiet_json
+from traceq.cli._options import json_option, rules_option
+from traceq.cli._output import write_json
+from traceq.common.text import printable
 
 
 class RuleCommands(LazyGroup):
@@ -37,14 +38,7 @@ def rules() -> None:
 
 @click.command("list", short_help="List the rules, in the order in which they are served.")
 @rules_option
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "md", "json"]),
-    default="text",
-    help="md, json: with the manual pages.",
-    show_default=True,
-)
+@json_option("md, json: with the manual pages.", "md")
 def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
     """List the rules, in the order in which they are served.
 
@@ -63,8 +57,6 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
         click.echo(manual_page(found), nl=False)
         return
     if format_ == "json":
-        import msgspec
-
         content = [
             {
                 "name": each.name,
@@ -80,7 +72,7 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
             {"name": name, "title": title, "pack": "default", "text": page(name), "references": [], "of_job": True}
             for name, (title, _) in RULES_OF_JOBS.items()
         ]
-        click.echo(quiet_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()))
+        write_json(content)
         return
     rows = [(each.name, each.pack, printable(each.manual.title)) for each in found]
     rows += [(name, "default", f"{title} (of a job)") for name, (title, _) in RULES_OF_JOBS.items()]

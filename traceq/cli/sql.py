@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import format_option, output_option, read_options, timeout_option
+from traceq.cli._options import finding_option, format_option, output_option, read_options, timeout_option
 from traceq.common.limits import limits
 from traceq.diagnosis.record import EXTRA
 from traceq.errors import QueryError
@@ -44,13 +44,7 @@ class _WithQuery(click.Command):
 @click.command(cls=_WithQuery, short_help="Ask a trace database in SQL.")
 @click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @click.argument("query", required=False)
-@click.option(
-    "--of",
-    "finding",
-    metavar="F1",
-    shell_complete=completion.complete_findings,
-    help="Run the query of a finding: its number, its id or its rule.",
-)
+@finding_option("--of", "Run the query of a finding")
 @format_option(FORMATS, "text")
 @output_option
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")
@@ -118,14 +112,14 @@ def sql(
 
 
 def _open_output(output: Path | None) -> AbstractContextManager[BinaryIO]:
-    """The file to write, else standard output."""
+    """Open the file to write, else standard output."""
     from traceq.common.files import atomic_write
 
     return nullcontext(sys.stdout.buffer) if output is None else atomic_write(output)
 
 
 def terminal_width() -> int | None:
-    """Cells of a line of the terminal, None when the output goes elsewhere."""
+    """Return the cells of a line of the terminal, None when the output goes elsewhere."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from traceq.cli import completion
+from traceq.cli._options import json_option
+from traceq.cli._output import write_json
 
 if TYPE_CHECKING:
     from traceq.database.catalogue import Table
@@ -42,14 +44,7 @@ This page is what `traceq tables --format md` prints.
 
 @click.command(short_help="Show the data dictionary: tables, views, columns and macros.")
 @click.argument("name", required=False, shell_complete=completion.complete_tables)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "md", "json"]),
-    default="text",
-    help="json: with all columns.",
-    show_default=True,
-)
+@json_option("json: with all columns.", "md")
 def tables(name: str | None, format_: str) -> None:
     """Show the data dictionary: tables, views, columns and macros.
 
@@ -68,12 +63,8 @@ def tables(name: str | None, format_: str) -> None:
         known = catalogue.everything(connection)
     file = sys.stdout.buffer
     if format_ == "json":
-        import msgspec
-
-        listed = known if name is None else [catalogue.find(known, name)]
-        file.write(msgspec.json.format(msgspec.json.encode(listed), indent=2) + b"\n")
-        return
-    if name is not None:
+        write_json(known if name is None else [catalogue.find(known, name)])
+    elif name is not None:
         write_columns(catalogue.find(known, name), file, format_)
     elif format_ == "md":
         file.write(write_dictionary(known).encode())
@@ -82,13 +73,13 @@ def tables(name: str | None, format_: str) -> None:
 
 
 def write_overview(known: Sequence[Table], file: BinaryIO, format_: str) -> None:
-    """One line for each table, view and macro."""
+    """Write one line for each table, view and macro."""
     rows = [(table.name, table.kind, table.comment) for table in known]
     _write(("name", "kind", "one row"), rows, file, format_)
 
 
 def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
-    """What a row of `table` is, then one line for each column; a macro's are in the comment."""
+    """Write what a row of `table` is, then one line for each column; those of a macro are in the comment."""
     from traceq.common.text import markdown, printable
 
     comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
@@ -101,7 +92,7 @@ def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
 
 
 def write_dictionary(known: Sequence[Table]) -> str:
-    """The whole dictionary as one Markdown page."""
+    """Return the whole dictionary as one Markdown page."""
     page = io.BytesIO()
     page.write(_INTRODUCTION.encode())
     write_overview(known, page, "md")

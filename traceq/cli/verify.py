@@ -1,4 +1,4 @@
-"""traceq verify: whether a fix saved what its finding predicted."""
+"""traceq verify: check whether a fix saved what its finding predicted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import FILE, Several, document_options, noise_option, print_note, rank_option, read_options
+from traceq.cli._options import (
+    FILE,
+    Several,
+    document_options,
+    noise_option,
+    print_note,
+    rank_option,
+    read_options,
+    runs_option,
+)
 from traceq.cli._output import write_view
 
 if TYPE_CHECKING:
@@ -17,22 +26,8 @@ if TYPE_CHECKING:
 
 @click.command(cls=Several, short_help="Check whether a fix saved what its finding predicted.")
 @click.argument("finding", metavar="FINDING", shell_complete=completion.complete_findings)
-@click.option(
-    "--before",
-    multiple=True,
-    required=True,
-    metavar="SOURCE...",
-    shell_complete=completion.complete_files,
-    help="Runs before the fix.",
-)
-@click.option(
-    "--after",
-    multiple=True,
-    required=True,
-    metavar="SOURCE...",
-    shell_complete=completion.complete_files,
-    help="Runs after it.",
-)
+@runs_option("--before", "Runs before the fix.", completion.complete_files, required=True)
+@runs_option("--after", "Runs after it.", completion.complete_files, required=True)
 @click.option(
     "--append",
     type=FILE,
@@ -78,7 +73,6 @@ def verify(
     view = verify_runs(
         finding, before, after, which, read.writing(output, append), noise=noise, anyway=anyway, calibration=append
     )
-    told = None if append is None else view.append_to(append, program)
-    if told is not None:
-        print_note(told)
+    if append is not None and (reason := view.append_to(append, program)) is not None:
+        print_note(reason)
     write_view(view, format_, output)

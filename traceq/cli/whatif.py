@@ -1,18 +1,38 @@
-"""traceq whatif: what the steps would last with something taken away, scaled, overlapped, moved or launched at once."""
+"""traceq whatif: predict the steps with something taken away, scaled, overlapped, moved or launched at once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from traceq.app.whatif_request import WhatIfRequest
 from traceq.cli import completion
-from traceq.cli._options import document_options, explicit_options, ranks_option, read_options
+from traceq.cli._options import (
+    F,
+    document_options,
+    explicit_options,
+    finding_option,
+    gather,
+    ranks_option,
+    read_options,
+)
 from traceq.cli._output import write_view
 
 if TYPE_CHECKING:
     from traceq.app.read_options import ReadOptions
+    from traceq.app.view import View
+
+
+# Options that ask for a change of one trace: the fields of a WhatIfRequest.
+_CHANGES = WhatIfRequest._fields
+
+
+def _change_option(name: str, metavar: str, type_: type | tuple[type, ...], help_: str) -> Callable[[F], F]:
+    complete = completion.complete_changes
+    return click.option(name, multiple=True, type=type_, metavar=metavar, shell_complete=complete, help=help_)
 
 
 @click.command(short_help="Predict what a change would save, before you make it.")
@@ -20,62 +40,26 @@ if TYPE_CHECKING:
 @click.argument(
     "like", nargs=-1, metavar="[like median]", shell_complete=completion.complete_one_of(("like", "median"))
 )
-@click.option(
-    "--remove",
-    multiple=True,
-    metavar="WHAT",
-    shell_complete=completion.complete_changes,
-    help="Take all of its time away.",
-)
-@click.option(
-    "--scale",
-    multiple=True,
-    type=(str, float),
-    metavar="WHAT FACTOR",
-    shell_complete=completion.complete_changes,
-    help="Multiply its time: 0.5 is twice as fast.",
-)
-@click.option(
-    "--overlap",
-    multiple=True,
-    metavar="WHAT",
-    shell_complete=completion.complete_changes,
-    help="Let communication or copies run beside kernels.",
-)
-@click.option(
-    "--move",
-    multiple=True,
-    type=(str, int),
-    metavar="WHAT N",
-    shell_complete=completion.complete_changes,
-    help="Let N other threads do it: work of the host.",
-)
+@_change_option("--remove", "WHAT", str, "Take all of its time away.")
+@_change_option("--scale", "WHAT FACTOR", (str, float), "Multiply its time: 0.5 is twice as fast.")
+@_change_option("--overlap", "WHAT", str, "Let communication or copies run beside kernels.")
+@_change_option("--move", "WHAT N", (str, int), "Let N other threads do it: work of the host.")
 @click.option("--graph", is_flag=True, help="Launch the kernels between two waits at once, as a CUDA graph does.")
 @click.option("--transfer-only", is_flag=True, help="Let no collective wait for other ranks.")
-@click.option(
-    "--finding",
-    metavar="F1",
-    shell_complete=completion.complete_findings,
-    help="Take away what a finding owns: its number, its id or its rule.",
-)
+@finding_option("--finding", "Take away what a finding owns")
 @click.option("--list", "lists", is_flag=True, help="List what can be changed in this trace.")
 @click.option("--trace", type=int, metavar="N", help="Ask the trace with this trace_id. [default: the first]")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Ask the trace of this rank.")
 @ranks_option
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="With `like median`: all ranks of this host.")
 @document_options()
+@gather("request", WhatIfRequest, *_CHANGES)
 @read_options
 def whatif(
     *,
     source: str,
     like: tuple[str, ...],
-    remove: tuple[str, ...],
-    scale: tuple[tuple[str, float], ...],
-    overlap: tuple[str, ...],
-    move: tuple[tuple[str, int], ...],
-    graph: bool,
-    transfer_only: bool,
-    finding: str | None,
+    request: WhatIfRequest,
     lists: bool,
     trace: int | None,
     rank: int | None,
@@ -116,34 +100,17 @@ def whatif(
         return
     from traceq.app.whatif import whatif, whatif_choices
 
-    asks = bool(explicit_options(*_CHANGES))
-    if lists and asks:
+    if lists and request.is_given:
         raise click.UsageError("--list shows what can be changed; do not combine it with a change.")
-    if not asks:
-        write_view(whatif_choices(source, read, trace=trace, rank=rank), format_, output)
-        return
-    answer = whatif(
-        source,
-        read,
-        remove=remove,
-        scale=scale,
-        overlap=overlap,
-        move=move,
-        graph=graph,
-        transfer_only=transfer_only,
-        finding=finding,
-        trace=trace,
-        rank=rank,
-    )
-    write_view(answer, format_, output)
-
-
-# Options that ask for a change of one trace.
-_CHANGES = ("remove", "scale", "overlap", "move", "graph", "transfer_only", "finding")
+    if request.is_given:
+        view: View[Any] = whatif(source, request, read, trace=trace, rank=rank)
+    else:
+        view = whatif_choices(source, read, trace=trace, rank=rank)
+    write_view(view, format_, output)
 
 
 def _check_job(like: tuple[str, ...], *, is_chosen: bool) -> None:
-    """Refuse what cannot be asked of a job."""
+    """Refuse changes that are impossible for a job."""
     from traceq.app.whatif_job import LIKE
 
     if like != ("like", LIKE):
