@@ -34,6 +34,7 @@ def _empty_database() -> bytes:
 def _kept() -> bytes:
     """The database in the cache, put there where it is not yet; a cache that cannot be used is done without."""
     texts = [sql.statement(name) for name in SCHEMA]
+    texts.append(sql.statement("database/comments.py"))
     key = hashlib.sha256("\0".join([duckdb.__version__, str(SCHEMA_VERSION), *texts]).encode()).hexdigest()
     kept = cache_path() / _NAMES.replace("*", key[:32])
     try:

@@ -65,17 +65,13 @@ create table if not exists device (
     source varchar not null
 );
 comment on table device is 'One row per GPU a trace lists or uses.';
-comment on column device.trace_id is 'Trace.';
 comment on column device.device is 'Device number as the traced process counts (after CUDA_VISIBLE_DEVICES), or as nsys counts where processes count differently (note devices_renumbered); key of gpu_slice.device. -1: not said.';
 comment on column device.name is 'Name of the GPU, e.g. NVIDIA H100 80GB HBM3; NULL when the trace does not say.';
 comment on column device.compute_capability is 'Compute capability, e.g. 9.0; NULL for other makers'' GPUs or when unknown.';
 comment on column device.sm_count is 'Number of streaming multiprocessors (compute units on AMD).';
 comment on column device.memory_bytes is 'Device memory, bytes.';
 comment on column device.warp_size is 'Threads per warp (64 on AMD''s CDNA).';
-comment on column device.max_threads_per_sm is 'Most resident threads per multiprocessor.';
 comment on column device.max_blocks_per_sm is 'Most resident blocks per multiprocessor; NULL when the trace does not say.';
-comment on column device.registers_per_sm is '32-bit registers per multiprocessor.';
-comment on column device.shared_memory_per_sm is 'Shared memory per multiprocessor, bytes.';
 comment on column device.memory_bandwidth is 'Peak memory bandwidth, bytes per second; NULL when the trace does not say.';
 comment on column device.source is 'Where the limits come from: trace, or unknown when the trace uses the device without describing it.';
 
@@ -89,7 +85,6 @@ create table if not exists thread (
     rank integer
 );
 comment on table thread is 'One row per host thread that did something.';
-comment on column thread.trace_id is 'Trace.';
 comment on column thread.thread_id is 'Key of the thread within its trace, from 0 in the order in which the source first names it.';
 comment on column thread.pid is 'Process id on the traced machine; NULL when the source names the process by text only.';
 comment on column thread.tid is 'Thread id on the traced machine; NULL when the source names the thread by text only.';
@@ -121,15 +116,12 @@ create table if not exists cpu_slice (
     line_id bigint
 );
 comment on table cpu_slice is 'One row per thing the host did: operator, annotation, API call, Python frame, OS call.';
-comment on column cpu_slice.trace_id is 'Trace.';
 comment on column cpu_slice.slice_id is 'Key of the slice within its trace, shared with gpu_slice.';
 comment on column cpu_slice.thread_id is 'Thread it ran on; see thread.';
 comment on column cpu_slice.kind is 'op (PyTorch operator), annotation (NVTX range, record_function, ProfilerStep, mark of traceq.annotate), runtime (CUDA runtime or driver call), python, os (OS runtime call), overhead (the profiler''s own), other.';
 comment on column cpu_slice.category is 'Finer class as the source has it: NVTX domain, Chrome category, runtime or driver; NULL when it has none.';
 comment on column cpu_slice.name is 'Name; versions and suffixes of API calls (_v7000, _ptsz) removed.';
-comment on column cpu_slice.ts is 'Start, ns.';
 comment on column cpu_slice.dur is 'Duration, ns; 0 for instants.';
-comment on column cpu_slice.ts_end is 'End, ns: ts + dur.';
 comment on column cpu_slice.depth is 'Number of slices open on the same thread when this one starts; NULL for ranges that need not nest (start/end ranges).';
 comment on column cpu_slice.parent_id is 'slice_id of the slice that was opened last of those open on the same thread when this one starts; NULL at depth 0.';
 comment on column cpu_slice.operator_id is 'slice_id of the innermost operator that encloses this slice on its thread; NULL when there is none.';
@@ -139,7 +131,6 @@ comment on column cpu_slice.outer_annotation_id is 'Outermost annotation around 
 comment on column cpu_slice.context_id is 'Outermost slice around it that says what the host is busy with (host_name.context): data, checkpoint or compile; NULL for none.';
 comment on column cpu_slice.correlation_id is 'For API calls: joins to gpu_slice.correlation_id of the same trace and process.';
 comment on column cpu_slice.external_id is 'Id that PyTorch gives an operator and the GPU work it caused.';
-comment on column cpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
 comment on column cpu_slice.module_id is 'Innermost frame of an nn.Module around it (PyTorch with with_stack or with_modules); NULL for none.';
 comment on column cpu_slice.line_id is 'Innermost Python frame around it that is of a file that is neither PyTorch''s nor one of the standard library that calls what others wrote (threads, decorators); NULL for none.';
 
@@ -152,7 +143,6 @@ create table if not exists host_name (
     activity varchar
 );
 comment on table host_name is 'One row per kind and name of host slices whose name means something; the list of patterns is traceq/analysis/nesting/host_name.sql.';
-comment on column host_name.trace_id is 'Trace.';
 comment on column host_name.kind is 'cpu_slice.kind.';
 comment on column host_name.name is 'cpu_slice.name.';
 comment on column host_name.context is 'data, checkpoint or compile when whatever happens inside such a slice belongs to that; NULL otherwise.';
@@ -197,7 +187,6 @@ create table if not exists gpu_slice (
     args varchar using compression zstd
 );
 comment on table gpu_slice is 'One row per thing a GPU did: kernel, copy, memset, or a CUDA graph traced as a whole.';
-comment on column gpu_slice.trace_id is 'Trace.';
 comment on column gpu_slice.slice_id is 'Key of the slice within its trace, shared with cpu_slice.';
 comment on column gpu_slice.device is 'Device it ran on; see device.';
 comment on column gpu_slice.context is 'CUDA context; NULL when the source does not say.';
@@ -231,7 +220,6 @@ comment on column gpu_slice.src_memory is 'Memory copied from: pageable, pinned,
 comment on column gpu_slice.dst_memory is 'Memory copied to, or set; values as in src_memory.';
 comment on column gpu_slice.src_device is 'Device copied from, for copies between devices.';
 comment on column gpu_slice.dst_device is 'Device copied to, for copies between devices.';
-comment on column gpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
 
 create table if not exists gpu_annotation (
     trace_id integer not null,
@@ -244,13 +232,9 @@ create table if not exists gpu_annotation (
     external_id bigint
 );
 comment on table gpu_annotation is 'One row per user annotation as the source itself projected it onto a stream: spans from the first to the last GPU slice launched inside it, gaps included, so it is not GPU activity.';
-comment on column gpu_annotation.trace_id is 'Trace.';
 comment on column gpu_annotation.slice_id is 'Key of the row within its trace, from the same sequence as slices.';
-comment on column gpu_annotation.device is 'Device.';
 comment on column gpu_annotation.stream is 'Stream.';
 comment on column gpu_annotation.name is 'Name of the annotation.';
-comment on column gpu_annotation.ts is 'Start, ns.';
-comment on column gpu_annotation.dur is 'Duration, ns.';
 comment on column gpu_annotation.external_id is 'External id of the host annotation it projects.';
 
 create table if not exists synchronization (
@@ -270,15 +254,9 @@ create table if not exists synchronization (
     wait_on_correlation_id bigint
 );
 comment on table synchronization is 'One row per synchronization the profiler recorded as such (its call is in cpu_slice).';
-comment on column synchronization.trace_id is 'Trace.';
 comment on column synchronization.slice_id is 'Key of the row within its trace, from the same sequence as slices.';
 comment on column synchronization.kind is 'event, stream_wait_event, stream, context, or unknown.';
-comment on column synchronization.device is 'Device.';
-comment on column synchronization.context is 'CUDA context.';
 comment on column synchronization.stream is 'Stream that waits or is waited for; NULL when it concerns none.';
-comment on column synchronization.ts is 'Start, ns.';
-comment on column synchronization.dur is 'Duration, ns.';
-comment on column synchronization.pid is 'Process; NULL when the source does not say.';
 comment on column synchronization.correlation_id is 'Joins to the API call''s cpu_slice.correlation_id.';
 comment on column synchronization.event_id is 'CUDA event waited for; handles are reused.';
 comment on column synchronization.event_sync_id is 'Id of that recording of the event (nsys from 2026), which is unique; joins to cuda_event.event_sync_id.';
@@ -298,13 +276,9 @@ create table if not exists cuda_event (
     event_sync_id bigint
 );
 comment on table cuda_event is 'One row per recording of a CUDA event.';
-comment on column cuda_event.trace_id is 'Trace.';
 comment on column cuda_event.slice_id is 'Key of the row within its trace, from the same sequence as slices.';
-comment on column cuda_event.device is 'Device.';
-comment on column cuda_event.context is 'CUDA context.';
 comment on column cuda_event.stream is 'Stream it was recorded on.';
 comment on column cuda_event.ts is 'When the device reached it, ns; NULL when the source does not say.';
-comment on column cuda_event.pid is 'Process; NULL when the source does not say.';
 comment on column cuda_event.correlation_id is 'Joins to the recording call''s cpu_slice.correlation_id.';
 comment on column cuda_event.event_id is 'CUDA event; handles are reused.';
 comment on column cuda_event.event_sync_id is 'Unique id of this recording (nsys from 2026).';
@@ -325,7 +299,6 @@ create table if not exists collective (
     reduction varchar
 );
 comment on table collective is 'One row per communication operation the source describes.';
-comment on column collective.trace_id is 'Trace.';
 comment on column collective.slice_id is 'The gpu_slice that carried it out, else the cpu_slice that asked for it.';
 comment on column collective.op is 'Name of the operation as the source has it, e.g. allreduce, _allgather_base.';
 comment on column collective.bytes is 'Message size: the larger of the input and output elements, times the size of the type; NULL when unknown.';
@@ -333,7 +306,6 @@ comment on column collective.dtype is 'Element type as the source has it.';
 comment on column collective.in_elements is 'Elements of the input on this rank.';
 comment on column collective.out_elements is 'Elements of the output on this rank.';
 comment on column collective.group_name is 'Process group; where it has no name, what the source tells groups of this rank apart by (an address, a communicator''s id).';
-comment on column collective.group_size is 'Ranks in the process group.';
 comment on column collective.sequence is 'Number of the operation within its group, the same on all its ranks; NULL when the source does not say, and the first of the group is not in the trace.';
 comment on column collective.args is 'JSON: what else the source says (ranks, splits, peers, description of the group).';
 comment on column collective.group_rank is 'Rank of this process in the process group; NULL when the source does not say.';
@@ -350,7 +322,6 @@ create table if not exists counter (
     log_id integer
 );
 comment on table counter is 'One row per sample of a time series, of the trace itself and of the logs of monitors beside it (log_id).';
-comment on column counter.trace_id is 'Trace.';
 comment on column counter.device is 'Device the sample is of; NULL for the host.';
 comment on column counter.name is 'Name of the series, e.g. memory_allocated, SMs Active [Throughput %]; of logs a name that tools have in common (gpu_power, disk_utilization; docs/monitors.md lists them), or the tool''s own after the tool (sar:memory.dirty).';
 comment on column counter.unit is 'Unit of value: bytes, percent, ...; NULL when the source does not say.';
@@ -375,7 +346,6 @@ create table if not exists monitor_log (
     text varchar not null
 );
 comment on table monitor_log is 'One row per log of a monitor (nvidia-smi, iostat, ...) that was given with the trace, or lay beside it.';
-comment on column monitor_log.trace_id is 'Trace.';
 comment on column monitor_log.log_id is 'Number of the log within its trace, from 0; key of counter.log_id.';
 comment on column monitor_log.path is 'Path of the log as it was given.';
 comment on column monitor_log.tool is 'What wrote it: nvidia-smi, nvidia-smi dmon, dcgmi dmon, Prometheus exporter, Prometheus range, amd-smi, iostat, sar, vmstat, pidstat, traceq record.';
@@ -399,7 +369,6 @@ create table if not exists made_with (
     is_knob boolean not null
 );
 comment on table made_with is 'One row per fact and knob of the run, as the snapshot says that traceq record or traceq.profile wrote beside the trace; no rows without one. What could not be known has no row.';
-comment on column made_with.trace_id is 'Trace.';
 comment on column made_with.topic is 'host, gpu, software (versions of what was imported), precision, threads, loader, optimizer, compile, parallel, program or environment (variables whose value may be shown).';
 comment on column made_with.instance is 'Number of the thing within its topic, from 0: GPUs as the process counts them, loaders with the one first from which the window fetched most, optimizers with that of most parameters first; 0 where there is one.';
 comment on column made_with.name is 'What it is: num_workers, batch_size, driver, OMP_NUM_THREADS, ...; a name belongs to one topic.';
@@ -419,11 +388,8 @@ create table if not exists page_fault (
     function varchar
 );
 comment on table page_fault is 'One row per page fault of the CPU, or group of page faults of a GPU on one page, on unified memory; addresses are not kept.';
-comment on column page_fault.trace_id is 'Trace.';
 comment on column page_fault.processor is 'What faulted: cpu or gpu.';
 comment on column page_fault.device is 'Device that faulted; NULL for the CPU.';
-comment on column page_fault.pid is 'Process; NULL when the source does not say.';
-comment on column page_fault.ts is 'Start, ns.';
 comment on column page_fault.dur is 'Until the fault was served, ns; NULL for the CPU, of whose faults only the start is recorded.';
 comment on column page_fault.faults is 'Faults of the group; 1 for the CPU.';
 comment on column page_fault.access is 'read, write, atomic or prefetch; NULL when unknown.';
@@ -439,7 +405,6 @@ create table if not exists graph_node (
     name varchar
 );
 comment on table graph_node is 'One row per node of a CUDA graph that was made, or copied from another, while nsys recorded: where the host was then.';
-comment on column graph_node.trace_id is 'Trace.';
 comment on column graph_node.pid is 'Process, in which ids of nodes are unique; NULL when the source does not say.';
 comment on column graph_node.graph_node_id is 'Node; see gpu_slice.graph_node_id.';
 comment on column graph_node.original_node_id is 'Node that it is a copy of, as those of a graph that is made ready to run are; NULL for one that was captured.';
@@ -458,9 +423,6 @@ create table if not exists file_access (
     path varchar
 );
 comment on table file_access is 'One row per access to a file that nsys recorded; the call itself is in cpu_slice, too, where calls of the system were traced.';
-comment on column file_access.trace_id is 'Trace.';
-comment on column file_access.thread_id is 'Thread; see thread.';
-comment on column file_access.ts is 'Start, ns.';
 comment on column file_access.dur is 'Duration, ns; NULL when the source has no usable end.';
 comment on column file_access.operation is 'open, close, read or write; NULL when unknown.';
 comment on column file_access.function is 'Function that was called; NULL when unknown.';
@@ -478,11 +440,7 @@ create table if not exists thread_state (
     reason varchar
 );
 comment on table thread_state is 'One row per time for which a thread was on a CPU, or off all of them, as the scheduler had it; of threads of which something else was recorded, too.';
-comment on column thread_state.trace_id is 'Trace.';
-comment on column thread_state.thread_id is 'Thread; see thread.';
-comment on column thread_state.ts is 'Start, ns.';
 comment on column thread_state.dur is 'Until the thread was switched next, ns; after its last switch to the end of the last of any thread.';
-comment on column thread_state.ts_end is 'End, ns: ts + dur.';
 comment on column thread_state.on_cpu is 'Whether it was on a CPU.';
 comment on column thread_state.cpu is 'CPU it was on, or left.';
 comment on column thread_state.reason is 'Why it was off: preempted, waiting, page_fault, stopped or ended; NULL when on, and when the source does not say, as on Linux.';
@@ -496,8 +454,6 @@ create table if not exists cpu_sample (
     caller varchar
 );
 comment on table cpu_sample is 'One row per sample of what a thread executed, taken at a rate while it was on a CPU; of threads of which something else was recorded, too.';
-comment on column cpu_sample.trace_id is 'Trace.';
-comment on column cpu_sample.thread_id is 'Thread; see thread.';
 comment on column cpu_sample.ts is 'When it was taken, ns.';
 comment on column cpu_sample.symbol is 'Innermost function whose name is known; NULL for none.';
 comment on column cpu_sample.module is 'File of the innermost function, without its folders; NULL when unknown.';
@@ -511,7 +467,6 @@ create table if not exists import_note (
     text varchar not null
 );
 comment on table import_note is 'One row per kind of oddity met while reading a trace.';
-comment on column import_note.trace_id is 'Trace.';
 comment on column import_note.severity is 'info (nothing lost), data_loss (something in the file is not in the tables), error (the capture itself is incomplete or wrong).';
 comment on column import_note.code is 'Short stable name of the oddity, e.g. truncated, not_a_number.';
 comment on column import_note.count is 'How many times it was met.';
@@ -531,8 +486,6 @@ create table if not exists allocator_event (
     compile_context varchar
 );
 comment on table allocator_event is 'One row per entry in the history of PyTorch''s caching allocator, as a memory snapshot has it: in its order, which times of one microsecond do not tell.';
-comment on column allocator_event.trace_id is 'Trace.';
-comment on column allocator_event.device is 'Device.';
 comment on column allocator_event.number is 'Place in the history of its device, from 0; what was there before is lost where the history was full (max_entries).';
 comment on column allocator_event.action is 'alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, oom or snapshot.';
 comment on column allocator_event.ts is 'When, ns; the source has microseconds. NULL of snapshots of PyTorch 2.0 and older: only the order is known.';
@@ -559,11 +512,7 @@ create table if not exists allocator_segment (
     stack_id bigint
 );
 comment on table allocator_segment is 'One row per segment that the caching allocator held of a device when the snapshot was taken.';
-comment on column allocator_segment.trace_id is 'Trace.';
 comment on column allocator_segment.segment_id is 'Key of the segment within its trace.';
-comment on column allocator_segment.device is 'Device.';
-comment on column allocator_segment.address is 'Where it starts.';
-comment on column allocator_segment.bytes is 'Its size, bytes.';
 comment on column allocator_segment.allocated_bytes is 'Blocks of it that tensors used, bytes, as the source says.';
 comment on column allocator_segment.active_bytes is 'The same with blocks that wait for another stream before they can be used again, bytes.';
 comment on column allocator_segment.requested_bytes is 'What was asked for in these, bytes.';
@@ -571,7 +520,6 @@ comment on column allocator_segment.stream is 'Stream that its blocks are for.';
 comment on column allocator_segment.kind is 'small (blocks of at most 1 MiB) or large; NULL when the source does not say.';
 comment on column allocator_segment.pool is 'Id of its memory pool; 0.0 is the usual one, others belong to CUDA graphs and to pools of the program.';
 comment on column allocator_segment.is_expandable is 'Whether it can grow (expandable_segments).';
-comment on column allocator_segment.stack_id is 'Stack that asked for it; NULL when none was recorded.';
 
 create table if not exists allocator_block (
     trace_id integer not null,
@@ -584,14 +532,10 @@ create table if not exists allocator_block (
     stack_id bigint
 );
 comment on table allocator_block is 'One row per block of a segment when the snapshot was taken.';
-comment on column allocator_block.trace_id is 'Trace.';
 comment on column allocator_block.segment_id is 'Segment it is a part of.';
 comment on column allocator_block.number is 'Place in the segment, from 0.';
-comment on column allocator_block.address is 'Where it starts.';
-comment on column allocator_block.bytes is 'Its size, bytes.';
 comment on column allocator_block.requested_bytes is 'What was asked for, bytes; of an inactive block what was asked for last.';
 comment on column allocator_block.state is 'active_allocated (a tensor uses it), active_awaiting_free (another stream may still use it) or inactive.';
-comment on column allocator_block.stack_id is 'Stack that asked for it; NULL when none was recorded.';
 
 create table if not exists allocator_stack (
     trace_id integer not null,
@@ -602,7 +546,6 @@ create table if not exists allocator_stack (
     line bigint not null
 );
 comment on table allocator_stack is 'One row per frame of each distinct stack of a memory snapshot.';
-comment on column allocator_stack.trace_id is 'Trace.';
 comment on column allocator_stack.stack_id is 'Key of the stack within its trace.';
 comment on column allocator_stack.depth is 'Place of the frame, 0 the innermost.';
 comment on column allocator_stack.name is 'Function.';

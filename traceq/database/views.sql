@@ -105,8 +105,6 @@ select
 from launch
 group by trace_id, device;
 comment on view launch_attribution is 'One row per device: how much of its work can be traced back to the host.';
-comment on column launch_attribution.trace_id is 'Trace.';
-comment on column launch_attribution.device is 'Device.';
 comment on column launch_attribution.slices is 'GPU slices.';
 comment on column launch_attribution.launched is 'Those whose launching call is in the trace.';
 comment on column launch_attribution.with_operator is 'Those launched inside an operator.';

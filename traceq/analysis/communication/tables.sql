@@ -10,7 +10,6 @@ create table if not exists communication_name (
     scope varchar
 );
 comment on table communication_name is 'One row per name of the trace that means communication; the list of patterns is traceq/analysis/communication/communication.sql.';
-comment on column communication_name.trace_id is 'Trace.';
 comment on column communication_name.kind is 'kernel (gpu_slice.name), range (cpu_slice.name of operators and annotations) or collective (collective.op).';
 comment on column communication_name.name is 'The name.';
 comment on column communication_name.library is 'NCCL, RCCL, MSCCL, NVSHMEM, DeepEP, symmetric memory, custom, Gloo, MPI, UCX, ...; NULL when the name does not tell.';
@@ -30,8 +29,6 @@ create table if not exists communication_overlap (
     opaque bigint not null
 );
 comment on table communication_overlap is 'One row per device and step: communication against compute.';
-comment on column communication_overlap.trace_id is 'Trace.';
-comment on column communication_overlap.device is 'Device.';
 comment on column communication_overlap.step is 'Step the time elapsed in.';
 comment on column communication_overlap.communication is 'Time with communication, ns: overlapped + exposed.';
 comment on column communication_overlap.compute is 'Time with a compute kernel or an opaque CUDA graph, ns: compute of time_ledger.';
@@ -61,9 +58,6 @@ create table if not exists collective_slice (
     bus_bandwidth double
 );
 comment on table collective_slice is 'One row per GPU slice of communication: what it did, what ran beside it, and what waited for it.';
-comment on column collective_slice.trace_id is 'Trace.';
-comment on column collective_slice.slice_id is 'The gpu_slice.';
-comment on column collective_slice.device is 'Device.';
 comment on column collective_slice.stream is 'Stream; NULL when the source does not say.';
 comment on column collective_slice.step is 'Step it was launched in; NULL outside all steps.';
 comment on column collective_slice.library is 'As in communication_name; NULL when neither its name nor the range around its launch tells.';
@@ -90,10 +84,7 @@ create table if not exists collective_link (
     bandwidth double not null
 );
 comment on table collective_link is 'One row per device and process group whose ranks are known to be GPUs of one machine, where the model of the GPU is known: the link between them.';
-comment on column collective_link.trace_id is 'Trace.';
-comment on column collective_link.device is 'Device.';
 comment on column collective_link.group_name is 'Process group, as in collective.';
-comment on column collective_link.group_size is 'Ranks in the process group.';
 comment on column collective_link.evidence is 'How it is known: all_ranks_here (all are in this trace), job_fits (the job has no more ranks than the machine has GPUs), ranks_of_one (their ranks are those that launchers give to one machine).';
 comment on column collective_link.link is 'gpu_model.peer_link, or host_link where there is none or only a bridge, which need not be there.';
 comment on column collective_link.bandwidth is 'What the group has of it at the least, GB/s per direction and GPU, as makers publish it: (group_size - 1) / 7 of a peer link, which may be split among the seven others of a board of eight.';

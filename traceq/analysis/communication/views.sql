@@ -18,7 +18,6 @@ select
 from collective_slice
 group by trace_id, op, group_name, group_size, size_class;
 comment on view collective_cost is 'One row per operation, process group and size class: what its GPU slices moved and took.';
-comment on column collective_cost.trace_id is 'Trace.';
 comment on column collective_cost.op is 'As in collective_slice.';
 comment on column collective_cost.group_name is 'Process group; NULL when unknown.';
 comment on column collective_cost.group_size is 'Ranks in the process group; NULL when unknown.';
@@ -49,7 +48,6 @@ inner join communication_name as n on n.trace_id = s.trace_id and n.kind = 'rang
 left join collective as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id
 where s.kind in ('op', 'annotation') and n.library in ('Gloo', 'MPI', 'UCX') and n.op <> 'unknown';
 comment on view host_collective is 'One row per operation of a library that communicates on the host: Gloo, MPI, UCX.';
-comment on column host_collective.trace_id is 'Trace.';
 comment on column host_collective.slice_id is 'The cpu_slice.';
 comment on column host_collective.thread_id is 'Thread it ran on.';
 comment on column host_collective.library is 'As in communication_name.';
@@ -98,7 +96,6 @@ left join class as c
 left join link as l on l.trace_id = s.trace_id and l.slice_id = s.slice_id
 where c.transfer is not null or s.dur > l.transfer;
 comment on view collective_transfer is 'One row per collective whose time without waiting for other ranks is known: by the fastest of its class, or by a bound that no network of GPUs is slower than.';
-comment on column collective_transfer.trace_id is 'Trace.';
 comment on column collective_transfer.slice_id is 'Slice of the collective.';
 comment on column collective_transfer.transfer is 'What it would take at most if no rank came late, ns.';
 comment on column collective_transfer.is_by_class is 'Whether its class has members enough to say how long a transfer takes; else only the bound is known.';

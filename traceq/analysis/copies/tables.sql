@@ -27,9 +27,6 @@ create table if not exists copy_overlap (
     returns_slice_id bigint
 );
 comment on table copy_overlap is 'One row per copy (those of collectives are communication and left out): what ran beside it, how it was asked for, and where. Per copy overlapped, hidden and exposed add up to dur. Definition: docs/metrics.md.';
-comment on column copy_overlap.trace_id is 'Trace.';
-comment on column copy_overlap.slice_id is 'The gpu_slice.';
-comment on column copy_overlap.device is 'Device.';
 comment on column copy_overlap.step is 'Step it was launched in; NULL outside all steps.';
 comment on column copy_overlap.category is 'What it is in time_ledger when nothing else runs: copy_h2d, copy_d2h or copy_other.';
 comment on column copy_overlap.copy_kind is 'h2d, d2h, d2d, p2p, h2h or um (unified-memory migration); see gpu_slice.';
@@ -70,7 +67,6 @@ create table if not exists unified_memory (
     cpu_faults bigint
 );
 comment on table unified_memory is 'One row per device and step in which unified memory migrated or pages faulted; faults of the CPU are in rows without a device.';
-comment on column unified_memory.trace_id is 'Trace.';
 comment on column unified_memory.device is 'Device; NULL for faults of the CPU.';
 comment on column unified_memory.step is 'Step it elapsed in, by its start; NULL outside all steps.';
 comment on column unified_memory.migrations_h2d is 'Migrations to the device.';

@@ -56,8 +56,6 @@ select
 from launched as l
 full join elapsed as e using (trace_id, device, step, category);
 comment on view copy_total is 'One row per device, step and category of copies. Copies, bytes and dur are those of the copies launched in the step; busy and what it is made of are the time that elapsed in it.';
-comment on column copy_total.trace_id is 'Trace.';
-comment on column copy_total.device is 'Device.';
 comment on column copy_total.step is 'Step; NULL outside all steps.';
 comment on column copy_total.category is 'copy_h2d, copy_d2h or copy_other, as in time_ledger.';
 comment on column copy_total.copies is 'Copies launched in the step.';
@@ -86,8 +84,6 @@ select
 from copy_overlap
 group by all;
 comment on view copy_size is 'One row per device, category, position and size class of copies: many small ones or few large ones, and how fast they are.';
-comment on column copy_size.trace_id is 'Trace.';
-comment on column copy_size.device is 'Device.';
 comment on column copy_size.category is 'copy_h2d, copy_d2h or copy_other.';
 comment on column copy_size.position is 'See copy_overlap.';
 comment on column copy_size.size_class is 'See copy_overlap.';

@@ -23,7 +23,6 @@ create table if not exists data_fetch (
     iterator_dur bigint
 );
 comment on table data_fetch is 'One row per fetch of input: the outermost slice of context data (host_name.context). waiting, reading, transform, python, calls and unexplained add up to dur exactly.';
-comment on column data_fetch.trace_id is 'Trace.';
 comment on column data_fetch.slice_id is 'The cpu_slice.';
 comment on column data_fetch.thread_id is 'Thread that fetches.';
 comment on column data_fetch.is_training is 'Whether training waits for it: it stands on the training thread (host_ledger.thread_id), or in another process on a thread that launches GPU work. Others fetch ahead.';
@@ -31,9 +30,6 @@ comment on column data_fetch.step is 'Step in which it starts; NULL outside all 
 comment on column data_fetch.loader is 'What is fetched from: the label of traceq.fetch, else the loader in enumerate(...), else the name of the slice.';
 comment on column data_fetch.loader_kind is 'multi_process (worker processes prepare batches) or in_process (the fetching thread does), by the names in it; NULL when they do not tell.';
 comment on column data_fetch.number is 'Number of the fetch among those of its thread and loader in this trace, from 0.';
-comment on column data_fetch.ts is 'Start, ns.';
-comment on column data_fetch.dur is 'Duration, ns.';
-comment on column data_fetch.ts_end is 'End, ns: ts + dur.';
 comment on column data_fetch.stalled is 'Time of idle_data in it on the device that it held up most, ns; the rest of it cost nothing. NULL without a GPU.';
 comment on column data_fetch.waiting is 'Time in calls that wait: polls, locks, queues, sleeps, ns.';
 comment on column data_fetch.reading is 'Time in calls that read or open files (or pipes), ns.';
@@ -55,8 +51,6 @@ create table if not exists data_worker (
     busy bigint
 );
 comment on table data_worker is 'One row per step and thread that prepares input beside the training thread.';
-comment on column data_worker.trace_id is 'Trace.';
-comment on column data_worker.step is 'Step.';
 comment on column data_worker.thread_id is 'The thread.';
 comment on column data_worker.role is 'worker (PyTorch names or runs it as a worker of a DataLoader), pin_memory, or prefetch (any other thread that fetches).';
 comment on column data_worker.dur is 'Time of the step between the first and the last thing that the thread is seen to do, ns.';
@@ -89,8 +83,6 @@ create table if not exists data_stall (
     worker_busy double
 );
 comment on table data_stall is 'One row per step: how long training waits for input, and what of it costs the GPU.';
-comment on column data_stall.trace_id is 'Trace.';
-comment on column data_stall.step is 'Step.';
 comment on column data_stall.thread_id is 'The training thread; NULL when the trace has no host side.';
 comment on column data_stall.device is 'The device that fetching costs most in this step; NULL without a GPU.';
 comment on column data_stall.data_wait is 'Time the training thread spends fetching: data in host_ledger, ns; NULL when nothing on this thread names fetching, for then nobody can tell.';

@@ -15,7 +15,6 @@ select
 from data_fetch
 group by trace_id, thread_id, is_training, loader;
 comment on view data_loader is 'One row per thread and loader it fetches from: sums over data_fetch, in and outside of steps.';
-comment on column data_loader.trace_id is 'Trace.';
 comment on column data_loader.thread_id is 'Thread that fetches.';
 comment on column data_loader.is_training is 'Whether training waits for it; see data_fetch.';
 comment on column data_loader.loader is 'Loader; see data_fetch.';

@@ -17,7 +17,6 @@ create table if not exists graph_launch (
     reason varchar
 );
 comment on table graph_launch is 'One row per launch of a graph whose kernels were traced one by one, where a capture was given beside the trace (--capture), or is in it: which captured graph it replays, and how sure that is.';
-comment on column graph_launch.trace_id is 'Trace.';
 comment on column graph_launch.launch_id is 'The launching call in cpu_slice.';
 comment on column graph_launch.step is 'gpu_slice.step of its kernels.';
 comment on column graph_launch.kernels is 'Kernels that it ran.';
@@ -45,7 +44,6 @@ create table if not exists graph_kernel (
     line varchar
 );
 comment on table graph_kernel is 'One row per kernel of a launch in graph_launch: the operator that launched it when its graph was captured, or when the program ran without graphs.';
-comment on column graph_kernel.trace_id is 'Trace.';
 comment on column graph_kernel.slice_id is 'The kernel in gpu_slice.';
 comment on column graph_kernel.launch_id is 'The launch of the graph, as in graph_launch.';
 comment on column graph_kernel.place is 'Its place among the kernels of the captured graph, from 0; NULL where it has none.';
@@ -67,7 +65,6 @@ create table if not exists graph_operator (
     args varchar using compression zstd
 );
 comment on table graph_operator is 'One row per launch of a graph and operator that launched kernels of it when it was captured. It did not run then: it has a place, no duration.';
-comment on column graph_operator.trace_id is 'Trace.';
 comment on column graph_operator.slice_id is 'Key within its trace, shared with cpu_slice and gpu_slice; operator_cost.slice_id can be one.';
 comment on column graph_operator.launch_id is 'The launch of the graph.';
 comment on column graph_operator.name is 'Name.';

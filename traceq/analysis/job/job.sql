@@ -20,7 +20,7 @@ ranks as (
 spanned as (
     select s.trace_id, count(*) as steps
     from step as s
-    inner join (select trace_id, min(ts) as begins, max(ts) as ends from step where excluded is null group by trace_id) as c
+    inner join _counted_span() as c
         on c.trace_id = s.trace_id and s.ts between c.begins and c.ends
     group by s.trace_id
 ),

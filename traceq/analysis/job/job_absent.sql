@@ -28,7 +28,7 @@ collective as (
         s.trace_id,
         coalesce(c.transfer, s.dur) as took,
         coalesce(c.members < s.group_size, j.absent > 0, false) as is_incomplete,
-        coalesce(j.claim_limit, 20000) as claim_limit
+        coalesce(j.claim_limit, _least_claim()) as claim_limit
     from _job_member as s
     inner join lacking using (job, time_window)
     inner join job as j on j.job = s.job and j.time_window = s.time_window

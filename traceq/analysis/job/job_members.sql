@@ -26,7 +26,7 @@ select
     m.ts_end,
     m.match_id::integer as match_id,
     -- nobody waits for what was sent, nor for what others hid but for 20 us (the least claim)
-    not m.is_send and m.blocking > 20000 as blocks,
+    not m.is_send and m.blocking > _least_claim() as blocks,
     coalesce(m.origin, 0) as origin,
     c.group_number::integer as group_number,
     (2 * c.kind + m.is_send::integer)::integer as signature,

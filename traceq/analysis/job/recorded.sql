@@ -7,7 +7,7 @@ select
     g.ts_end,
     dense_rank() over (order by m.match_id) - 1 as match,
     -- as in job_members.sql: nobody waits for what was sent, nor for what others hid
-    s.op <> 'send' and coalesce(s.blocking, s.exposed) > 20000 as blocks,
+    s.op <> 'send' and coalesce(s.blocking, s.exposed) > _least_claim() as blocks,
     m.own,
     coalesce(m.usual, m.own) as usual,
     c.transfer

@@ -92,8 +92,6 @@ create table if not exists job_rank (
     late bigint
 );
 comment on table job_rank is 'One row per rank of a job and time window: one GPU of one process. From own on NULL when the job cannot be judged.';
-comment on column job_rank.job is 'Job.';
-comment on column job_rank.time_window is 'Window of the job.';
 comment on column job_rank.unit is 'Number within the window, from 0, in the order of ranks.';
 comment on column job_rank.trace_id is 'Its trace.';
 comment on column job_rank.device is 'Its GPU; NULL without GPU work.';
@@ -138,8 +136,6 @@ create table if not exists collective_match (
     wait_absent bigint
 );
 comment on table collective_match is 'One row per collective that was found on several ranks.';
-comment on column collective_match.job is 'Job.';
-comment on column collective_match.time_window is 'Window of the job.';
 comment on column collective_match.match_id is 'Number within the window, from 0.';
 comment on column collective_match.op is 'As in communication_name; send_recv for a send with its receive.';
 comment on column collective_match.bytes is 'Message size; NULL when unknown, or when it differs between ranks that may differ.';
@@ -169,10 +165,6 @@ create table if not exists collective_member (
     on_path boolean not null
 );
 comment on table collective_member is 'One row per GPU slice of communication between ranks: which collective it is part of, and what its rank did before.';
-comment on column collective_member.job is 'Job.';
-comment on column collective_member.time_window is 'Window of the job.';
-comment on column collective_member.trace_id is 'Trace.';
-comment on column collective_member.slice_id is 'The gpu_slice.';
 comment on column collective_member.unit is 'Its rank, job_rank.unit.';
 comment on column collective_member.match_id is 'The collective; NULL when the slice could not be matched.';
 comment on column collective_member.wait is 'Of its duration, waiting for other ranks, ns: duration - transfer of the collective; NULL when not matched.';
@@ -200,8 +192,6 @@ create table if not exists straggler (
     usual_operator_dur bigint
 );
 comment on table straggler is 'One row per rank, host or stage that makes the others wait for at least 1 % of job.dur, the one that costs most first. Their wins add up in this order only.';
-comment on column straggler.job is 'Job.';
-comment on column straggler.time_window is 'Window of the job.';
 comment on column straggler.place is 'From 1: the order in which they are to be fixed.';
 comment on column straggler.kind is 'rank, host or stage.';
 comment on column straggler.units is 'The ranks that belong to it, job_rank.unit.';

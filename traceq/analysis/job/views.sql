@@ -115,5 +115,4 @@ comment on view job_suspect is 'One row per rank of a judged job that stands for
 comment on column job_suspect.job is 'Job.';
 comment on column job_suspect.time_window is 'Window of the job.';
 comment on column job_suspect.unit is 'As in job_rank.';
-comment on column job_suspect.trace_id is 'Trace.';
 comment on column job_suspect.is_usual is 'Whether it has the median own time of the ranks that nobody waits for, and stands for these; of several stages for those of its own.';

@@ -246,7 +246,6 @@ select
 from made as d
 left join gpu_architecture as a on a.compute_capability = d.capability;
 comment on view device_model is 'One row per GPU of a trace with its limits and peaks: what the trace says, else gpu_model by the name, else gpu_architecture by the compute capability, else NULL.';
-comment on column device_model.trace_id is 'Trace.';
 comment on column device_model.device is 'Device; see device.';
 comment on column device_model.name is 'Name in the trace.';
 comment on column device_model.model is 'The gpu_model with that name; NULL when traceq does not know it.';

@@ -23,8 +23,6 @@ create table if not exists kernel_occupancy (
     exclusive_dur double not null
 );
 comment on table kernel_occupancy is 'One row per kernel, communication kernels included: what its launch geometry says, not what was measured. Definition: docs/metrics.md.';
-comment on column kernel_occupancy.trace_id is 'Trace.';
-comment on column kernel_occupancy.slice_id is 'The gpu_slice.';
 comment on column kernel_occupancy.device is 'Device it ran on.';
 comment on column kernel_occupancy.step is 'gpu_slice.step.';
 comment on column kernel_occupancy.family is 'From its name: communication, cublas, nvjet, cutlass, cudnn, flash_attention, linear_attention, triton, trtllm, aiter, deep_gemm, marlin, quantize, nvfuser, xla, hipblas, miopen, composable_kernel, routing (of experts), kv_cache, sampling, elementwise, reduce, norm, softmax, optimizer, copy, index, ...; unknown when the name does not tell. The patterns: traceq/analysis/kernels/kernel_family.sql.';
@@ -65,7 +63,6 @@ create table if not exists operator_cost (
     bound varchar not null
 );
 comment on table operator_cost is 'One row per operator whose floating-point operations or bytes follow from the shapes recorded with it; of operators around one another the innermost. Matmul, convolution, attention and experts for which they do not have one, too, where they launched kernels that no other row has. Definition: docs/metrics.md.';
-comment on column operator_cost.trace_id is 'Trace.';
 comment on column operator_cost.slice_id is 'The operator in cpu_slice.';
 comment on column operator_cost.step is 'Step of its kernels; without kernels the one it started in.';
 comment on column operator_cost.device is 'Device of its kernels; NULL when it launched none, or on several.';
@@ -98,7 +95,6 @@ create table if not exists module (
     memory_growth bigint
 );
 comment on table module is 'One row per device and module of the model that launched kernels in counted steps, with all modules inside it: sums over these steps. From frames that PyTorch names after modules (with_stack), FSDP''s ranges and ranges named like modules. Definition: docs/metrics.md.';
-comment on column module.trace_id is 'Trace.';
 comment on column module.device is 'Device of the kernels.';
 comment on column module.module is 'Names of the module and those around it, from the outside in, with / between: ResNet_0/Sequential_1/BasicBlock_2.';
 comment on column module.depth is 'Modules in it: 1 for those without another one around them.';
@@ -125,7 +121,6 @@ create table if not exists compiled_kernel (
     dur bigint not null
 );
 comment on table compiled_kernel is 'One row per kernel that torch.compile (Inductor) made and that ran: by its name, and by the file that holds it where the trace tells that; names are used again by every compiled graph.';
-comment on column compiled_kernel.trace_id is 'Trace.';
 comment on column compiled_kernel.name is 'gpu_slice.name.';
 comment on column compiled_kernel.kernel_hash is 'Name of the file that holds it, without suffix; NULL where the trace does not tell.';
 comment on column compiled_kernel.kernel_file is 'That file; NULL where the trace does not tell.';

@@ -33,8 +33,6 @@ select
 from device_step as d
 inner join step as s using (trace_id, step);
 comment on view step_mfu is 'One row per device and step with operators whose floating-point operations are known: how much of the peak they use. Work launched by CUDA graphs and custom kernels is not in it, so it is a lower bound. Definition: docs/metrics.md.';
-comment on column step_mfu.trace_id is 'Trace.';
-comment on column step_mfu.device is 'Device.';
 comment on column step_mfu.step is 'Step that launched them.';
 comment on column step_mfu.flops is 'Floating-point operations of matmul, convolution and attention; not all of them when unknown_dur is above 0.';
 comment on column step_mfu.share_with_peak is 'Share of these operations whose peak is known, 0 to 1.';
@@ -83,8 +81,6 @@ asof inner join step as s on s.trace_id = c.trace_id and c.ts >= s.ts
 where c.ts < s.ts_end and c.value >= 0 and isfinite(c.value)
 group by c.trace_id, c.device, s.step, n.metric, n.name;
 comment on view gpu_metric_step is 'One row per device, step and measured metric (nsys --gpu-metrics-devices, PyTorch''s hardware counters): means over the samples inside the step, idle time included. Without rows when nothing was measured.';
-comment on column gpu_metric_step.trace_id is 'Trace.';
-comment on column gpu_metric_step.device is 'Device.';
 comment on column gpu_metric_step.step is 'Step in which the samples were taken.';
 comment on column gpu_metric_step.metric is 'sm_active, sm_issue, tensor_active, warps_active (achieved occupancy), graphics_active, dram_read, dram_write, pcie_read, pcie_write.';
 comment on column gpu_metric_step.name is 'Name of the series in counter.';
@@ -144,8 +140,6 @@ select
 from proxy as p
 left join measured as m using (trace_id, device, step);
 comment on view step_occupancy is 'One row per device and step with kernels: estimates from launch geometry and names, weighted by time, beside what was measured.';
-comment on column step_occupancy.trace_id is 'Trace.';
-comment on column step_occupancy.device is 'Device.';
 comment on column step_occupancy.step is 'Step: estimates of the kernels it launched, measurements of the time it lasted.';
 comment on column step_occupancy.kernels is 'Kernels.';
 comment on column step_occupancy.kernel_dur is 'Their time, ns: the sum of exclusive_dur.';

@@ -28,11 +28,10 @@ group by next_slice_id;
 
 -- The first work of a stream, launched long before it starts while nothing launched before it in the capture is still to end: what
 -- it waits for was launched before the capture. A launch takes microseconds, and the first of a capture some hundred of them.
--- One number orders by two, here and below: a struct takes twice as long to compare.
 create temp table _behind_earlier_work as
 with
 first_of_stream as (
-    select arg_min(slice_id, ts * 18446744073709551616::hugeint + slice_id) as slice_id
+    select arg_min(slice_id, _in_time(ts, slice_id)) as slice_id
     from gpu_slice
     group by pid, device, context, stream
 ),
@@ -69,7 +68,7 @@ select gap_id
 from _gap
 where
     next_slice_id in (from _behind_earlier_work)
-    and next_slice_id in (select arg_min(slice_id, ts * 18446744073709551616::hugeint + slice_id) from gpu_slice group by device);
+    and next_slice_id in (select arg_min(slice_id, _in_time(ts, slice_id)) from gpu_slice group by device);
 
 create temp table _part as
 select gap_id, ts, ts_end, activity, slice_id
@@ -124,7 +123,7 @@ select
     cause,
     min(ts) as ts,
     sum(dur)::bigint as dur,
-    max_by(slice_id, dur * 18446744073709551616::hugeint - ts) filter (slice_id is not null) as cpu_slice_id,
+    max_by(slice_id, _longest_first(dur, ts)) filter (slice_id is not null) as cpu_slice_id,
     max(dur) filter (slice_id is not null and cause not in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work'))::bigint as slice_dur
 from _gap_slice_part
 group by gap_id, cause
@@ -142,8 +141,8 @@ drop table _gap_slice_part;
 create temp table _gap_fault as
 select
     gap_id,
-    max_by(cause, dur * 18446744073709551616::hugeint - ts) as cause,
-    arg_max_null(cpu_slice_id, dur * 18446744073709551616::hugeint - ts) as cpu_slice_id
+    max_by(cause, _longest_first(dur, ts)) as cause,
+    arg_max_null(cpu_slice_id, _longest_first(dur, ts)) as cpu_slice_id
 from idle_gap_cause
 group by gap_id;
 

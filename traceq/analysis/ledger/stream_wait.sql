@@ -29,15 +29,14 @@ wait as (
     qualify row_number() over (partition by s.slice_id order by r.ts) = 1
 ),
 
--- One call can launch many slices (a graph): it is done when the last of them is. One number orders by time and id: a struct takes
--- twice as long to compare.
+-- One call can launch many slices (a graph): it is done when the last of them is.
 work as (
     select
         g.device,
         g.stream,
         c.ts,
-        min_by(g.slice_id, g.ts * 18446744073709551616::hugeint + g.slice_id) as first_id,
-        max_by(g.slice_id, g.ts_end * 18446744073709551616::hugeint + g.slice_id) as last_id,
+        min_by(g.slice_id, _in_time(g.ts, g.slice_id)) as first_id,
+        max_by(g.slice_id, _in_time(g.ts_end, g.slice_id)) as last_id,
         max(g.ts_end) as ts_end
     from gpu_slice as g
     inner join cpu_slice as c on c.slice_id = g.launch_id

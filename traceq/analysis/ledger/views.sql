@@ -24,8 +24,6 @@ where
     -- the device works, on what the trace does not hold: nothing to win
     and c.cause <> 'idle_earlier_work';
 comment on view idle_piece is 'One row per gap of a counted step and cause: idle_gap_cause with what idle_gap knows of the gap. Per device and cause the pieces add up to time_ledger, but for idle_earlier_work, which nothing can win.';
-comment on column idle_piece.trace_id is 'Trace.';
-comment on column idle_piece.device is 'Device.';
 comment on column idle_piece.step is 'Step it elapsed in.';
 comment on column idle_piece.gap_id is 'Gap; see idle_gap.';
 comment on column idle_piece.cause is 'As in idle_gap_cause.';
@@ -90,8 +88,6 @@ from (
 inner join gpu_slice as g using (trace_id, slice_id)
 inner join counted using (trace_id, step);
 comment on view busy_piece is 'One row per GPU slice launched in a counted step: the time for which it alone is to account.';
-comment on column busy_piece.trace_id is 'Trace.';
-comment on column busy_piece.device is 'Device.';
 comment on column busy_piece.step is 'Step it was launched in.';
 comment on column busy_piece.slice_id is 'The gpu_slice.';
 comment on column busy_piece.category is 'Its category in time_ledger: compute, communication, copy_h2d, copy_d2h, copy_other or memset.';
@@ -155,8 +151,6 @@ from (
 )
 group by trace_id, device, cause, what, name;
 comment on view culprit_time is 'One row per device, cause of idle time and place of the host, by slice, operator, annotation, module, line or phase: how much of it the host spent there.';
-comment on column culprit_time.trace_id is 'Trace.';
-comment on column culprit_time.device is 'Device.';
 comment on column culprit_time.cause is 'As in idle_gap_cause.';
 comment on column culprit_time.what is 'slice (the innermost itself), operator, annotation, module, line or phase: the innermost around it.';
 comment on column culprit_time.name is 'Its name; NULL for the time in which there was none.';

@@ -12,7 +12,6 @@ create table if not exists memory_timeline (
     active bigint
 );
 comment on table memory_timeline is 'One row per sample of how much memory is allocated, after each allocation and release that the trace has; in the order of time within device and memory.';
-comment on column memory_timeline.trace_id is 'Trace.';
 comment on column memory_timeline.device is 'Device; of pinned, pageable and managed memory the device whose context allocated it; NULL for memory of the host.';
 comment on column memory_timeline.memory is 'device; pinned, pageable, managed (nsys; of these only managed can fill the device); host (PyTorch''s CPU allocator).';
 comment on column memory_timeline.ts is 'When, ns.';
@@ -39,8 +38,6 @@ create table if not exists memory_step (
     capacity bigint
 );
 comment on table memory_step is 'One row per step and each memory that has been sampled by its end.';
-comment on column memory_step.trace_id is 'Trace.';
-comment on column memory_step.step is 'Step.';
 comment on column memory_step.device is 'As memory_timeline.device.';
 comment on column memory_step.memory is 'As memory_timeline.memory.';
 comment on column memory_step.samples is 'Samples in the step; none: nothing was allocated or released.';
@@ -65,7 +62,6 @@ create table if not exists allocator_call (
     longest bigint not null
 );
 comment on table allocator_call is 'One row per step, thread and function that allocates, releases, pins or maps memory; calls inside other such calls are left out.';
-comment on column allocator_call.trace_id is 'Trace.';
 comment on column allocator_call.step is 'Step in which they start; NULL outside all steps.';
 comment on column allocator_call.thread_id is 'Thread.';
 comment on column allocator_call.name is 'Name of the call.';
@@ -84,7 +80,6 @@ create table if not exists allocation_stack (
     frames varchar[] not null
 );
 comment on table allocation_stack is 'One row per distinct stack of a memory snapshot: whose it is, and what it says of what was allocated.';
-comment on column allocation_stack.trace_id is 'Trace.';
 comment on column allocation_stack.stack_id is 'Key of the stack; see allocator_stack.';
 comment on column allocation_stack.owner is 'Innermost line of the program itself, neither PyTorch''s nor another package''s: file:line function. Else the innermost Python frame, as (library), else the operator, as (operator); NULL when the stack shows none.';
 comment on column allocation_stack.file is 'File of that line, with its folders; NULL when no line is the program''s own.';
@@ -118,9 +113,7 @@ create table if not exists allocation (
     is_lost boolean not null
 );
 comment on table allocation is 'One row per allocation that a memory snapshot knows of: made in its history, freed in it, or there at its end.';
-comment on column allocation.trace_id is 'Trace.';
 comment on column allocation.allocation_id is 'Key of the allocation within its trace.';
-comment on column allocation.device is 'Device.';
 comment on column allocation.address is 'Where its block starts; addresses are used again.';
 comment on column allocation.segment_id is 'Segment that it lies in at the end; NULL when it was freed before.';
 comment on column allocation.bytes is 'Size of its block, bytes; NULL when it is not there at the end: the history tells only what was asked for.';
@@ -161,8 +154,6 @@ create table if not exists memory_peak (
     reserved_at_end bigint
 );
 comment on table memory_peak is 'One row per device of a memory snapshot: when most was in use, and what was there at the end.';
-comment on column memory_peak.trace_id is 'Trace.';
-comment on column memory_peak.device is 'Device.';
 comment on column memory_peak.number is 'allocator_event.number that reached it first; NULL when it was so before the first event, or nothing was recorded.';
 comment on column memory_peak.ts is 'When, ns; NULL without a history.';
 comment on column memory_peak.bytes is 'Most in use, bytes, as torch.cuda._memory_viz draws it: what was asked for, until its block can be used again.';

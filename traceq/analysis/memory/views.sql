@@ -15,8 +15,6 @@ left join allocation_stack as s on s.trace_id = a.trace_id and s.stack_id = a.st
 where a.at_peak
 group by a.trace_id, a.device, a.category, a.phase, s.owner;
 comment on view memory_holder is 'One row per category, phase and line of the program that has memory at the peak of a device: these add up to memory_peak.bytes.';
-comment on column memory_holder.trace_id is 'Trace.';
-comment on column memory_holder.device is 'Device.';
 comment on column memory_holder.category is 'allocation.category; NULL: cannot tell.';
 comment on column memory_holder.phase is 'allocation.phase.';
 comment on column memory_holder.owner is 'allocation_stack.owner; NULL when no stack is known.';
@@ -58,8 +56,6 @@ select
 from segment
 group by trace_id, device, pool, kind;
 comment on view memory_fragmentation is 'One row per device, pool and kind of segment: what the allocator held when the snapshot was taken.';
-comment on column memory_fragmentation.trace_id is 'Trace.';
-comment on column memory_fragmentation.device is 'Device.';
 comment on column memory_fragmentation.pool is 'allocator_segment.pool.';
 comment on column memory_fragmentation.kind is 'allocator_segment.kind.';
 comment on column memory_fragmentation.segments is 'Segments.';
@@ -97,8 +93,6 @@ from failure as f
 inner join allocation as a using (trace_id, device)
 where coalesce(a.event, -1) < f.number and coalesce(a.event_end, f.number) >= f.number;
 comment on view memory_failure_block is 'One row per allocation that is there when memory runs out for the last time on a device of a memory snapshot.';
-comment on column memory_failure_block.trace_id is 'Trace.';
-comment on column memory_failure_block.device is 'Device.';
 comment on column memory_failure_block.number is 'allocator_event.number of the failure.';
 comment on column memory_failure_block.allocation_id is 'allocation.allocation_id.';
 comment on column memory_failure_block.address is 'Where it starts.';
@@ -285,8 +279,6 @@ select
 from told as t
 left join allocation_stack as s on s.trace_id = t.trace_id and s.stack_id = t.stack_id;
 comment on view memory_failure is 'One row per device of a memory snapshot on which memory ran out: the last time, and what was held then.';
-comment on column memory_failure.trace_id is 'Trace.';
-comment on column memory_failure.device is 'Device.';
 comment on column memory_failure.number is 'allocator_event.number of the failure.';
 comment on column memory_failure.ts is 'When, ns; NULL where events have no times.';
 comment on column memory_failure.failures is 'How often memory ran out in the history.';
@@ -319,8 +311,6 @@ from memory_failure_block as b
 left join allocation_stack as s on s.trace_id = b.trace_id and s.stack_id = b.stack_id
 group by b.trace_id, b.device, s.owner, b.category;
 comment on view memory_failure_holder is 'One row per line of the program and category that has memory when memory runs out: these add up to memory_failure.used.';
-comment on column memory_failure_holder.trace_id is 'Trace.';
-comment on column memory_failure_holder.device is 'Device.';
 comment on column memory_failure_holder.owner is 'allocation_stack.owner; NULL when no stack is known.';
 comment on column memory_failure_holder.category is 'allocation.category; NULL: cannot tell.';
 comment on column memory_failure_holder.allocations is 'Allocations.';

@@ -13,8 +13,6 @@ create table if not exists monitor_step (
     highest double not null
 );
 comment on table monitor_step is 'One row per step and series of a log of a monitor that has samples of it. Processes and single CPUs are in counter only.';
-comment on column monitor_step.trace_id is 'Trace.';
-comment on column monitor_step.step is 'Step.';
 comment on column monitor_step.device is 'Device; NULL for the host.';
 comment on column monitor_step.instance is 'Disk or network interface; NULL for all of the host.';
 comment on column monitor_step.name is 'Series, as in counter.name.';

@@ -35,7 +35,6 @@ inner join usual as u
     and u.instance is not distinct from s.instance
     and u.name = s.name;
 comment on view monitor_sample is 'One row per sample of a log of a monitor, with the time that it stands for: from the sample before it, of the same series.';
-comment on column monitor_sample.trace_id is 'Trace.';
 comment on column monitor_sample.log_id is 'Log; see monitor_log.';
 comment on column monitor_sample.device is 'Device; NULL for the host.';
 comment on column monitor_sample.instance is 'As in counter.';
@@ -100,7 +99,6 @@ select
 from gpu as g
 full join host as h on h.trace_id = g.trace_id and h.step = g.step;
 comment on view step_condition is 'One row per step and device that monitors watched: what they said of the GPU, and of the host beside it. Means over the step; NULL for what no log says.';
-comment on column step_condition.trace_id is 'Trace.';
 comment on column step_condition.step is 'Step.';
 comment on column step_condition.device is 'Device; NULL where logs are of the host only.';
 comment on column step_condition.power is 'Power drawn, W.';

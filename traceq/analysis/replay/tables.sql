@@ -10,7 +10,6 @@ create table if not exists dependency (
     unexplained bigint not null
 );
 comment on table dependency is 'One row per edge of the dependency graph of the counted steps: the target waits for the source. Edges that were not binding are there as well. Definition: docs/metrics.md.';
-comment on column dependency.trace_id is 'Trace.';
 comment on column dependency.kind is 'thread (a call after the call before it on its thread), hand_over (the same between threads that take turns), launch (call to GPU slice), stream, copy_engine, event (one stream waits for another), graph (node of a CUDA graph to node), synchronization, blocking_copy, allocation (end of a GPU slice to the return of a call), queue (start of a GPU slice to the return of a launch that waited for room).';
 comment on column dependency.source_id is 'cpu_slice (of thread, hand_over, launch) or gpu_slice that is waited for.';
 comment on column dependency.target_id is 'gpu_slice that starts, or cpu_slice that begins (thread, hand_over) or returns, after it.';
@@ -26,8 +25,6 @@ create table if not exists replay_step (
     error double not null
 );
 comment on table replay_step is 'One row per step that was replayed: its length as recorded and as predicted from the other half of the steps (even from odd ones; of a single step one half from the other).';
-comment on column replay_step.trace_id is 'Trace.';
-comment on column replay_step.step is 'Step.';
 comment on column replay_step.dur is 'From its start to the start of the next as recorded, ns; of the last to its end, or to the end of all GPU work when that is later.';
 comment on column replay_step.predicted is 'The same in the replay, ns.';
 comment on column replay_step.error is '|predicted - dur| / dur.';
@@ -51,12 +48,8 @@ create table if not exists critical_path (
     unexplained bigint not null
 );
 comment on table critical_path is 'One row per segment of the critical path of the counted steps: what each instant waited for. The segments of a step follow one another and add up to it.';
-comment on column critical_path.trace_id is 'Trace.';
 comment on column critical_path.segment is 'Number of the segment in the order of time, from 0.';
 comment on column critical_path.step is 'Step it elapsed in.';
-comment on column critical_path.ts is 'Start, ns.';
-comment on column critical_path.dur is 'Duration, ns.';
-comment on column critical_path.ts_end is 'End, ns: ts + dur.';
 comment on column critical_path.kind is 'host (a thread works), gpu (a kernel or memset runs), transfer (a copy or collective runs) or wait (something has ended and what follows has not begun).';
 comment on column critical_path.edge is 'Of a wait the kind of its edge, as in dependency, or start: before anything that is known; NULL of other segments.';
 comment on column critical_path.cause is 'As in time_ledger: of GPU work its category; of the host what idle time it would cause; of waits idle_launch_latency, idle_dependency, idle_sync or idle_earlier_work.';
@@ -84,7 +77,6 @@ create table if not exists replay (
     unexplained double
 );
 comment on table replay is 'One row per scenario: the counted steps executed again with the time of one cause taken away. Definition: docs/metrics.md.';
-comment on column replay.trace_id is 'Trace.';
 comment on column replay.scenario is 'What is taken away: a category of time_ledger (idle_sync: nothing waits for the GPU), data_in_workers (idle_data moves into worker processes), communication_waiting (collectives as fast as the fastest of their class), communication_overlap and copies_overlap (beside the kernels, on streams of their own), communication_half (collectives move half the bytes), launch_graph (one CUDA graph a stretch: the host does not prepare and launch kernels), fusion (kernels that compute, with the host''s time to launch them), or host_preempted (no thread stands still, see host_stall; likely is for a job whose other ranks are in the same place).';
 comment on column replay.removable is 'Time of the critical device that the ledger holds for it over the counted steps, ns; of idle_sync also the rest of the gaps that synchronizing calls drained.';
 comment on column replay.saved is 'Time by which the replayed steps get shorter together, ns. NULL when the replay is more than 3 % off, or more than 5 % of the critical path is unexplained: then only the bounds stand. NULL also of idle_unattributed, whose cause is not known.';

@@ -64,7 +64,6 @@ select
 from followed as f
 left join busy as b using (trace_id, step);
 comment on view serving_step is 'One row per step that a serving_mark starts.';
-comment on column serving_step.trace_id is 'Trace.';
 comment on column serving_step.step is 'Step; see step.';
 comment on column serving_step.excluded is 'As in step: why it is left out of statistics; NULL when it counts.';
 comment on column serving_step.slice_id is 'As in serving_mark.';
@@ -95,7 +94,6 @@ from (
     where m.kind is not null
 );
 comment on view serving_kind is 'One row per step of a server: steps of one kind do comparable work.';
-comment on column serving_kind.trace_id is 'Trace.';
 comment on column serving_kind.step is 'Step; see step.';
 comment on column serving_kind.kind is 'Kind as in serving_mark and bucket of requests as in serving_stats, in words: decode of 8 to 15 requests; without a bucket where steps do not say how many.';
 
@@ -129,7 +127,6 @@ select
 from counted
 group by trace_id, dialect, kind, least_requests;
 comment on view serving_stats is 'One row per trace, dialect, kind and batch bucket of the serving steps that are not excluded. Buckets are powers of two: 1, 2 to 3, 4 to 7, ...';
-comment on column serving_stats.trace_id is 'Trace.';
 comment on column serving_stats.dialect is 'As in serving_mark.';
 comment on column serving_stats.kind is 'As in serving_mark.';
 comment on column serving_stats.least_requests is 'Least requests of the bucket; NULL for steps that do not say how many.';
@@ -197,7 +194,6 @@ from turned as t
 inner join usual as u on u.trace_id = t.trace_id and u.least_decoding = t.least_decoding
 where t.kind = 'mixed' and t.dur > u.dur;
 comment on view serving_stall is 'One row per step for which decoding requests waited because prompts were computed: between it and the last one that decoded, or inside it.';
-comment on column serving_stall.trace_id is 'Trace.';
 comment on column serving_stall.step is 'Step whose next tokens came late.';
 comment on column serving_stall.excluded is 'step.excluded of it.';
 comment on column serving_stall.cause is 'prefill: steps of prompts only ran since the last step that decoded. mixed: the step itself computes prompts and next tokens, and takes longer than the median decode step with as many decoding requests (the same bucket of serving_stats).';
@@ -269,7 +265,6 @@ left join read as r using (trace_id, step)
 left join graphed as g using (trace_id, step)
 where s.kind = 'decode';
 comment on view serving_roofline is 'One row per serving step of kind decode: the time that reading weights and KV cache takes at least. Of a step whose operators are not recorded (CUDA graphs) the weights are those that the other steps of the trace read at least.';
-comment on column serving_roofline.trace_id is 'Trace.';
 comment on column serving_roofline.step is 'Step.';
 comment on column serving_roofline.excluded is 'step.excluded of it.';
 comment on column serving_roofline.weight_bytes is 'serving_bytes.weight_bytes of the device that reads most; of a step that a CUDA graph computes the least of the other steps. NULL where not known.';

@@ -26,7 +26,6 @@ from (
 asof left join step as s on m.trace_id = s.trace_id and m.ts >= s.ts
 where m.mark <> '';
 comment on view mark is 'One row per mark of traceq.annotate: a named range or, for payloads, an instant on one thread.';
-comment on column mark.trace_id is 'Trace.';
 comment on column mark.slice_id is 'The annotation in cpu_slice.';
 comment on column mark.thread_id is 'Thread it stands on.';
 comment on column mark.mark is 'step, phase, fetch (one fetch from a data loader), module (its forward) or payload (numbers for the step).';
@@ -86,7 +85,6 @@ select trace_id, step::integer as step, phase, sum(instances)::bigint as count, 
 from counted
 group by trace_id, step, phase;
 comment on view step_phase is 'One row per step and phase that has an instance or time in it. Phases may nest in one another: they are not parts of a whole.';
-comment on column step_phase.trace_id is 'Trace.';
 comment on column step_phase.step is 'Step the time elapsed in.';
 comment on column step_phase.phase is 'Label of the phase; data for fetches from a data loader.';
 comment on column step_phase.count is 'Instances that start in the step, without those that start inside another instance of the phase on their thread; 0 when one reaches in from the step before.';
@@ -116,7 +114,6 @@ from number
 where isfinite(value)
 group by trace_id, step, key;
 comment on view step_payload is 'One row per step and key of its payload marks.';
-comment on column step_payload.trace_id is 'Trace.';
 comment on column step_payload.step is 'Step in which the payload marks stand.';
 comment on column step_payload.key is 'What is counted: samples, tokens, micro_batch, or any other key the program gave.';
 comment on column step_payload.value is 'Sum over all payload marks of the step, all threads and processes of the trace; of micro_batch, which is an index, how many different ones.';
@@ -133,7 +130,6 @@ inner join step as s on p.trace_id = s.trace_id and p.step = s.step
 where s.excluded is null
 group by p.trace_id, p.key;
 comment on view throughput is 'One row per trace and key of the payload marks: work per second over the steps that count.';
-comment on column throughput.trace_id is 'Trace.';
 comment on column throughput.key is 'What is counted: samples, tokens, micro_batch, ...';
 comment on column throughput.steps is 'Steps that are not excluded and have the key.';
 comment on column throughput.total is 'Sum over these steps.';

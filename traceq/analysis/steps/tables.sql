@@ -16,7 +16,6 @@ create table if not exists unit (
     evidence varchar not null
 );
 comment on table unit is 'One row per level at which a trace recurs: what contains the steps, the steps, what is inside them. Definition: docs/metrics.md.';
-comment on column unit.trace_id is 'Trace.';
 comment on column unit.unit is 'Number within the trace, from 0, the longest first.';
 comment on column unit.level is 'epoch (holds several steps), step, micro_batch, layer or piece (inside a step); window where no step was found: what is judged instead.';
 comment on column unit.source is 'What marks it: as step.source, or recurrence (of launches) for what recurs inside a step.';
@@ -40,10 +39,7 @@ create table if not exists phase_of_run (
     text varchar not null
 );
 comment on table phase_of_run is 'One row per phase of a trace, in the order of time; together they are the trace. Definition: docs/metrics.md.';
-comment on column phase_of_run.trace_id is 'Trace.';
 comment on column phase_of_run.phase is 'start_up (before the steps or the window), left_out (leading or trailing steps that do not count: warm-up, cut by the capture, outside of --window), window (what is judged), tail (after it).';
-comment on column phase_of_run.ts is 'Start, ns.';
-comment on column phase_of_run.dur is 'Duration, ns.';
 comment on column phase_of_run.share is 'Of the whole trace, 0 to 1; NULL for a trace without duration.';
 comment on column phase_of_run.gpu_busy is 'Time in it in which any GPU has work, ns.';
 comment on column phase_of_run.text is 'What it is, in words.';

@@ -20,7 +20,6 @@ create table if not exists triage (
     number_gap double not null
 );
 comment on table triage is 'One row per trace: what the capture is, and the numbers that say so. Definition: docs/decisions/0029-triage.md.';
-comment on column triage.trace_id is 'Trace.';
 comment on column triage.kind is 'nothing_recorded, host_only, start_up_only, fragment, one_off, steps or window: the first that holds.';
 comment on column triage.reason is 'Why it is of this kind: empty; by_design, rows_missing, not_collected, other_device; stopped, trivial; graph_capture, devices_missing, cut, sampled, lost, no_unit; whole_run, cold; marked, recurrence; unmarked.';
 comment on column triage.gpu_slices is 'Kernels, graphs, copies, memsets on GPUs.';

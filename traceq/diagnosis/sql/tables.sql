@@ -7,7 +7,6 @@ create table if not exists judgement (
     content varchar not null using compression zstd
 );
 comment on table judgement is 'One row per trace: what the rules said when it was ingested, or by `traceq report DB --save`. Reports read it instead of asking the rules again; the findings in it are in the view finding.';
-comment on column judgement.trace_id is 'Trace.';
 comment on column judgement.goal is 'What the advice optimises for: throughput or latency.';
 comment on column judgement.stamp is 'Hash of the rules and of the traces of the database: with others the trace is judged again.';
 comment on column judgement.content is 'JSON: findings, observations, and the rules that found nothing, cannot tell or failed.';
@@ -38,7 +37,6 @@ from judgement as j, unnest(
     )
 ) with ordinality as f (finding, place);
 comment on view finding is 'One row per finding of each trace, as the rules said when it was ingested, or by the last `traceq report DB --save`. Of a job of more than four ranks only those in job_suspect were asked.';
-comment on column finding.trace_id is 'Trace.';
 comment on column finding.finding_id is 'Stays the same from one capture of a program to the next.';
 comment on column finding.rule is 'Name of the rule; see traceq explain.';
 comment on column finding.title is 'What was found.';
@@ -84,7 +82,6 @@ from judgement as j, unnest(
     )
 ) with ordinality as a (line, place);
 comment on view account is 'One row per line of the account of a trace: time of a category of the ledger of a device (of the training thread without one), in whole or in part, with the verdict on it. Lines of one device and category add up to it.';
-comment on column account.trace_id is 'Trace.';
 comment on column account.device is 'Device; NULL where the training thread is judged.';
 comment on column account.line is 'Place, from 1: the critical device first, of each device by length.';
 comment on column account.category is 'As in time_ledger, or in host_ledger where no GPU works.';

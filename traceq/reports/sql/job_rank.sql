@@ -1,13 +1,6 @@
 -- The ranks of one window of a job: what each does by itself, and what it waits for others; compute and communication are those
 -- of its ledger, from the first counted step to the last.
 with
-span as (
-    select trace_id, min(ts) as begins, max(ts) as ends
-    from step
-    where excluded is null
-    group by trace_id
-),
-
 blame as (
     select unit, sum(greatest(own - usual, 0))::bigint as holds_up
     from collective_member
@@ -24,7 +17,7 @@ ledger as (
         sum(l.dur)::bigint as counted
     from time_ledger as l
     inner join step as s using (trace_id, step)
-    inner join span as p on p.trace_id = s.trace_id and s.ts between p.begins and p.ends
+    inner join _counted_span() as p on p.trace_id = s.trace_id and s.ts between p.begins and p.ends
     group by l.trace_id, l.device
 )
 

@@ -11,19 +11,12 @@ member as (
     where job = $job and time_window = $time_window
 ),
 
-span as (
-    select trace_id, min(ts) as begins, max(ts) as ends
-    from step
-    where excluded is null
-    group by trace_id
-),
-
 counted as (
     select sum(l.dur)::bigint as counted
     from job_rank as r
     inner join time_ledger as l on l.trace_id = r.trace_id and l.device = r.device
     inner join step as s on s.trace_id = l.trace_id and s.step = l.step
-    inner join span as c on c.trace_id = s.trace_id and s.ts between c.begins and c.ends
+    inner join _counted_span() as c on c.trace_id = s.trace_id and s.ts between c.begins and c.ends
     where r.job = $job and r.time_window = $time_window
 ),
 

@@ -29,7 +29,7 @@ compared_step as (
     select c.*, s.step, count(*) over (partition by c.unit) as steps
     from compared as c
     inner join step as s using (trace_id)
-    inner join (select trace_id, min(ts) as begins, max(ts) as ends from step where excluded is null group by trace_id) as p using (trace_id)
+    inner join _counted_span() as p using (trace_id)
     where s.ts between p.begins and p.ends
 ),
 
