@@ -94,7 +94,7 @@ def quick(monkeypatch):
 
 
 def record(path, seconds=0.4):
-    with monitor.monitored(path):
+    with monitor.sample_machine(path):
         time.sleep(seconds)
 
 
@@ -102,7 +102,7 @@ def record(path, seconds=0.4):
 def test_gpus_and_host_are_sampled(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pynvml", made_up_nvml())
     monkeypatch.setitem(sys.modules, "psutil", made_up_psutil())
-    monkeypatch.setattr(monitor, "_disks", lambda counters: [each for each in counters if each == "made-up"])
+    monkeypatch.setattr(monitor, "_find_disks", lambda counters: [each for each in counters if each == "made-up"])
     path = tmp_path / "train.monitor.jsonl"
     record(path)
     log = read_log(path)
@@ -126,7 +126,7 @@ def test_gpus_and_host_are_sampled(monkeypatch, tmp_path):
 def test_gpus_are_numbered_as_the_program_numbers_them(visible, temperatures, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     monkeypatch.setitem(sys.modules, "pynvml", made_up_nvml())
-    sample = monitor._gpus()
+    sample = monitor._open_gpus()
     told = sample() if sample else []
     assert {device: value for device, _, name, value in told if name == "gpu_temperature"} == temperatures
 

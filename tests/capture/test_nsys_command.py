@@ -167,5 +167,5 @@ def test_nsys_that_is_not_there_is_told_before_the_program_runs(recorded, monkey
 
 def test_reports_of_older_versions_are_found(tmp_path):
     (tmp_path / "old.qdrep").touch()
-    assert nsys.report_of(tmp_path / "old") == tmp_path / "old.qdrep"
-    assert nsys.report_of(tmp_path / "none") is None
+    assert nsys.find_report(tmp_path / "old") == tmp_path / "old.qdrep"
+    assert nsys.find_report(tmp_path / "none") is None

@@ -7,7 +7,7 @@ import time
 import lazy_import
 import pytest
 
-from traceq.capture.overhead import Clock, overhead
+from traceq.capture.overhead import Clock, measure_overhead
 
 torch = lazy_import.module("torch")
 
@@ -60,7 +60,7 @@ def test_a_stream_that_is_captured_is_left_alone(monkeypatch):
     [([100, 100, 900], [110, 90, 120], 0.1), ([], [110], None), ([100], [], None), ([], [], None)],
 )
 def test_overhead_compares_medians(unprofiled, profiled, share):
-    told = overhead(unprofiled, profiled, unprofiled[:1], profiled)
+    told = measure_overhead(unprofiled, profiled, unprofiled[:1], profiled)
     assert told["overhead_share"] == share
     assert (told["unprofiled_steps"], told["profiled_steps"]) == (len(unprofiled), len(profiled))
     assert told["unprofiled_step_ns"] == (100 if unprofiled else None)

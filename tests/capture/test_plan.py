@@ -10,10 +10,9 @@ import pytest
 from failure_list import assert_none
 
 from traceq.capture import nsys as capture_nsys
-from traceq.capture.plan import record_backend
 from traceq.database.connect import connect
 from traceq.errors import UnknownMetric
-from traceq.formats.capabilities import METRICS, metrics_named
+from traceq.formats.capabilities import METRICS, metrics_named, record_backend
 from traceq.formats.chrome import CHROME
 from traceq.formats.format import Capture, merged
 from traceq.formats.nsys import NSYS

@@ -123,4 +123,4 @@ def test_a_launched_process_without_a_process_group_has_its_rank_from_the_launch
 def test_a_rank_that_is_no_number_is_none(monkeypatch, text):
     monkeypatch.setenv("RANK", text)
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    assert (files.rank(), files.launched()) == (0, {})
+    assert (files.rank(), files.read_launcher_ranks()) == (0, {})

@@ -461,7 +461,7 @@ def test_public_hooks_find_steps_in_a_torch_that_looks_different_inside():
 
     ended = []
     made_up = SimpleNamespace(optim=SimpleNamespace(Optimizer=object))
-    undo = watch.optimizers(
+    undo = watch.watch_optimizers(
         made_up, lambda: True, lambda optimizer, *, begun, done: ended.append((optimizer, begun, done))
     )
     optimizer = torch.optim.SGD([torch.zeros(1)])

@@ -11,8 +11,7 @@ from small_training import SHORT, only_trace, rows
 
 from traceq.capture.profile import profile
 from traceq.capture.snapshot import objects, write
-from traceq.capture.snapshot.gpu import gpus
-from traceq.capture.snapshot.host import disk
+from traceq.capture.snapshot.machine import collect_gpus, disk_kind
 from traceq.capture.snapshot.seen import Seen
 from traceq.formats.made_with import kept
 
@@ -96,7 +95,7 @@ def test_nothing_is_replaced_any_more_when_the_loop_has_ended(tmp_path):
     assert (torch.autocast.__enter__, _BaseDataLoaderIter.__init__) == before
 
 
-@pytest.mark.parametrize("broken", ["alive", "compiled", "optimizers"])
+@pytest.mark.parametrize("broken", ["find_alive", "collect_compile", "collect_optimizers"])
 def test_what_fails_costs_only_what_it_tells(tmp_path, monkeypatch, broken):
     monkeypatch.setattr(objects, broken, lambda *_: 1 / 0)
     found = loop(tmp_path)
@@ -107,7 +106,7 @@ def test_what_fails_costs_only_what_it_tells(tmp_path, monkeypatch, broken):
 
 def test_a_snapshot_that_cannot_be_written_leaves_none_of_an_earlier_trace(tmp_path, monkeypatch):
     loop(tmp_path)
-    monkeypatch.setattr(write, "_topics", lambda *_: 1 / 0)
+    monkeypatch.setattr(write, "_collect_topics", lambda *_: 1 / 0)
     seen = Seen()
     write.write_beside(only_trace(tmp_path), torch, seen)
     assert [path.suffix for path in tmp_path.iterdir()] == [".gz"]
@@ -159,13 +158,16 @@ def test_values_that_are_kept(topic, name, value, text):
 @pytest.mark.parametrize("mode", ["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"])
 def test_the_mode_of_torch_compile_is_told_by_what_it_sets(mode):
     wrapper = torch._TorchCompileInductorWrapper(mode, None, None)
-    assert objects.compiled({"inductor": [wrapper], "compiler": []}) == {"compile": mode, "compile_dynamic": "default"}
+    assert objects.collect_compile({"inductor": [wrapper], "compiler": []}) == {
+        "compile": mode,
+        "compile_dynamic": "default",
+    }
 
 
 def test_a_compiled_model_is_found_with_its_backend():
     model = torch.compile(torch.nn.Linear(2, 2), backend="eager")
     model(torch.ones(1, 2))
-    assert objects.compiled(objects.alive(torch))["compile"] == "eager"
+    assert objects.collect_compile(objects.find_alive(torch))["compile"] == "eager"
 
 
 def test_the_loader_of_the_window_stands_first():
@@ -211,13 +213,13 @@ def test_autocast_that_nobody_watched_is_unknown():
 
 
 def test_kinds_of_disks():
-    assert disk(__import__("pathlib").Path("/dev/shm")) == "memory"  # noqa: S108
+    assert disk_kind(__import__("pathlib").Path("/dev/shm")) == "memory"  # noqa: S108
 
 
 def test_without_nvml_and_nvidia_smi_nothing_is_said_of_gpus(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
     monkeypatch.setenv("PATH", "")
-    assert gpus() == []
+    assert collect_gpus() == []
 
 
 def test_nvidia_smi_is_asked_where_there_is_no_nvml(tmp_path, monkeypatch):
@@ -227,7 +229,7 @@ def test_nvidia_smi_is_asked_where_there_is_no_nvml(tmp_path, monkeypatch):
     command = tmp_path / "nvidia-smi"
     command.write_text("#!/bin/sh\necho 'NVIDIA H100 80GB HBM3, 570.86.15, 81559, 1980, [N/A], 2619, 700.00'\n")
     command.chmod(0o755)
-    assert gpus() == [
+    assert collect_gpus() == [
         {"gpu": "NVIDIA H100 80GB HBM3", "driver": "570.86.15", "gpu_memory": 81559 * 2**20, "sm_clock_max": 1980,
          "memory_clock_max": 2619, "power_limit": 700},
     ]  # fmt: skip

@@ -31,7 +31,7 @@ def launch(tmp_path, monkeypatch):
     def made(*command, limit=20.0, variables=None, values=None, **options):
         command = command if len(command) > 1 else (sys.executable, str(PROGRAM), *command)
         told = {"seed": 1000, "warmup": 2, "steps": 4, "least_seconds": 0.0, "profiled": 0} | options
-        return trial.Launch(
+        return trial.TrialLaunch(
             command,
             values or {},
             variables or {},
@@ -46,7 +46,7 @@ def launch(tmp_path, monkeypatch):
 
 
 def runs(pid):
-    return processes._runs(int(pid))
+    return processes._is_running(int(pid))
 
 
 def test_a_program_that_is_measured_is_ended(launch, tmp_path):
@@ -115,7 +115,7 @@ def test_a_process_that_cannot_be_ended_is_named(launch, monkeypatch):
         return started[0]
 
     monkeypatch.setattr(trial, "_start", starting)
-    monkeypatch.setattr(processes, "end", lambda *_: None)
+    monkeypatch.setattr(processes, "end_processes", lambda *_: None)
     with pytest.raises(ProgramFailed, match="cannot be ended, as under sudo"):
         trial.run(launch("sleep", "60", limit=0.1))
     started[0].kill()
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_the_program_and_goes_on(launch, monkeypatch):
         pids.append(self._child.pid)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trial._Watched, "wait", interrupted)
+    monkeypatch.setattr(trial._RunningProgram, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         trial.run(launch("hangs"))
     assert not runs(pids[0])
@@ -190,13 +190,13 @@ def test_descendants_are_found_with_what_they_hold():
         time.sleep(60)
         os._exit(0)
     try:
-        assert child in processes.descendants(os.getpid())
-        assert processes.memory([child]) > 0
-        assert processes.peak([child, 0]) > 1 << 20
+        assert child in processes.find_descendants(os.getpid())
+        assert processes.measure_memory([child]) > 0
+        assert processes.measure_peak([child, 0]) > 1 << 20
     finally:
-        processes.end([child], 1)
+        processes.end_processes([child], 1)
         processes.reap([child])
-    assert child not in processes.descendants(os.getpid())
+    assert child not in processes.find_descendants(os.getpid())
 
 
 TRAIN = """

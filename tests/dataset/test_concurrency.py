@@ -16,7 +16,7 @@ import pytest
 from handmade_job import rank_trace
 
 import traceq
-from traceq.dataset.lock import writing
+from traceq.dataset.lock import lock_for_writing
 from traceq.dataset.place import Place
 
 # Ends as if the machine had failed, when all pieces are in their places and only the list of them is old.
@@ -93,7 +93,7 @@ def test_readers_see_all_of_an_ingest_or_nothing_of_it(job, later):
 
 def test_a_second_writer_is_told_at_once_whatever_it_wants(traceq_command, job, later):
     before = (job / "dataset.json").read_bytes()
-    with writing(Place(str(job))):
+    with lock_for_writing(Place(str(job))):
         began = time.monotonic()
         for command in (
             ("ingest", later, "-o", job),

@@ -40,9 +40,12 @@ def grow_old(place, seconds):
 
 
 def test_a_second_writer_is_told_of_the_first(place):
-    with lock.writing(place) as check:
+    with lock.lock_for_writing(place) as check:
         check()
-        with pytest.raises(StoreError, match=rf"is being written by process {os.getpid()} on "), lock.writing(place):
+        with (
+            pytest.raises(StoreError, match=rf"is being written by process {os.getpid()} on "),
+            lock.lock_for_writing(place),
+        ):
             pass
         check()
     assert place.names() == []
@@ -50,18 +53,18 @@ def test_a_second_writer_is_told_of_the_first(place):
 
 def test_a_dead_process_of_this_machine_is_taken_over_from(place):
     leave(place, pid=2**22 + 1)
-    with lock.writing(place) as check:
+    with lock.lock_for_writing(place) as check:
         check()
 
 
 @pytest.mark.parametrize("beat", [0.0, 1e99])
 def test_a_writer_elsewhere_is_dead_when_it_has_been_silent_whatever_its_clock_says(place, beat):
     leave(place, host="elsewhere", beat=beat)
-    with pytest.raises(StoreError, match=r"is being written by .* on elsewhere"), lock.writing(place):
+    with pytest.raises(StoreError, match=r"is being written by .* on elsewhere"), lock.lock_for_writing(place):
         pass
     assert place.names() == [lock.NAME]
     grow_old(place, 1000)
-    with lock.writing(place) as check:
+    with lock.lock_for_writing(place) as check:
         check()
     assert place.names() == []
 
@@ -72,11 +75,11 @@ def test_a_lock_that_is_damaged_is_told_and_passed_over_when_it_is_old(place, mo
     place.write(content, lock.NAME)
     with (
         pytest.raises(StoreError, match=r"is empty or damaged.*remove writer\.json in it if nobody"),
-        lock.writing(place),
+        lock.lock_for_writing(place),
     ):
         pass
     grow_old(place, 1000)
-    with lock.writing(place) as check:
+    with lock.lock_for_writing(place) as check:
         check()
 
 
@@ -89,7 +92,7 @@ def test_a_writer_says_that_it_is_there_also_after_the_store_failed(place, monke
         if len(failed) > len(written):
             raise StoreError("does not answer")
 
-    with lock.writing(place):
+    with lock.lock_for_writing(place):
         monkeypatch.setattr(Place, "write", write)
         until(lambda: written)
     assert written[0] == (lock.NAME,)
@@ -107,12 +110,12 @@ def test_what_cannot_be_a_lock_is_told(tmp_path, monkeypatch):
         ("b", "is a file"),
         ("c", "neither made nor"),
     ):
-        with pytest.raises(StoreError, match=message), lock.writing(Place(str(tmp_path / name))):
+        with pytest.raises(StoreError, match=message), lock.lock_for_writing(Place(str(tmp_path / name))):
             pass
 
 
 def test_a_writer_that_was_taken_over_from_is_told_before_it_writes(place):
-    with lock.writing(place) as check:
+    with lock.lock_for_writing(place) as check:
         leave(place)
         with pytest.raises(StoreError, match="somebody else has taken over"):
             check()
@@ -123,12 +126,15 @@ def test_one_who_waits_has_its_turn_when_the_other_is_done(place, monkeypatch):
     monkeypatch.setattr(lock, "_LOOK", 0.01)
     leave(place)
     threading.Timer(0.2, place.remove, [lock.NAME]).start()
-    with lock.writing(place, wait=30) as check:
+    with lock.lock_for_writing(place, wait=30) as check:
         check()
 
 
 def test_one_who_has_waited_long_enough_is_told_of_the_other(place, monkeypatch):
     monkeypatch.setattr(lock, "_LOOK", 0.01)
     leave(place)
-    with pytest.raises(StoreError, match="let this one wait for it with --wait 10min"), lock.writing(place, wait=0.1):
+    with (
+        pytest.raises(StoreError, match="let this one wait for it with --wait 10min"),
+        lock.lock_for_writing(place, wait=0.1),
+    ):
         pass

@@ -88,8 +88,8 @@ def test_a_trace_that_cannot_be_read_costs_only_itself(traces, tmp_path, address
 
 
 def test_workers_of_other_versions_are_refused_before_any_work(traces, tmp_path, address, monkeypatch):
-    here = {**cluster.versions(), "duckdb": "1.5.0", "Python": "3.99"}
-    monkeypatch.setattr(cluster, "versions", lambda: here)
+    here = {**cluster.collect_versions(), "duckdb": "1.5.0", "Python": "3.99"}
+    monkeypatch.setattr(cluster, "collect_versions", lambda: here)
     with pytest.raises(StoreError) as error:
         traceq.ingest(traces, f"{tmp_path}/job/", cluster=address)
     there = f"Python {sys.version_info.major}.{sys.version_info.minor} there, 3.99 here, duckdb 2.0.0 there, 1.5.0 here"
@@ -98,8 +98,8 @@ def test_workers_of_other_versions_are_refused_before_any_work(traces, tmp_path,
 
 
 def test_a_worker_of_another_version_that_comes_later_ends_the_ingest(traces, tmp_path, address, monkeypatch):
-    here = {**cluster.versions(), "schema": "0"}
-    monkeypatch.setattr(cluster, "versions", lambda: here)
+    here = {**cluster.collect_versions(), "schema": "0"}
+    monkeypatch.setattr(cluster, "collect_versions", lambda: here)
     monkeypatch.setattr(cluster.Cluster, "prepare", lambda *_: None)
     with pytest.raises(StoreError, match="a worker that came later differs: schema 5 there, 0 here"):
         traceq.ingest(traces, f"{tmp_path}/job/", cluster=address)
@@ -128,7 +128,7 @@ def test_workers_that_do_not_see_the_dataset_are_refused(traces, tmp_path, addre
     ],
 )
 def test_why_a_worker_is_of_no_use(found, said):
-    (reason,) = cluster._reasons(found, {"duckdb": "2"}, "me", Place("job"), "/rank0.json")
+    (reason,) = cluster._explain_unfit(found, {"duckdb": "2"}, "me", Place("job"), "/rank0.json")
     assert reason.startswith(said)
 
 

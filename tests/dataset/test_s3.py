@@ -410,7 +410,7 @@ def test_a_store_that_ignores_conditions_has_one_writer_all_the_same(bucket, ser
 
     server.change = forget
     place = Place(f"{bucket}/job")
-    with lock.writing(place) as first, lock.writing(place) as second:
+    with lock.lock_for_writing(place) as first, lock.lock_for_writing(place) as second:
         second()
         with pytest.raises(StoreError, match="somebody else has taken over"):
             first()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from traceq.exports.fit import Weight, fit
+from traceq.exports.fit import Weight, cut_to_fit
 
 # size, level, dur: what must stay, an outer frame of the host, a kernel, a sample, two deep frames and a deeper one
 EVENTS = [Weight(10, *each) for each in [(0, 1), (1, 9), (8, 5), (9, 0), (13, 7), (13, 3), (14, 9)]]
@@ -24,7 +24,7 @@ EVENTS = [Weight(10, *each) for each in [(0, 1), (1, 9), (8, 5), (9, 0), (13, 7)
     ],
 )
 def test_the_deepest_and_shortest_go_first(most, kept, said):
-    found = fit(EVENTS, most)
+    found = cut_to_fit(EVENTS, most)
     if found is None:
         assert (said, kept) == (None, len(EVENTS))
         return
@@ -34,4 +34,4 @@ def test_the_deepest_and_shortest_go_first(most, kept, said):
 
 
 def test_what_must_stay_stays():
-    assert fit([Weight(10, 0, 0)] * 3, 5) is None
+    assert cut_to_fit([Weight(10, 0, 0)] * 3, 5) is None

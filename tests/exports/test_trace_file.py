@@ -13,7 +13,7 @@ from viewer import load, show
 from traceq.database.connect import connect
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.judge import judge
-from traceq.exports.header import exported
+from traceq.exports.header import prepare_traces
 from traceq.exports.trace_file import write_finding, write_trace
 from traceq.loading.ingest import ingest
 
@@ -283,7 +283,7 @@ def test_clocks_of_a_job_are_aligned():
         {**row, "trace_id": 2, "rank": 1, "ts": 510_007, "clock_offset": 4_000},
         {**row, "trace_id": 3, "rank": 2, "ts": 20_000, "clock_offset": None},
     ]
-    first, *others = exported(rows)
+    first, *others = prepare_traces(rows)
     assert first.row["ts"] - first.origin == 0
     # what the clocks are ahead is taken off; one that is not known stays as it is
     assert [each.row["ts"] - each.origin for each in others] == [495_007, 9_000]

@@ -8,10 +8,10 @@ import pytest
 from builder import TraceBuilder
 
 from traceq.formats.capabilities import METRICS
-from traceq.health.coverage import Inputs, Lost, read
+from traceq.health.coverage import Inputs, LostEvents, read
 from traceq.health.diagnosis import diagnose
 from traceq.health.judges import JUDGES
-from traceq.health.suggestions import suggestions
+from traceq.health.suggestions import suggest_captures
 
 NOTHING = Inputs(
     **{field.name: () if field.name == "lost" else None if "None" in str(field.type) else 0 for field in fields(Inputs)}
@@ -451,7 +451,7 @@ def test_a_capture_that_is_not_complete_is_quite_right_in_nothing(tmp_path):
     trace.add("import_note", severity="error", code="events_dropped", count=3, text="nsys lost some")
     trace.add("import_note", severity="data_loss", code="no_value", count=1, text="a sample")
     health, metrics = diagnosed(trace, tmp_path)
-    assert health.inputs.lost == (Lost("error", "events_dropped", 3), Lost("data_loss", "no_value", 1))
+    assert health.inputs.lost == (LostEvents("error", "events_dropped", 3), LostEvents("data_loss", "no_value", 1))
     assert metrics["os"].state == "degraded"
     assert metrics["os"].reason == "1 call; but the capture is incomplete (events_dropped)"
     assert "ok" not in {each.state for each in health.metrics}
@@ -477,7 +477,7 @@ def test_a_loss_of_single_values_degrades_nothing(tmp_path):
 
 
 def ways_of(metric, format_):
-    return [f"{each.tool}: {each.options}" for each in suggestions(METRICS[metric], format_)]
+    return [f"{each.tool}: {each.options}" for each in suggest_captures(METRICS[metric], format_)]
 
 
 def test_the_way_is_that_of_the_profiler_that_made_the_trace():

@@ -10,13 +10,13 @@ import pytest
 
 from traceq.app.anonymise import anonymise
 from traceq.app.doctor import HealthView, doctor
-from traceq.sharing.secrets import secrets_in
+from traceq.sharing.secrets import find_secrets
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def kinds(path):
-    return {each.kind: each.number for each in secrets_in(path)}
+    return {each.kind: each.number for each in find_secrets(path)}
 
 
 def test_every_kind_of_secret_is_seen(tmp_path):
@@ -99,7 +99,7 @@ def test_anonymise_is_advised_only_where_it_can_be(tmp_path):
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(planted_secrets.chrome()))
     (health,) = doctor(path).content
-    view = HealthView((replace(health, format="rocm"),), {health.path: secrets_in(path)})
+    view = HealthView((replace(health, format="rocm"),), {health.path: find_secrets(path)})
     text = " ".join(view.to_text().split())
     assert "cannot be anonymised yet; share a report instead: traceq report --ticket" in text
     assert "traceq anonymise" not in text

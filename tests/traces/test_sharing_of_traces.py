@@ -15,7 +15,7 @@ from traceq.app.ingest import ingest as ingest_judged
 from traceq.database.connect import connect
 from traceq.loading.ingest import ingest
 from traceq.loading.options import TraceOptions
-from traceq.sharing.secrets import secrets_in
+from traceq.sharing.secrets import find_secrets
 
 JUDGED = [
     *sorted((SHARED / "judged" / "torch").rglob("*.json*")),
@@ -93,7 +93,7 @@ def test_steps_and_windows_cut_out_of_judged_traces(path, tmp_path):
 def test_the_report_is_the_same_without_names(path, tmp_path):
     shared = tmp_path / f"shared{suffix(path)}"
     anonymise(path, shared, force=True)
-    assert secrets_in(shared) == []
+    assert find_secrets(shared) == []
     for source, target in ((path, "named.duckdb"), (shared, "shared.duckdb")):
         ingest_judged([source], tmp_path / target)
     with connect(tmp_path / "named.duckdb") as named, connect(tmp_path / "shared.duckdb") as nameless:

@@ -20,7 +20,7 @@ _CHOICES = {
 Mark = tuple[to_nvtx.Range | None, to_torch.Record | None]
 
 
-def _chosen() -> tuple[bool, bool]:
+def _read_choice() -> tuple[bool, bool]:
     choice = os.environ.get(_VARIABLE) or "all"
     if choice not in _CHOICES:
         expected = ", ".join(_CHOICES)
@@ -28,7 +28,7 @@ def _chosen() -> tuple[bool, bool]:
     return _CHOICES.get(choice, _CHOICES["all"])
 
 
-_nvtx_wanted, _torch_wanted = _chosen()
+_nvtx_wanted, _torch_wanted = _read_choice()
 _on = _nvtx_wanted or _torch_wanted
 
 
@@ -47,30 +47,30 @@ def disable() -> None:
 
 
 def enabled() -> bool:
-    """Whether marks are written, if a tool listens."""
+    """Return whether marks are written, if a tool listens."""
     return _on
 
 
-def active() -> bool:
-    """Whether to write marks here and now: they are wanted, and somebody listens."""
-    return wanted() and ((_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens()))
+def is_active() -> bool:
+    """Return whether to write marks here and now: they are wanted, and somebody listens."""
+    return is_wanted() and ((_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens()))
 
 
-def wanted() -> bool:
-    """Whether marks are on, and the code is run, not compiled."""
+def is_wanted() -> bool:
+    """Return whether marks are on, and the code is run, not compiled."""
     # In this order: what is compiled holds only as long as what the compiler has seen, and that must not be the switch.
-    return not compiling() and _on
+    return not is_compiling() and _on
 
 
-def compiling() -> bool:
-    """Whether this is torch.compile looking at the code: it could not compile what writes marks."""
+def is_compiling() -> bool:
+    """Return whether this is torch.compile looking at the code: it could not compile what writes marks."""
     compiler = sys.modules.get("torch.compiler")
     return compiler is not None and compiler.is_dynamo_compiling()
 
 
 def push(name: str, *, crosses: bool = False) -> Mark | None:
     """Begin a mark, for pop(); None where marks are off. Those of a thread have to nest, except for those that may cross."""
-    return begin(name, crosses=crosses) if active() else None
+    return begin(name, crosses=crosses) if is_active() else None
 
 
 def pop(mark: Mark | None) -> None:
@@ -85,8 +85,8 @@ def pop(mark: Mark | None) -> None:
 
 
 def instant(name: str) -> None:
-    """A mark without duration."""
-    if active():
+    """Write a mark without duration."""
+    if is_active():
         write_instant(name)
 
 

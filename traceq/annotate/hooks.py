@@ -39,7 +39,7 @@ class Removable(Protocol):
 
 
 class Hooks:
-    """What model() has attached."""
+    """The hooks that model() has attached."""
 
     def __init__(self, hooks: list[Removable]) -> None:
         self._hooks = hooks
@@ -62,7 +62,7 @@ def optimizer(opt: _O) -> _O:
 
 
 def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method in a mark, as an attribute of its owner, which it must not keep alive: an optimizer is large."""
+    """Wrap the method in a mark, as an attribute of its owner, which it must not keep alive: an optimizer is large."""
     function = phase("optimizer")(getattr(method, "__func__", None) or _without_owner(method))
     reference = weakref.ref(owner)
 
@@ -80,7 +80,7 @@ def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., A
 
 
 def _without_owner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that a scheduler has put in a method's place, as a method."""
+    """Turn a function that a scheduler has put in a method's place into a method."""
 
     @wraps(function)
     def method(_owner: object, *args: Any, **kwargs: Any) -> Any:
@@ -117,13 +117,13 @@ def _parts(module: Module, depth: int) -> Iterator[tuple[str, Module]]:
 
 
 def _begin(name: str, _module: Module, _args: object) -> None:
-    if emit.active():
+    if emit.is_active():
         _threads.marks.append((name, emit.begin(name, crosses=False)))
 
 
 def _end(name: str, _module: Module, _args: object, _result: object) -> None:
     # Called also where the forward, or a hook before ours, has raised.
-    if emit.compiling():
+    if emit.is_compiling():
         return
     marks = _threads.marks
     if marks and marks[-1][0] == name:

@@ -58,7 +58,7 @@ class _Fetches(Iterator[_T]):
 
 
 def loader(iterable: Iterable[_T], name: str = "loader") -> MarkedLoader[_T]:
-    """The data loader, or any iterable, with a mark around every fetch; the one that finds it exhausted, too.
+    """Mark every fetch from the data loader, or any iterable; the one that finds it exhausted, too.
 
     The first fetch of a pass includes the start of workers. len() and all attributes are those of what was passed in;
     marking a marked one again only renames it. TypeError where it cannot be iterated.

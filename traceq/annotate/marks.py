@@ -37,7 +37,7 @@ class Region(ABC):
         """Write the mark's begin, where marks are active."""
 
     def __enter__(self) -> Self:
-        if emit.active():
+        if emit.is_active():
             crosses = bool(sys._getframe(1).f_code.co_flags & _SUSPENDS)  # noqa: SLF001 - the cheap way to the caller
             self._open = (self.begin(crosses=crosses), self._open)
         return self
@@ -48,7 +48,7 @@ class Region(ABC):
             emit.pop(mark)
 
     def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
-        """The function, marked: each call; of a generator, each run of its body until it yields."""
+        """Mark each call of the function; of a generator, each run of its body until it yields."""
         return wrap(function, self.begin)
 
 
@@ -89,22 +89,22 @@ class Step(Region):
 
 
 def step(n: SupportsIndex | None = None, **payload: float) -> Step:
-    """A mark around a training iteration, by `with` or as a decorator; keywords are a payload about it.
+    """Mark a training iteration, by `with` or as a decorator; keywords are a payload about it.
 
     Without `n`, steps are counted from 0 in each process. TypeError where `n` is no whole number; else as payload().
     """
     if n is not None and not hasattr(n, "__index__"):
         raise TypeError(f"the number of a step is an int, not {type(n).__name__}: write step(12), or step() to count")
     # Also where nobody listens: a wrong payload shall not wait for the day of the profile.
-    return Step(n, names.payload(payload) if payload and emit.wanted() else None)
+    return Step(n, names.payload(payload) if payload and emit.is_wanted() else None)
 
 
 def payload(**numbers: float) -> None:
-    """Numbers about the step in which this is called, such as samples=32, tokens=65536, micro_batch=0.
+    """Note numbers about the step in which this is called, such as samples=32, tokens=65536, micro_batch=0.
 
     Values are ints or floats, of Python or NumPy; those that are not finite are left out, with one warning. Anything else is
     a TypeError, also a tensor, because to read it would make the CPU wait for the GPU; a key that is not lower case is a
     ValueError.
     """
-    if numbers and emit.wanted() and (name := names.payload(numbers)) is not None:
+    if numbers and emit.is_wanted() and (name := names.payload(numbers)) is not None:
         emit.instant(name)

@@ -27,30 +27,30 @@ _said_not_finite = False
 
 
 def step(number: int) -> str:
-    """The name of a training step."""
+    """Return the name of a training step."""
     return f"traceq.step#{number}"
 
 
 @lru_cache(_KEPT_LABELS)
 def phase(label: str) -> str:
-    """The name of a phase."""
+    """Return the name of a phase."""
     return f"traceq.phase#{_clean(label)}"
 
 
 @lru_cache(_KEPT_LABELS)
 def fetch(label: str) -> str:
-    """The name of a fetch from a data loader."""
+    """Return the name of a fetch from a data loader."""
     return f"traceq.fetch#{_clean(label)}"
 
 
 @lru_cache(_KEPT_LABELS)
 def module(path: str) -> str:
-    """The name of a module's forward."""
+    """Return the name of a module's forward."""
     return f"traceq.module#{_clean(path)}"
 
 
 def payload(numbers: Mapping[str, object]) -> str | None:
-    """The name that carries numbers; None when none is left, as those that are not finite are left out, with one warning.
+    """Return the name that carries numbers. Those that are not finite are left out, with one warning; None when none is left.
 
     TypeError or ValueError, in one line, where values are no plain numbers or keys not lower case.
     """
@@ -62,7 +62,7 @@ def payload(numbers: Mapping[str, object]) -> str | None:
 
 
 def label_of(value: object, usage: str) -> str:
-    """The value, if it is text; TypeError with the usage otherwise."""
+    """Return the value if it is text; raise TypeError with the usage otherwise."""
     if isinstance(value, str):
         return value
     raise TypeError(f"a label is text, not {type(value).__name__}: write {usage}")
@@ -96,7 +96,7 @@ def _say_not_finite(example: tuple[str, float]) -> None:
 
 
 def _plain(value: object) -> int | float | None:
-    """A number of Python's own, also from NumPy's scalars; None for everything else."""
+    """Return a number of Python's own, also from NumPy's scalars; None for everything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, float):
@@ -110,7 +110,7 @@ def _plain(value: object) -> int | float | None:
 
 
 def _kind(value: object) -> str:
-    """What the value is, and for a tensor the way out: reading it would make the CPU wait for the GPU."""
+    """Describe the value, and for a tensor the way out: reading it would make the CPU wait for the GPU."""
     kind = type(value)
     if kind.__module__.split(".")[0] == "torch" and hasattr(value, "device"):
         return f"a tensor on {value.device} (pass a number, such as len(batch); traceq does not synchronise)"

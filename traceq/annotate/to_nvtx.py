@@ -49,7 +49,7 @@ class Pushed:
         self.ended = False
 
 
-class _Threads(threading.local):
+class _OpenRanges(threading.local):
     """The ranges that each thread has pushed."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class _Threads(threading.local):
 
 Range = Pushed | int
 
-_threads = _Threads()
+_threads = _OpenRanges()
 
 
 def begin(name: str, *, crosses: bool = False) -> Range | None:
@@ -95,7 +95,7 @@ def end(range_: Range) -> None:
 
 
 def instant(name: str) -> None:
-    """A moment."""
+    """Write a mark without duration."""
     domain = _domain or _find()
     if domain is not None:
         domain.mark(_attributes.get(name) or _describe(domain, name))
@@ -109,7 +109,7 @@ def _pop(stack: list[Pushed]) -> Pushed:
 
 
 def _describe(domain: Any, name: str) -> Any:
-    """The attributes of a name, with its text registered, so that the tool need not copy it each time."""
+    """Make the attributes of a name, with its text registered, so that the tool need not copy it each time."""
     kind = name.partition("#")[0] + "#"
     attributes = domain.get_event_attributes(color=_COLOURS.get(name) or _COLOURS.get(kind, _OTHER_COLOUR))
     # The function behind the cache: nvtx would keep every name for ever.
@@ -120,7 +120,7 @@ def _describe(domain: Any, name: str) -> Any:
 
 
 def _find() -> Any:
-    """The domain, or None. NVTX itself looks for a tool only once in a process."""
+    """Return the domain, or None. NVTX itself looks for a tool only once in a process."""
     global _domain, may_listen  # noqa: PLW0603 - found once in a process
     if may_listen:
         _domain = _open()
@@ -145,7 +145,7 @@ def _open() -> Any:
 
 
 def _open_unasked(nvtx: Any) -> Any:
-    """A domain for tools that cannot say whether the domain is enabled.
+    """Open a domain for tools that cannot say whether the domain is enabled.
 
     nvtx asks since 0.2.12 by an extension of NVTX. Nsight Systems of 2022 and 2023 refuses the extension, though it records
     ranges; nvtx takes that for no, and then hands out a domain that does nothing.
@@ -159,7 +159,7 @@ def _open_unasked(nvtx: Any) -> Any:
 def _forget_ranges() -> None:
     """In a forked child: the ranges that are open are the parent's to pop."""
     global _threads  # noqa: PLW0603 - as above
-    _threads = _Threads()
+    _threads = _OpenRanges()
 
 
 if hasattr(os, "register_at_fork"):

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 class Record(Protocol):
-    """What torch offers for one range of time."""
+    """The record that torch offers for a range of time."""
 
     def __enter__(self) -> object:
         """Begin; does nothing unless a profiler is on."""
@@ -32,7 +32,7 @@ _may_be_remote = "KINETO_USE_DAEMON" in os.environ
 
 
 def listens() -> bool:
-    """Whether a profiler is on."""
+    """Return whether a profiler is on."""
     profiler = _profiler or _find()
     return profiler is not None and (profiler._is_profiler_enabled or _may_be_remote)  # noqa: SLF001 - no public way
 
@@ -56,7 +56,7 @@ def end(record: Record) -> None:
 
 
 def _find() -> Any:
-    """Where PyTorch says whether a profiler is on; None until torch is imported completely."""
+    """Return the module in which PyTorch says whether a profiler is on; None until torch is imported completely."""
     global _make, _profiler  # noqa: PLW0603 - found once in a process
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "profiler") and _make is None:

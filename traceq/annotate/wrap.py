@@ -17,11 +17,11 @@ class Begin(Protocol):
     """Writes the begin of a mark."""
 
     def __call__(self, *, crosses: bool) -> emit.Mark:
-        """The mark, for emit.pop(); `crosses` if other code of the thread may run before it ends."""
+        """Begin a mark, and return it for emit.pop(); `crosses` if other code of the thread may run before it ends."""
 
 
 def wrap(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
-    """The function, with a mark around each call. TypeError for what cannot be called.
+    """Put a mark around each call of the function. TypeError for what cannot be called.
 
     A coroutine's mark lasts until it returns, with what else runs meanwhile. A generator has a mark for every time it is
     resumed, until it yields: what its consumer does is not its own time.
@@ -37,7 +37,7 @@ def wrap(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
 def _call(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
     @wraps(function)
     def marked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        mark = begin(crosses=False) if emit.active() else None
+        mark = begin(crosses=False) if emit.is_active() else None
         try:
             return function(*args, **kwargs)
         finally:
@@ -49,7 +49,7 @@ def _call(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
 def _coroutine(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]:
     @wraps(function)
     async def marked(*args: Any, **kwargs: Any) -> Any:
-        mark = begin(crosses=True) if emit.active() else None
+        mark = begin(crosses=True) if emit.is_active() else None
         try:
             return await function(*args, **kwargs)
         finally:

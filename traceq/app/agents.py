@@ -20,7 +20,7 @@ from traceq.app.whatif_request import WhatIfRequest
 from traceq.database.user_sql import interruptible, one_line_errors, run
 from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import StoreError
-from traceq.exports.result import records, result_of
+from traceq.exports.result import read_records, result_of
 from traceq.reports.answers import asked, reported
 from traceq.reports.answers.answer import MOST, Answer, budget
 from traceq.reports.model import Report
@@ -109,7 +109,7 @@ class Session:
                 relation = run(connection, query)
                 with one_line_errors():
                     result = result_of(connection, relation, "json")
-                    return result.schema.names, records(result, most + 1)
+                    return result.schema.names, read_records(result, most + 1)
 
             columns, found = interruptible(connection, work, _LONGEST_QUERY)
         return asked.rows(columns, found, most, budget(max_chars))

@@ -17,7 +17,7 @@ from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_names, nsys_names
 from traceq.sharing.made_with import TELLING, carry
 from traceq.sharing.names import Names
-from traceq.sharing.secrets import tells, texts_of
+from traceq.sharing.secrets import secret_kinds, texts_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
 
 def _check_nothing_is_left(source: Path, made: Path) -> None:
     """Raise UnusableTrace for what is known to name somebody."""
-    found = sorted({kind for text in texts_of(made) for kind in tells(text)})
+    found = sorted({kind for text in texts_of(made) for kind in secret_kinds(text)})
     if found:
         raise UnusableTrace(
             f"{source}: {', '.join(found)} would be left in it, nothing was written; share a report: traceq report --ticket"

@@ -13,7 +13,7 @@ from traceq.app.source import Source, check_writes, is_trace, open_source
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.database.connect import is_database
-from traceq.dataset.manifest import existing, is_dataset
+from traceq.dataset.manifest import is_dataset, open_existing
 from traceq.errors import WrongUse
 from traceq.formats.capabilities import format_of
 from traceq.reports.comparison.memory import (
@@ -76,7 +76,7 @@ def is_snapshot(source: Source) -> bool:
     path = Path(source)
     if is_dataset(source):
         # only datasets of one trace can be: looking into others may take long
-        if len(existing(source)[1].pieces) != 1:
+        if len(open_existing(source)[1].pieces) != 1:
             return False
     elif not path.is_file():
         return False

@@ -15,7 +15,7 @@ from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.database.publish import fingerprint, publish, scratch_beside
 from traceq.database.user_sql import interruptible
 from traceq.dataset.convert import to_database, to_dataset
-from traceq.dataset.manifest import existing, is_dataset
+from traceq.dataset.manifest import is_dataset, open_existing
 from traceq.dataset.place import Place, is_address
 from traceq.errors import StoreError, WrongUse
 
@@ -37,7 +37,7 @@ def convert(source: str | Path, target: str | Path, *, wait: float = 0) -> Conve
         _check_new(target)
         if str(target).endswith("/") or is_address(target):
             raise WrongUse(f"{source} is a dataset and becomes a database: name a file, such as job.duckdb.")
-        existing(source)
+        open_existing(source)
         work = _to_database
     elif not is_address(source) and is_database(Path(source)):
         if is_database(Path(target)) or Path(target).suffix == ".duckdb":

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from traceq.dataset import change, verify
 from traceq.dataset.change import Compacted
-from traceq.dataset.leftovers import leftovers, stale_windows
-from traceq.dataset.manifest import Manifest, Piece, existing
+from traceq.dataset.leftovers import find_leftovers, stale_windows
+from traceq.dataset.manifest import Manifest, Piece, open_existing
 from traceq.dataset.verify import Fault
 
 
@@ -38,9 +38,9 @@ class DatasetListing(NamedTuple):
 
 def list_dataset(name: str) -> DatasetListing:
     """List the contents of a dataset. Raises StoreError for anything else, SchemaMismatch for another version of its schema."""
-    place, manifest = existing(name)
+    place, manifest = open_existing(name)
     sizes = place.sizes()
-    left = leftovers(place, manifest, sizes)
+    left = find_leftovers(place, manifest, sizes)
     unused, waiting = sum(left.useless.values()), sum(left.waiting.values())
     windows = list(_list_windows(manifest, stale_windows(manifest, sizes)))
     return DatasetListing(
@@ -73,7 +73,7 @@ def drop_from_dataset(
 
     `wait` is for how many seconds another writer may have its turn.
     """
-    return change.drop(existing(name)[0], run, window, rank, wait)
+    return change.drop(open_existing(name)[0], run, window, rank, wait)
 
 
 def compact_dataset(name: str, *, everything: bool = False, wait: float = 0) -> Compacted:
@@ -82,10 +82,10 @@ def compact_dataset(name: str, *, everything: bool = False, wait: float = 0) -> 
     What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for. `wait` is
     for how many seconds another writer may have its turn.
     """
-    return change.compact(existing(name)[0], wait, everything=everything)
+    return change.compact(open_existing(name)[0], wait, everything=everything)
 
 
 def verify_dataset(name: str) -> tuple[int, list[Fault]]:
     """Return how many pieces the dataset lists, and all its faults; every row is read."""
-    place, manifest = existing(name)
-    return len(manifest.pieces), list(verify.faults(place))
+    place, manifest = open_existing(name)
+    return len(manifest.pieces), list(verify.find_faults(place))

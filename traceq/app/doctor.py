@@ -11,13 +11,13 @@ from traceq.app.trace_selection import select_traces
 from traceq.health.diagnosis import TraceHealth, diagnose
 from traceq.reports.renderers.health_to_json import health_to_json
 from traceq.reports.renderers.health_to_text import health_to_text
-from traceq.sharing.secrets import Found, secrets_in
+from traceq.sharing.secrets import FoundSecrets, find_secrets
 
 
 class HealthView:
     """What each trace can answer; `content` is one TraceHealth for each, `secrets` is what its files name, by path."""
 
-    def __init__(self, content: tuple[TraceHealth, ...], secrets: dict[str, list[Found]] | None = None) -> None:
+    def __init__(self, content: tuple[TraceHealth, ...], secrets: dict[str, list[FoundSecrets]] | None = None) -> None:
         self.content = content
         self.secrets = secrets or {}
 
@@ -56,4 +56,4 @@ def doctor(
         content = tuple(each for each in diagnose(connection) if each.trace_id in wanted)
     # Of a database the files may be gone, or others by now.
     paths = [each.path for each in content] if is_trace(source) else []
-    return HealthView(content, {path: found for path in paths if (found := secrets_in(Path(path)))})
+    return HealthView(content, {path: found for path in paths if (found := find_secrets(Path(path)))})

@@ -245,8 +245,8 @@ class _Runner:
             self._fail(trial, launch.log)
         return self._with_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial
 
-    def _launch(self, setting: Setting, round_: int, profiled: int) -> capture.Launch:
-        return capture.Launch(
+    def _launch(self, setting: Setting, round_: int, profiled: int) -> capture.TrialLaunch:
+        return capture.TrialLaunch(
             plans.command_at(self._plan, setting),
             plans.knobs_at(self._plan, setting),
             plans.variables_at(self._plan, setting),
@@ -261,7 +261,7 @@ class _Runner:
             self._running.time_limit,
         )
 
-    def _traces_of(self, launch: capture.Launch) -> list[Path]:
+    def _traces_of(self, launch: capture.TrialLaunch) -> list[Path]:
         return sorted(self._folder.traces.glob(f"{launch.name}.rank*{files.SUFFIX}.gz"))
 
     def _fail(self, trial: Trial, log: Path) -> None:
@@ -271,7 +271,7 @@ class _Runner:
             f"the program as it is gives nothing to compare with ({trial.outcome}: {trial.reason}); its output: {log}"
         )
 
-    def _with_profile(self, trial: Trial, launch: capture.Launch) -> Trial:
+    def _with_profile(self, trial: Trial, launch: capture.TrialLaunch) -> Trial:
         """The trial with its recording as a database, and what that says of the GPU."""
         traces = self._traces_of(launch)
         database = self._folder.traces / f"{launch.name}.duckdb"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from traceq.app.pipeline import make_database
 from traceq.common.limits import limits
-from traceq.dataset.ingest import Asked, ingest_dataset
+from traceq.dataset.ingest import IngestRequest, ingest_dataset
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.place import Place, is_address
-from traceq.dataset.runner import Here, Processes, Workers
-from traceq.dataset.runs import check_run
+from traceq.dataset.placement import check_run
+from traceq.dataset.runner import InProcess, Processes, Workers
 from traceq.errors import WrongUse
 from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
 from traceq.loading.monitors import Beside
@@ -41,7 +41,7 @@ def ingest(
     """
     beside = Beside(tuple(map(Path, logs)), offset)
     if database is not None and _is_of_dataset(database):
-        asked = Asked(
+        asked = IngestRequest(
             run=run,
             choice=options.choice,
             captures=capture_sources(_make_absolute(options.capture)),
@@ -62,7 +62,7 @@ def _is_of_dataset(target: str | Path) -> bool:
     return str(target).endswith("/") or is_address(target) or is_dataset(target)
 
 
-def _into_dataset(sources: Paths, target: str, asked: Asked, cluster: str | None) -> IngestResult:
+def _into_dataset(sources: Paths, target: str, asked: IngestRequest, cluster: str | None) -> IngestResult:
     if not is_address(target) and Path(target).is_file():
         file = target.rstrip("/")
         raise WrongUse(
@@ -85,12 +85,12 @@ def _make_workers(place: Place, traces: int, address: str | None) -> AbstractCon
             raise WrongUse(
                 f"{place.name}: only the process that writes it sees it, no other would: use one job, or a folder"
             )
-        return Here()
+        return InProcess()
     if address is None:
         return Processes(jobs)
-    from traceq.dataset.cluster import cluster
+    from traceq.dataset.cluster import connect_cluster
 
-    return cluster(address)
+    return connect_cluster(address)
 
 
 def _make_absolute(paths: Paths) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ from traceq.database.connect import connect
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible, lock
-from traceq.dataset.look import Look
 from traceq.dataset.manifest import is_dataset
+from traceq.dataset.selection import Selection
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
 from traceq.diagnosis.choose import choose
@@ -252,7 +252,7 @@ def report_of(
     *,
     drawn: bool,
     traces: Sequence[int] | None = None,
-    looked: Look | None = None,
+    looked: Selection | None = None,
 ) -> tuple[Report, list[Judged]]:
     """The report on these traces of an open database, on all without, and the judgements that it shows.
 

@@ -20,9 +20,9 @@ from traceq.database.connect import connect, is_database
 from traceq.database.failures import one_line
 from traceq.database.user_sql import interruptible
 from traceq.dataset.catalogue import create_catalogue
-from traceq.dataset.look import Look, create_copy, look
-from traceq.dataset.manifest import existing, is_dataset
+from traceq.dataset.manifest import is_dataset, open_existing
 from traceq.dataset.place import is_address
+from traceq.dataset.selection import Selection, create_copy, select_pieces
 from traceq.diagnosis.cache import fill
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
@@ -73,17 +73,17 @@ def open_source(
 @contextmanager
 def open_selection(
     source: Source, traces: Sequence[int], rank: int | None, read: ReadOptions, *, whole: bool
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Look | None]]:
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Selection | None]]:
     """The database `source` to report on, as `opened` gives it, and what is looked at of a dataset; None where all of it is.
 
     Only what is looked at is in the database then, unless the `whole` is wanted.
     """
     found = None
     if is_dataset(source):
-        place, manifest = existing(source)
+        place, manifest = open_existing(source)
         if not manifest.pieces:
             raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
-        found = look(place, manifest, traces, rank)
+        found = select_pieces(place, manifest, traces, rank)
     if found is None:
         with open_source(source, "reported", read) as connection:
             yield connection, None
@@ -121,7 +121,7 @@ def database_of(
     with temporary_folder() as folder:
         database = folder / "traces.duckdb"
         if is_stored:
-            place, manifest = existing(source)
+            place, manifest = open_existing(source)
             create_catalogue(database, place, manifest, manifest.pieces)
         elif cached is None:
             make_database(source, database, read, judged=judged and judging is None)

@@ -41,7 +41,7 @@ def ticket(
     traces: Sequence[int] = (),
     rank: int | None = None,
 ) -> TicketText:
-    """The report on a trace database or on traces as a ticket for GitHub, GitLab or Jira, with names replaced.
+    """Write the report on a trace database or on traces as a ticket for GitHub, GitLab or Jira, with names replaced.
 
     `against` is the base to compare with: a trace database, a trace or a baseline, by path or name. `traces` are the trace_ids
     to report on, all when it is empty, `rank` the rank, which is compared, too.
@@ -57,19 +57,19 @@ def ticket(
         if against is not None:
             base = stack.enter_context(database_of(against, read)) if is_trace(against) else against
             found = compare(base, database, Which(rank), writes).content
-    made = _redacted(content, found, tuple(_options(goal, read)))
+    made = _redact(content, found, tuple(_list_options(goal, read)))
     return TicketText(rendered(made, site), ReportView(made.report).verdict)
 
 
-def _redacted(content: Report, found: Comparison | None, options: tuple[str, ...]) -> Ticket:
+def _redact(content: Report, found: Comparison | None, options: tuple[str, ...]) -> Ticket:
     if found is None:
         return Ticket(redact_report(content), options=options)
     shown, comparison = redact_together(content, found)
     return Ticket(shown, comparison, options)
 
 
-def _options(goal: Goal, read: ReadOptions) -> Iterator[str]:
-    """The options that change numbers, as words of a command line; an expression may hold names, and is not shown."""
+def _list_options(goal: Goal, read: ReadOptions) -> Iterator[str]:
+    """List the options that change numbers, as words of a command line; an expression may hold names, and is not shown."""
     if goal != "throughput":
         yield from ("--goal", goal)
     for option, value in read.step_texts.items():

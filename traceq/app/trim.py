@@ -23,7 +23,7 @@ from traceq.loading.sources import Source as TraceSource
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_part, nsys_part
 from traceq.sharing.made_with import carry
-from traceq.sharing.part import Part, of_steps, of_window, whole
+from traceq.sharing.part import Part, part_of_steps, part_of_window, whole_part
 
 _SUFFIXES = {"chrome": (".json", ".json.gz"), "nsys": (".sqlite", ".sqlite.gz", ".db")}
 _ENDINGS = (".json", ".gz", ".sqlite", ".db")
@@ -155,8 +155,12 @@ def _cut_part(
     connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, window: str | None
 ) -> Part:
     if span is not None:
-        return of_steps(connection, trace_id, *span)
-    return whole(connection, trace_id) if window is None else of_window(connection, trace_id, read_window(window))
+        return part_of_steps(connection, trace_id, *span)
+    return (
+        whole_part(connection, trace_id)
+        if window is None
+        else part_of_window(connection, trace_id, read_window(window))
+    )
 
 
 def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part) -> int:

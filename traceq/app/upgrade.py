@@ -10,7 +10,7 @@ from traceq.analysis.job.job import fill_jobs
 from traceq.app.pipeline import judge_traces
 from traceq.database.connect import SCHEMA_VERSION, connect
 from traceq.database.migrate import upgrade as migrate
-from traceq.dataset.manifest import existing, is_dataset
+from traceq.dataset.manifest import is_dataset, open_existing
 from traceq.errors import WrongUse
 
 
@@ -33,7 +33,7 @@ def upgrade(database: Path, output: Path | None = None) -> Upgraded:
     if is_dataset(database):
         if output is not None:
             raise WrongUse(f"{database} is a dataset: -o is for a trace database.")
-        existing(database)  # there is no way from another version to this one, which it says
+        open_existing(database)  # there is no way from another version to this one, which it says
         return Upgraded(database, SCHEMA_VERSION, SCHEMA_VERSION, is_changed=False, not_judged=None)
     before = migrate(database, output)
     is_changed = before != SCHEMA_VERSION or output is not None

@@ -64,7 +64,7 @@ class _Callback:
 
 
 class Lightning(_Callback):
-    """What LightningCallback does at each hook.
+    """Hooks of LightningCallback.
 
     A step begins with a batch and ends with the one after which the optimizers have stepped, so that accumulated batches
     are one step. Phases: forward (training_step), backward, optimizer, and evaluate around a validation.
@@ -134,7 +134,7 @@ class Lightning(_Callback):
 
 
 class HuggingFace(_Callback):
-    """What TrainerCallback does at each hook: a step for each of the Trainer's, and the phase optimizer in it.
+    """Hooks of TrainerCallback: a step for each of the Trainer's, and the phase optimizer in it.
 
     The Trainer has no hook for errors: after one, the trace is written when the process ends.
     """

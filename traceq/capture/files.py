@@ -22,25 +22,25 @@ _TAIL = 1 << 14
 
 
 def rank() -> int:
-    """This process's rank: of torch.distributed once that is initialized, else RANK in the environment, else 0."""
+    """Return the rank of this process: of torch.distributed once that is initialized, else RANK in the environment, else 0."""
     if is_distributed():
         return int(sys.modules["torch"].distributed.get_rank())
-    return _number("RANK") or 0
+    return _read_number("RANK") or 0
 
 
 def is_distributed() -> bool:
-    """Whether torch.distributed is initialized; the profiler then writes rank and world size itself."""
+    """Return whether torch.distributed is initialized; the profiler then writes rank and world size itself."""
     distributed = sys.modules["torch"].distributed
     return bool(distributed.is_available() and distributed.is_initialized())
 
 
-def launched() -> dict[str, int]:
-    """Rank and world size as a launcher (torchrun) put them into the environment, where they are numbers."""
-    found = {"rank": _number("RANK"), "world_size": _number("WORLD_SIZE")}
+def read_launcher_ranks() -> dict[str, int]:
+    """Read rank and world size as a launcher (torchrun) put them into the environment, where they are numbers."""
+    found = {"rank": _read_number("RANK"), "world_size": _read_number("WORLD_SIZE")}
     return {key: number for key, number in found.items() if number is not None}
 
 
-def _number(variable: str) -> int | None:
+def _read_number(variable: str) -> int | None:
     text = os.environ.get(variable, "")
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -50,16 +50,16 @@ _written: set[Path] = set()
 
 
 def unwritten_name(directory: Path, name: str) -> str:
-    """`name`, or NAME-2 and so on where this process has written a trace of that name to the directory before."""
-    return next(each for each in numbered(name) if _path(directory, each) not in _written)
+    """Return `name`, or NAME-2 and so on if this process has written a trace of that name to the directory before."""
+    return next(free for free in number_names(name) if _trace_path(directory, free) not in _written)
 
 
-def numbered(name: str) -> Iterator[str]:
-    """`name`, NAME-2, NAME-3 and so on."""
+def number_names(name: str) -> Iterator[str]:
+    """Yield `name`, NAME-2, NAME-3 and so on."""
     return itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
 
 
-def _path(directory: Path, name: str) -> Path:
+def _trace_path(directory: Path, name: str) -> Path:
     return directory / f"{name}.rank{rank()}{SUFFIX}.gz"
 
 
@@ -68,7 +68,7 @@ def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
 
     The file appears under its name only when it is complete; one of that name is replaced. Raises OSError.
     """
-    path = _path(directory, name)
+    path = _trace_path(directory, name)
     directory.mkdir(parents=True, exist_ok=True)
     # Not in TMPDIR: a trace may be larger than what is left there.
     raw = path.with_name(f".{path.stem}.{os.getpid()}.part")
@@ -81,8 +81,8 @@ def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
         _written.add(path)
     finally:
         # The profiler gives its file its name when it is complete.
-        for each in (raw, raw.with_name(f"{raw.name}.tmp"), part):
-            each.unlink(missing_ok=True)
+        for path_left in (raw, raw.with_name(f"{raw.name}.tmp"), part):
+            path_left.unlink(missing_ok=True)
     return path
 
 

@@ -1,4 +1,4 @@
-"""What the machine does while a program is recorded: a thread of `traceq record` samples it into a log beside the traces.
+"""Sample the machine while a program is recorded: a thread of `traceq record` samples it into a log beside the traces.
 
 It takes psutil for the host and pynvml (nvidia-ml-py) for GPUs, both of the extra `monitor`; what is not there is not sampled.
 """
@@ -31,7 +31,7 @@ Source = Callable[[], list[Value]]
 
 
 @contextmanager
-def monitored(log: Path) -> Iterator[None]:
+def sample_machine(log: Path) -> Iterator[None]:
     """Sample the machine into the file `log` while the block runs; no file where there is nothing to sample with."""
     stopped = threading.Event()
     thread = threading.Thread(target=_run, args=(log, stopped), daemon=True, name="traceq-monitor")
@@ -50,7 +50,7 @@ def monitored(log: Path) -> Iterator[None]:
 
 def _run(log: Path, stopped: threading.Event) -> None:
     try:
-        sources = [each for each in (_host(), _gpus()) if each is not None]
+        sources = [each for each in (_open_host(), _open_gpus()) if each is not None]
         if sources:
             with log.open("w", encoding="utf-8") as file:
                 file.write(json.dumps({"traceq_monitor": 1, "cpus": os.cpu_count()}) + "\n")
@@ -71,28 +71,28 @@ def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Cal
         stopped.wait(due - time.monotonic())
 
 
-def _host() -> Source | None:
-    """Samples of the host, by psutil; None without it."""
+def _open_host() -> Source | None:
+    """Return a source of samples of the host, by psutil; None without it."""
     try:
         psutil = import_module("psutil")
     except ImportError:
         return None
-    disks = _disks(psutil.disk_io_counters(perdisk=True))
+    disks = _find_disks(psutil.disk_io_counters(perdisk=True))
     before: list[tuple[float, dict[tuple[str | None, str], float], Any]] = []
 
     def sample() -> list[Value]:
-        now, totals, cpus = time.monotonic(), _totals(psutil, disks), psutil.cpu_times()
-        found = _levels(psutil)
+        now, totals, cpus = time.monotonic(), _sample_totals(psutil, disks), psutil.cpu_times()
+        found = _sample_levels(psutil)
         if before:
             then, totals_then, cpus_then = before.pop()
-            found += _rates(totals_then, totals, now - then) + _cpus(cpus_then, cpus)
+            found += _make_rates(totals_then, totals, now - then) + _make_cpu_shares(cpus_then, cpus)
         before.append((now, totals, cpus))
         return found
 
     return sample
 
 
-def _levels(psutil: Any) -> list[Value]:
+def _sample_levels(psutil: Any) -> list[Value]:
     memory, swap = psutil.virtual_memory(), psutil.swap_memory()
     found: list[Value] = [
         (None, None, "host_memory_available", memory.available),
@@ -101,7 +101,7 @@ def _levels(psutil: Any) -> list[Value]:
         (None, None, "load_1", psutil.getloadavg()[0]),
     ]
     names = {"procs_running": "run_queue", "procs_blocked": "blocked_threads"}
-    for line in _lines("/proc/stat"):
+    for line in _read_lines("/proc/stat"):
         name, _, value = line.partition(" ")
         if name in names:
             # The thread that asks is one of those that run.
@@ -109,8 +109,8 @@ def _levels(psutil: Any) -> list[Value]:
     return found
 
 
-def _totals(psutil: Any, disks: Sequence[str]) -> dict[tuple[str | None, str], float]:
-    """By instance and series what is counted since boot, so that what it grows by in a second is the series."""
+def _sample_totals(psutil: Any, disks: Sequence[str]) -> dict[tuple[str | None, str], float]:
+    """Read the counts since boot by instance and series; their growth a second is the value of the series."""
     swap = psutil.swap_memory()
     found: dict[tuple[str | None, str], float] = {(None, "swap_in"): swap.sin, (None, "swap_out"): swap.sout}
     counters = psutil.disk_io_counters(perdisk=True) if disks else {}
@@ -126,7 +126,7 @@ def _totals(psutil: Any, disks: Sequence[str]) -> dict[tuple[str | None, str], f
             if hasattr(count, "busy_time"):
                 # of ms in a second to per cent
                 found[disk, "disk_utilization"] = count.busy_time / 10
-    for line in _lines("/proc/diskstats"):
+    for line in _read_lines("/proc/diskstats"):
         words = line.split()
         if words[2] in disks:
             # the last of eleven: ms, times the requests that were under way
@@ -135,13 +135,13 @@ def _totals(psutil: Any, disks: Sequence[str]) -> dict[tuple[str | None, str], f
         found[interface, "network_receive"] = traffic.bytes_recv
         found[interface, "network_send"] = traffic.bytes_sent
     for resource in ("cpu", "io", "memory"):
-        for line in _lines(f"/proc/pressure/{resource}")[:1]:
+        for line in _read_lines(f"/proc/pressure/{resource}")[:1]:
             # of us in a second to per cent
             found[None, f"{resource}_pressure"] = int(line.rpartition("=")[2]) / 10_000
     return found
 
 
-def _rates(
+def _make_rates(
     before: dict[tuple[str | None, str], float], after: dict[tuple[str | None, str], float], seconds: float
 ) -> list[Value]:
     return [
@@ -151,8 +151,8 @@ def _rates(
     ]
 
 
-def _cpus(before: Any, after: Any) -> list[Value]:
-    """Per cent of the time of all CPUs."""
+def _make_cpu_shares(before: Any, after: Any) -> list[Value]:
+    """Return the shares of the time of all CPUs, in per cent."""
     spent = {name: max(0.0, getattr(after, name) - getattr(before, name)) for name in after._fields}
     # Time of guests is in that of programs already.
     total = sum(value for name, value in spent.items() if not name.startswith("guest"))
@@ -162,8 +162,8 @@ def _cpus(before: Any, after: Any) -> list[Value]:
     ]
 
 
-def _disks(counters: Any) -> list[str]:
-    """Whole disks: neither their partitions, nor what is only in memory or a file."""
+def _find_disks(counters: Any) -> list[str]:
+    """Find whole disks: neither their partitions, nor what is only in memory or a file."""
     return [
         name
         for name in counters or {}
@@ -172,15 +172,15 @@ def _disks(counters: Any) -> list[str]:
     ]
 
 
-def _lines(path: str) -> list[str]:
+def _read_lines(path: str) -> list[str]:
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
 
 
-def _gpus() -> Source | None:
-    """Samples of the GPUs that the program may use, numbered as it numbers them; None without NVML."""
+def _open_gpus() -> Source | None:
+    """Return a source of samples of the GPUs that the program may use, as it numbers them; None without NVML."""
     try:
         nvml = import_module("pynvml")
         nvml.nvmlInit()
@@ -189,25 +189,25 @@ def _gpus() -> Source | None:
     handles = list(enumerate(visible_handles(nvml)))
 
     def sample() -> list[Value]:
-        return [(device, None, *each) for device, handle in handles for each in _gpu(nvml, handle)]
+        return [(device, None, *each) for device, handle in handles for each in _sample_gpu(nvml, handle)]
 
     return sample if handles else None
 
 
 def visible_handles(nvml: Any) -> list[Any]:
-    """What NVML calls the GPUs that the program may use, in the order in which it counts them."""
+    """Return NVML's handles of the GPUs that the program may use, in the order in which it counts them."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
-        return [nvml.nvmlDeviceGetHandleByIndex(each) for each in range(nvml.nvmlDeviceGetCount())]
-    names = [each.strip() for each in visible.split(",") if each.strip()]
+        return [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
+    names = [name.strip() for name in visible.split(",") if name.strip()]
     return [
-        nvml.nvmlDeviceGetHandleByIndex(int(each)) if each.isdigit() else nvml.nvmlDeviceGetHandleByUUID(each)
-        for each in names
+        nvml.nvmlDeviceGetHandleByIndex(int(name)) if name.isdigit() else nvml.nvmlDeviceGetHandleByUUID(name)
+        for name in names
     ]
 
 
-def _gpu(nvml: Any, handle: Any) -> Iterator[tuple[str, float]]:
-    """Series and value; what a GPU does not say is left out."""
+def _sample_gpu(nvml: Any, handle: Any) -> Iterator[tuple[str, float]]:
+    """Yield series and value; what a GPU does not say is left out."""
     reasons = (
         getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", None) or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
     )
@@ -220,7 +220,7 @@ def _gpu(nvml: Any, handle: Any) -> Iterator[tuple[str, float]]:
         lambda: [("gpu_sm_clock", nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM))],
         lambda: [("gpu_sm_clock_max", nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM))],
         lambda: [("gpu_memory_used", nvml.nvmlDeviceGetMemoryInfo(handle).used)],
-        lambda: _reasons(reasons(handle)),
+        lambda: _decode_reasons(reasons(handle)),
     )
     for ask in asked:
         with suppress(nvml.NVMLError):
@@ -233,5 +233,5 @@ _REASONS = (
 )  # fmt: skip
 
 
-def _reasons(mask: int) -> list[tuple[str, float]]:
+def _decode_reasons(mask: int) -> list[tuple[str, float]]:
     return [(f"gpu_throttle_{name}", mask >> bit & 1) for bit, name in enumerate(_REASONS)]

@@ -12,7 +12,7 @@ _REPORTS = (".nsys-rep", ".qdrep")
 
 
 def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> list[str]:
-    """`nsys profile` with what training needs, in front of the program's command; writes OUTPUT.nsys-rep.
+    """Return `nsys profile` with what training needs, in front of the program's command; writes OUTPUT.nsys-rep.
 
     With a window, collection starts at the program's cudaProfilerStart and stops at its cudaProfilerStop, after which
     the program goes on; without one, all of the program is collected. `memory`: with what CUDA hands out.
@@ -31,18 +31,18 @@ def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> li
         "--trace-fork-before-exec=true",
         *window,
         *(["--cuda-memory-usage=true"] if memory else []),
-        f"--output={_literal(output)}",
+        f"--output={_escape_path(output)}",
         "--force-overwrite=true",
     ]
 
 
-def report_of(output: Path) -> Path | None:
-    """The report that a profile command left, if it did."""
+def find_report(output: Path) -> Path | None:
+    """Find the report that a profile command left, if it did."""
     return next((path for suffix in _REPORTS if (path := Path(f"{output}{suffix}")).exists()), None)
 
 
 def export_command(report: Path, output: Path, *, blobs: bool = True) -> list[str]:
-    """`nsys export` to SQLite; `blobs` are the payloads of NCCL's ranges (size, peer, communicator)."""
+    """Return `nsys export` to SQLite; `blobs` are the payloads of NCCL's ranges (size, peer, communicator)."""
     return [
         "nsys",
         "export",
@@ -71,6 +71,6 @@ def export(report: Path) -> Path:
     )
 
 
-def _literal(path: Path) -> str:
-    """The path for -o, where nsys replaces %h, %p and %q{NAME}."""
+def _escape_path(path: Path) -> str:
+    """Escape the path for -o, in which nsys replaces %h, %p and %q{NAME}."""
     return str(path).replace("%", "%%")

@@ -12,37 +12,34 @@ from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
 
-from traceq.capture.replace import replace
+from traceq.capture.watch import replace_attribute
 
 # What every profiler written in Python calls, torch.profiler and emit_nvtx alike.
 _STARTERS = ("_prepare_profiler", "_enable_profiler")
 
 
 def is_another_active() -> bool:
-    """Whether a PyTorch profiler records, or warms up, anywhere in this process."""
+    """Return whether a PyTorch profiler records, or warms up, anywhere in this process."""
     from torch.autograd import profiler
 
     # No flag says that one warms up; its object does. This takes some ten milliseconds a million objects.
     return bool(profiler._is_profiler_enabled) or any(  # noqa: SLF001 - there is no public question
-        type(each) is profiler.profile and _has_begun(vars(each)) for each in gc.get_objects()
+        type(found) is profiler.profile and vars(found).get("entered") and vars(found).get("kineto_results") is None
+        for found in gc.get_objects()
     )
 
 
-def _has_begun(attributes: dict[str, Any]) -> bool:
-    return bool(attributes.get("entered")) and attributes.get("kineto_results") is None
-
-
 def watch_starts(then: Callable[[], None]) -> Callable[[], None]:
-    """Call `then` before any profiler of PyTorch's starts, emit_nvtx too; returns what ends it."""
+    """Call `then` before any profiler of PyTorch's starts, emit_nvtx too; return the function that ends it."""
     from torch.autograd import profiler
 
     undo = ExitStack()
     for name in _STARTERS:
-        undo.callback(replace(profiler, name, _calling(then, getattr(profiler, name))))
+        undo.callback(replace_attribute(profiler, name, _call_before(then, getattr(profiler, name))))
     return undo.close
 
 
-def _calling(then: Callable[[], None], original: Callable[..., Any]) -> Callable[..., Any]:
+def _call_before(then: Callable[[], None], original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def start(*args: Any, **kwargs: Any) -> Any:
         then()
@@ -57,14 +54,14 @@ class Watch:
     def __init__(self) -> None:
         self.noticed = False
         self._is_own = False
-        self.end = watch_starts(self._notice)
+        self.end = watch_starts(self._note_start)
 
-    def _notice(self) -> None:
+    def _note_start(self) -> None:
         self.noticed |= not self._is_own
 
     @contextmanager
     def own(self) -> Iterator[None]:
-        """What is started in this block is not another's."""
+        """Take the profilers that are started in this block for one's own."""
         self._is_own = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""How much longer steps take with the profiler than without it, measured in the run itself."""
+"""Measure how much longer steps take with the profiler than without it, measured in the run itself."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class Clock:
         self._cpu: list[int | None] = []
 
     def begin(self) -> None:
-        """An iteration begins."""
-        self._begun = (time.perf_counter_ns(), _event())
+        """Begin an iteration."""
+        self._begun = (time.perf_counter_ns(), _record_event())
         self._cpu_begun = time.thread_time_ns()
 
     def end(self, *, whole: bool) -> None:
-        """The iteration ends; one that is not `whole` counts as an iteration and is not measured."""
+        """End the iteration; one that is not `whole` counts as an iteration and is not measured."""
         self._cpu.append(time.thread_time_ns() - self._cpu_begun if whole else None)
-        self._measured.append((self._begun, (time.perf_counter_ns(), _event())) if whole else None)
+        self._measured.append((self._begun, (time.perf_counter_ns(), _record_event())) if whole else None)
 
     def lengths(self, first: int, end: int) -> list[int]:
-        """Lengths in ns of the iterations from `first` up to `end`, which is not among them; waits for the device."""
-        return [_between(*each) for each in self._measured[first:end] if each is not None]
+        """Return the lengths in ns of the iterations from `first` up to `end`, which is not among them; waits for the device."""
+        return [_length_between(*ends) for ends in self._measured[first:end] if ends is not None]
 
     def cpu(self, first: int, end: int) -> list[int]:
-        """CPU time in ns that this thread took for the same iterations: other programs of the machine change it little."""
-        return [each for each in self._cpu[first:end] if each is not None]
+        """Return the CPU time (ns) of this thread for these iterations: other programs of the machine change it little."""
+        return [spent for spent in self._cpu[first:end] if spent is not None]
 
 
-def _event() -> Any:
-    """An event recorded now on the current stream, or None where no device is in use."""
+def _record_event() -> Any:
+    """Record an event now on the current stream; None if no device is in use."""
     torch = sys.modules["torch"]
     if torch.cuda.is_initialized():
         if torch.cuda.is_current_stream_capturing():
@@ -56,7 +56,7 @@ def _event() -> Any:
     return event
 
 
-def _between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
+def _length_between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
     if begin[1] is None or end[1] is None:
         return end[0] - begin[0]
     end[1].synchronize()
@@ -64,12 +64,12 @@ def _between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
     return round(milliseconds * 1e6)
 
 
-def overhead(
+def measure_overhead(
     unprofiled: list[int], profiled: list[int], unprofiled_cpu: list[int], profiled_cpu: list[int]
 ) -> dict[str, int | float | None]:
-    """The medians of lengths and of CPU times in ns, how many lengths there were, and by what share profiled ones are longer."""
+    """Return medians of lengths and CPU times (ns), how many there are, and the share by which profiled ones are longer."""
     without, within, cpu_without, cpu_within = (
-        round(median(each)) if each else None for each in (unprofiled, profiled, unprofiled_cpu, profiled_cpu)
+        round(median(times)) if times else None for times in (unprofiled, profiled, unprofiled_cpu, profiled_cpu)
     )
     return {
         "unprofiled_step_ns": without,

@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import Any
 
 from traceq.annotate import emit, names
-from traceq.capture.watch import program_has_open
+from traceq.capture.watch import open_program_marks
 
 # Other phases may lie in this one: the closure that an optimizer calls runs forward and backward.
 _HOLDS_PHASES = "optimizer"
@@ -72,7 +72,7 @@ class Phases:
         if self._open and self._open[-1][0] != _HOLDS_PHASES:
             return False
         name = names.fetch("loader") if label == "fetch" else names.phase(label)
-        if any(each.startswith(_FETCH) if label == "fetch" else each == name for each in program_has_open()):
+        if any(each.startswith(_FETCH) if label == "fetch" else each == name for each in open_program_marks()):
             return False
         self._open.append((label, _push(name)))
         return True
@@ -109,7 +109,7 @@ class Phases:
 
         def before(called: Any, _args: object) -> None:
             nonlocal depth, begun
-            if emit.compiling() or get_ident() != self.thread:
+            if emit.is_compiling() or get_ident() != self.thread:
                 return
             if depth == 0 and called.training and torch.is_grad_enabled():
                 begun = self.begin("forward")
@@ -117,7 +117,7 @@ class Phases:
 
         def after(_called: object, _args: object, _result: object) -> None:
             nonlocal depth, begun
-            if emit.compiling() or get_ident() != self.thread or depth == 0:
+            if emit.is_compiling() or get_ident() != self.thread or depth == 0:
                 return
             depth -= 1
             if depth == 0:
@@ -148,4 +148,4 @@ def _without_warning() -> Callable[[], None]:
 
 
 def _push(name: str, *, crosses: bool = False) -> emit.Mark | None:
-    return _begin(name, crosses=crosses) if emit.active() else None
+    return _begin(name, crosses=crosses) if emit.is_active() else None

@@ -1,4 +1,4 @@
-"""The processes of a program that was started: which there are, what memory they take, and their end."""
+"""Processes of a program that was started: which there are, what memory they take, and their end."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ KNOWN = (_PROC / "self" / "stat").exists()
 
 
 @contextmanager
-def adopting() -> Iterator[None]:
-    """While the block runs, processes that lose their parent below this one become its children, and so are found (Linux)."""
+def adopt_orphans() -> Iterator[None]:
+    """Adopt, while the block runs, processes below this one that lose their parent, so that they are found (Linux)."""
     libc = ctypes.CDLL(None)
     has = hasattr(libc, "prctl")
     if has:
@@ -34,10 +34,10 @@ def adopting() -> Iterator[None]:
             libc.prctl(_SUBREAPER, 0, 0, 0, 0)
 
 
-def descendants(root: int) -> list[int]:
-    """All processes below `root`, parents first; empty where the system does not say (macOS)."""
+def find_descendants(root: int) -> list[int]:
+    """Find all processes below `root`, parents first; none if the system does not say (macOS)."""
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents():
+    for pid, parent in _read_parents():
         children.setdefault(parent, []).append(pid)
     found: list[int] = []
     waiting = [root]
@@ -48,7 +48,7 @@ def descendants(root: int) -> list[int]:
     return found
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def _read_parents() -> Iterator[tuple[int, int]]:
     for entry in _PROC.iterdir() if _PROC.is_dir() else ():
         if entry.name.isdigit():
             # One that has just ended.
@@ -57,31 +57,31 @@ def _parents() -> Iterator[tuple[int, int]]:
                 yield int(entry.name), int((entry / "stat").read_text().rpartition(")")[2].split()[1])
 
 
-def environment_of(pid: int) -> bytes:
-    """The environment that the process was started with, as the system holds it; empty where it does not say."""
+def read_environment(pid: int) -> bytes:
+    """Read the environment that the process was started with; empty if the system does not say."""
     with suppress(OSError):
         return (_PROC / str(pid) / "environ").read_bytes()
     return b""
 
 
-def session_of(pid: int) -> int | None:
-    """The session of the process, by the number of the process that began it; None where it has ended."""
+def read_session(pid: int) -> int | None:
+    """Return the session of the process, by the number of the process that began it; None if it has ended."""
     with suppress(OSError):
         return os.getsid(pid)
     return None
 
 
-def memory(pids: list[int]) -> int:
-    """Bytes that these processes hold together, with what they share counted once; 0 where it is not known."""
-    return sum(_field(pid, "smaps_rollup", "Pss:") for pid in pids)
+def measure_memory(pids: list[int]) -> int:
+    """Return the bytes that these processes hold together, shared ones counted once; 0 if it is not known."""
+    return sum(_read_field(pid, "smaps_rollup", "Pss:") for pid in pids)
 
 
-def peak(pids: list[int]) -> int:
-    """Bytes that the largest of these processes has held at any time."""
-    return max((_field(pid, "status", "VmHWM:") for pid in pids), default=0)
+def measure_peak(pids: list[int]) -> int:
+    """Return the peak bytes of the largest of these processes."""
+    return max((_read_field(pid, "status", "VmHWM:") for pid in pids), default=0)
 
 
-def _field(pid: int, file: str, name: str) -> int:
+def _read_field(pid: int, file: str, name: str) -> int:
     with suppress(OSError):
         for line in (_PROC / str(pid) / file).read_text().splitlines():
             if line.startswith(name):
@@ -89,8 +89,8 @@ def _field(pid: int, file: str, name: str) -> int:
     return 0
 
 
-def killed_for_memory() -> int | None:
-    """How many processes the kernel has killed since it started because memory ran out; None where it does not say."""
+def count_oom_kills() -> int | None:
+    """Count the processes that the kernel has killed since it started because memory ran out; None if unknown."""
     with suppress(OSError):
         for line in (_PROC / "vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -98,19 +98,19 @@ def killed_for_memory() -> int | None:
     return None
 
 
-def end(pids: list[int], patience: float) -> None:
+def end_processes(pids: list[int], patience: float) -> None:
     """Ask these processes to end, and kill those that still run `patience` seconds later."""
     _send(pids, signal.SIGTERM)
     deadline = time.monotonic() + patience
-    while (left := [each for each in pids if _runs(each)]) and time.monotonic() < deadline:
+    while (left := [pid for pid in pids if _is_running(pid)]) and time.monotonic() < deadline:
         time.sleep(0.02)
     _send(left, signal.SIGKILL)
-    while any(_runs(each) for each in left) and time.monotonic() < deadline + patience:
+    while any(_is_running(pid) for pid in left) and time.monotonic() < deadline + patience:
         time.sleep(0.02)
 
 
 def end_group(leader: subprocess.Popen[bytes], patience: float) -> None:
-    """The same for the group of a process that leads one, where it is not known what else there is."""
+    """Terminate a process group whose members are unknown, and kill it `patience` seconds later."""
     with suppress(ProcessLookupError):
         os.killpg(leader.pid, signal.SIGTERM)
     try:
@@ -121,7 +121,7 @@ def end_group(leader: subprocess.Popen[bytes], patience: float) -> None:
 
 
 def reap(pids: list[int]) -> None:
-    """Take leave of those of these processes that have ended and were adopted by this one."""
+    """Reap adopted children that have exited."""
     for pid in pids:
         with suppress(OSError):  # no child of this process
             os.waitpid(pid, os.WNOHANG)
@@ -133,8 +133,8 @@ def _send(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def _runs(pid: int) -> bool:
-    """Whether it runs; one that has ended and waits for its parent does not."""
+def _is_running(pid: int) -> bool:
+    """Return whether it runs; one that has ended and waits for its parent does not."""
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

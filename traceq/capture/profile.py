@@ -113,7 +113,7 @@ class Run:
         self._end_mark()
 
     def step(self, **payload: float) -> Step:
-        """The context manager around one iteration; keywords are a payload about it, as in traceq.annotate.step.
+        """Return the context manager around one iteration; keywords are a payload about it, as in traceq.annotate.step.
 
         A step that ends by an exception counts as a step, but not for the overhead. A step within a step is a part of it.
         """

@@ -13,9 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from traceq.capture import nsys, status, supervise
-from traceq.capture.files import numbered
+from traceq.capture.files import number_names
 from traceq.capture.monitor import SUFFIX as LOG_SUFFIX
-from traceq.capture.monitor import monitored
+from traceq.capture.monitor import sample_machine
 from traceq.capture.snapshot.write import write
 from traceq.common import signals
 from traceq.common.owner import PATTERN, owner_word
@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Launch:
-    """How the program is started: the whole command and what is added to its environment; traces are NAME.*."""
+    """The start of a program: the whole command and what is added to its environment; traces are NAME.*."""
 
     command: tuple[str, ...]
     additions: Mapping[str, str]
@@ -61,7 +61,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What came of it: the program's exit code, the traces, and a line for each that is missing or cut short."""
+    """The outcome: the program's exit code, the traces, and a line for each that is missing or cut short."""
 
     exit_code: int
     traces: tuple[Path, ...]
@@ -69,14 +69,14 @@ class Recorded:
 
 
 def plan(request: Request) -> Launch:
-    """How the program would be run; touches nothing."""
+    """Plan how the program is run; touches nothing."""
     directory = request.directory.absolute()
-    name = _free_name(directory, _name_of(request.command))
+    name = _free_name(directory, _name_after(request.command))
     command = request.command
     if request.backend == "nsys":
         prefix = nsys.profile_command(directory / name, windowed=request.steps > 0, memory=request.memory)
         command = (*prefix, *command)
-    return Launch(command, _additions(request, directory, name), directory, name)
+    return Launch(command, _make_environment(request, directory, name), directory, name)
 
 
 def record(request: Request, launch: Launch) -> Recorded:
@@ -88,18 +88,20 @@ def record(request: Request, launch: Launch) -> Recorded:
     for tool in (launch.command[0], request.command[0]):
         _check_tool(tool)
     log = launch.directory / f"{launch.name}{LOG_SUFFIX}"
-    with signals.raise_signals(), _status_directory(launch) as told, monitored(log):
+    with signals.raise_signals(), _open_status(launch) as told, sample_machine(log):
         try:
             exit_code = supervise.run(launch.command, {**os.environ, **launch.additions})
         except OSError as error:
             raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
         events = status.read(told)
-        if request.backend == "nsys" and nsys.report_of(launch.directory / launch.name) is not None:
+        if request.backend == "nsys" and nsys.find_report(launch.directory / launch.name) is not None:
             _put_snapshot(told, launch)
     if request.backend == "nsys":
-        return _exported(exit_code, launch, events)
+        return _export_report(exit_code, launch, events)
     traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
-    return Recorded(exit_code, traces, tuple(status.reasons(events, got_a_trace=bool(traces), exit_code=exit_code)))
+    return Recorded(
+        exit_code, traces, tuple(status.explain_missing(events, got_a_trace=bool(traces), exit_code=exit_code))
+    )
 
 
 def _put_snapshot(told: Path, launch: Launch) -> None:
@@ -113,9 +115,9 @@ def _put_snapshot(told: Path, launch: Launch) -> None:
             write(target, None, None)
 
 
-def _exported(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recorded:
-    report = nsys.report_of(launch.directory / launch.name)
-    why = tuple(status.told(events))
+def _export_report(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recorded:
+    report = nsys.find_report(launch.directory / launch.name)
+    why = tuple(status.list_reasons(events))
     if report is None:
         return Recorded(
             exit_code, (), why or (f"nsys left no report {launch.name}.nsys-rep: its own messages say why",)
@@ -138,16 +140,16 @@ def _check_tool(tool: str) -> None:
     )
 
 
-def _name_of(command: Sequence[str]) -> str:
-    """The first Python file or module of the command without its suffix, else the program."""
-    files = [Path(each).stem for each in command[1:] if each.endswith(".py")]
+def _name_after(command: Sequence[str]) -> str:
+    """Name the traces after the first Python file or module of the command without its suffix, else the program."""
+    files = [Path(word).stem for word in command[1:] if word.endswith(".py")]
     modules = [after for before, after in pairwise(command) if before == "-m"]
     name = next(iter([*files, *modules[-1:]]), Path(command[0]).name)
     return _NOT_IN_NAMES.sub("_", name).lstrip(".-") or "program"
 
 
 def _free_name(directory: Path, name: str) -> str:
-    """`name`, or NAME-2 and so on: nothing that is there is overwritten or mixed with the new traces."""
+    """Return `name`, or NAME-2 and so on: nothing that is there is overwritten or mixed with the new traces."""
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
@@ -160,18 +162,18 @@ def _free_name(directory: Path, name: str) -> str:
             f"{name}{SUFFIX}",
             f".{name}.",
         )
-        return any(each.startswith(ours) for each in there)
+        return any(file.startswith(ours) for file in there)
 
-    return next(each for each in numbered(name) if not is_taken(each))
+    return next(free for free in number_names(name) if not is_taken(free))
 
 
-def _status_of(directory: Path, name: str) -> Path:
+def _status_path(directory: Path, name: str) -> Path:
     # Beside the traces: the directory for temporary files may be another one in a container that the program starts.
     return directory / f".{name}.{owner_word()}.status"
 
 
-def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
-    """Environment variables for the program. An empty entry of PYTHONPATH would mean the current directory."""
+def _make_environment(request: Request, directory: Path, name: str) -> dict[str, str]:
+    """Make environment variables for the program. An empty entry of PYTHONPATH would mean the current directory."""
     options = {
         "backend": request.backend,
         "directory": str(directory),
@@ -181,7 +183,7 @@ def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
         "skip": request.skip,
         "memory": request.memory,
         "stacks": request.stacks,
-        "status": str(_status_of(directory, name)),
+        "status": str(_status_path(directory, name)),
     }
     path = os.pathsep.join(filter(None, [str(INJECT), os.environ.get("PYTHONPATH")]))
     # Without marks there are no phases and fetches: what a shell still says about marks is not meant for a recording.
@@ -190,8 +192,8 @@ def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
 
 
 @contextmanager
-def _status_directory(launch: Launch) -> Iterator[Path]:
-    directory = _status_of(launch.directory, launch.name)
+def _open_status(launch: Launch) -> Iterator[Path]:
+    directory = _status_path(launch.directory, launch.name)
     remove_gone(launch.directory, _LEFT)
     try:
         directory.mkdir(parents=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from traceq.capture import files
 from traceq.capture.overhead import Clock
-from traceq.capture.session import Plan, describe, profiler
+from traceq.capture.session import Plan, describe, make_profiler
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 
@@ -25,7 +25,7 @@ class Window:
         """Before the first step of the window, or of its warm-up."""
 
     def advance(self) -> bool:
-        """A step ended and the next begins; False when it was the last one of the window."""
+        """End a step and begin the next; return False when it was the last one of the window."""
         self._steps += 1
         return True
 
@@ -63,7 +63,7 @@ class TorchWindow(Window):
             stacks=self._options["stacks"],
             memory=self._options["memory"],
         )
-        self._profiler = profiler(self._write, plan)
+        self._profiler = make_profiler(self._write, plan)
         self._profiler.start()
 
     def advance(self) -> bool:
@@ -86,7 +86,7 @@ class TorchWindow(Window):
         return self._path
 
     def recorded(self) -> int:
-        """Steps after the warm-up."""
+        """Return the steps after the warm-up."""
         return max(0, self._steps - int(self._options["warmup"]))
 
     def _describe(self) -> None:

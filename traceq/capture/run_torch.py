@@ -1,4 +1,4 @@
-"""What works inside the processes of a program under `traceq record`: finds its steps, and opens and ends the window.
+"""Record inside the processes of a program under `traceq record`: find its steps, open and end the window.
 
 A step lasts from the end of an optimizer's step to the end of its next one. The first optimizer that makes a step is the
 one; where the program marks its steps with traceq.annotate, those are the steps instead, as long as it goes on marking
@@ -9,6 +9,7 @@ process is over.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import signal
 import sys
@@ -21,7 +22,6 @@ from typing import Any
 
 from traceq.annotate import names
 from traceq.capture import files, watch
-from traceq.capture.forked import end_without_destructors
 from traceq.capture.others import watch_starts
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
@@ -50,7 +50,7 @@ class Recorder:
         self._options = options
         self._say = say
         self._undo: list[Callable[[], None]] = []
-        self._phases = Phases(self._settle)
+        self._phases = Phases(self._begin_due_step)
         self._start_over()
 
     def _start_over(self) -> None:
@@ -58,7 +58,7 @@ class Recorder:
         self._seen = Seen()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
-        self._completed = self._borders = self._unmarked = 0
+        self._completed = self._boundaries = self._unmarked = 0
         self._window: Window | None = None
         self._over = False
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
@@ -66,55 +66,55 @@ class Recorder:
     def watch(self, torch: Any) -> None:
         """Put the hooks in place."""
         self._undo = [
-            watch.optimizers(torch, self.optimizing, self.optimized),
-            watch.backward_passes(torch, self.differentiating, self.differentiated),
-            watch.program_marks(self.program_marks, self.program_marked),
-            watch_starts(self.foreign_profiler),
+            watch.watch_optimizers(torch, self.on_optimizer_begin, self.on_optimizer_end),
+            watch.watch_backward_passes(torch, self.on_backward_begin, self.on_backward_end),
+            watch.watch_program_marks(self.on_mark_begin, self.on_mark_end),
+            watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
         ]
-        os.register_at_fork(after_in_child=self._forked)
+        os.register_at_fork(after_in_child=self._on_fork)
         atexit.register(self._at_exit)
 
     # What the hooks tell.
 
-    def optimizing(self) -> bool:
-        """An optimizer's step begins."""
+    def on_optimizer_begin(self) -> bool:
+        """Begin the phase of an optimizer's step."""
         return self._phases.begin("optimizer")
 
-    def optimized(self, optimizer: Any, *, begun: bool, done: bool) -> None:
-        """An optimizer's step ended: if it is the first optimizer's, a step of the training ended, too."""
+    def on_optimizer_end(self, optimizer: Any, *, begun: bool, done: bool) -> None:
+        """End an optimizer's step: if it is the first optimizer's, end a step of the training, too."""
         self._phases.end(begun=begun)
         if self._over or not done or not self._is_the_first(optimizer) or self._is_within_marks():
             return
         self._is_due = True
-        if not watch.program_has_open():
-            self._settle()
+        if not watch.open_program_marks():
+            self._begin_due_step()
 
-    def differentiating(self) -> bool:
-        """A backward pass begins."""
+    def on_backward_begin(self) -> bool:
+        """Begin the phase of a backward pass."""
         self._seen.backward_begins()
         begun = self._phases.begin("backward")
         self._within_backward = True
         return begun
 
-    def differentiated(self, *, begun: bool) -> None:
-        """A backward pass ended."""
+    def on_backward_end(self, *, begun: bool) -> None:
+        """End the phase of a backward pass."""
         self._phases.end(begun=begun)
         self._within_backward = False
-        if not watch.program_has_open():
-            self._settle()
+        if not watch.open_program_marks():
+            self._begin_due_step()
 
-    def program_marks(self, name: str) -> None:
-        """The program marks something: where its own mark was open when a step ended, that can be behind us now."""
-        self._settle()
+    def on_mark_begin(self, name: str) -> None:
+        """Begin a step that waited for a mark of the program to end, and take a step mark of the program for a step."""
+        self._begin_due_step()
         # A step within a step is a part of it.
         if name.startswith(_STEP) and not self._over and not _is_step_open():
             self._program_step()
 
-    def program_marked(self) -> None:
-        """A mark of the program's ended."""
-        if not watch.program_has_open():
-            self._settle()
+    def on_mark_end(self) -> None:
+        """Begin a step that waited for this mark of the program to end."""
+        if not watch.open_program_marks():
+            self._begin_due_step()
 
     def _program_step(self) -> None:
         self._unmarked = 0
@@ -122,22 +122,22 @@ class Recorder:
             if self._window is not None or self._stopped_marking:
                 return
             self._marks_its_steps, self._completed = True, -1
-        self._border(self._completed + 1)
+        self._on_step_boundary(self._completed + 1)
 
     def _is_within_marks(self) -> bool:
-        """Whether the program's marks are the steps, now that an optimizer made one; not once it has stopped marking."""
+        """Return whether the program's marks are the steps when an optimizer made one; not once it has stopped marking."""
         if not self._marks_its_steps or _is_step_open():
             return self._marks_its_steps
         self._unmarked += 1
         if self._unmarked < _UNMARKED or type(self._window) is Window:
             return True
         if self._window is not None:
-            self._end("the program stopped marking its steps in the window")
+            self._finish("the program stopped marking its steps in the window")
             return True
         self._marks_its_steps, self._stopped_marking = False, True
         return False
 
-    def _settle(self) -> None:
+    def _begin_due_step(self) -> None:
         """Begin the next step, if one ended where it could not begin.
 
         That is in a backward pass, for an optimizer per parameter that autograd calls, and in a mark of the program's, which
@@ -145,12 +145,14 @@ class Recorder:
         """
         if self._is_due and not self._within_backward and not self._over:
             self._is_due = False
-            self._border(self._completed + 1)
+            self._on_step_boundary(self._completed + 1)
 
-    def foreign_profiler(self) -> None:
-        """The program starts a profiler: there can be one at a time, and the program's goes first."""
+    def on_other_profiler(self) -> None:
+        """Give way to a profiler that the program starts: there can be one at a time, and the program's goes first."""
         if not self._is_own and not self._over:
-            self._end("the program uses a PyTorch profiler of its own, which goes first: switch it off to record all")
+            self._finish(
+                "the program uses a PyTorch profiler of its own, which goes first: switch it off to record all"
+            )
 
     def _is_the_first(self, optimizer: Any) -> bool:
         # A program that makes a new optimizer, for the next phase of its training, goes on with that.
@@ -160,64 +162,60 @@ class Recorder:
 
     # Borders of steps.
 
-    def _border(self, completed: int) -> None:
-        """So many steps are completed, and the next begins."""
+    def _on_step_boundary(self, completed: int) -> None:
+        """Act between two steps; `completed` is the number of steps so far."""
         try:
             self._is_busy = True
             self._clock.end(whole=True)
             self._completed = completed
-            self._borders += 1
+            self._boundaries += 1
             if completed > 0 and self._window is None:
                 self._seen.step_ended()
             if completed == 1 and self._window is None:
                 self._say("step")
-            self._at_border()
+            self._act_at_boundary()
             self._clock.begin()
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._give_up(error)
         finally:
             self._is_busy = False
         if self._sigterm_came:
-            self._terminated()
+            self._on_sigterm()
 
-    def _at_border(self) -> None:
+    def _act_at_boundary(self) -> None:
         if self._window is None:
-            if self._completed >= self._opening():
+            if self._completed >= self._steps_before_window():
                 self._open()
-        elif self._advance():
+            return
+        self._phases.end_step()
+        if self._run_as_own(self._window.advance):
             self._next_step()
         else:
-            self._end(None)
+            self._finish(None)
 
-    def _opening(self) -> int:
-        """Steps to complete before the window; the first begins where nobody knows, unless the program marks it."""
+    def _steps_before_window(self) -> int:
+        """Return the steps to complete before the window; the first begins where nobody knows, unless the program marks it."""
         warmup = self._options["warmup"] if self._options["backend"] == "nsys" else 0
         return max(int(self._options["skip"]) + warmup, 0 if self._marks_its_steps else 1)
 
     def _open(self) -> None:
-        self._window = self._made_window()
+        if self._options["backend"] == "torch":
+            self._window = TorchWindow(self._options, self._clock, self._boundaries, self._seen)
+        else:
+            self._window = CudaRange(self._options) if self._options["steps"] else Window()
         self._seen.window_opens()
         self._say("window")
-        self._own(self._window.open)
+        self._run_as_own(self._window.open)
         self._phases.start(sys.modules["torch"])
         self._catch_sigterm()
         self._next_step()
-
-    def _made_window(self) -> Window:
-        if self._options["backend"] == "torch":
-            return TorchWindow(self._options, self._clock, self._borders, self._seen)
-        return CudaRange(self._options) if self._options["steps"] else Window()
-
-    def _advance(self) -> bool:
-        self._phases.end_step()
-        return bool(self._window and self._own(self._window.advance))
 
     def _next_step(self) -> None:
         if not self._marks_its_steps:
             self._phases.next_step(self._completed)
 
-    def _own(self, action: Callable[[], Any]) -> Any:
-        """Do it, and do not take the profiler that it starts for the program's."""
+    def _run_as_own(self, action: Callable[[], Any]) -> Any:
+        """Run the action; a profiler that it starts is not taken for the program's."""
         self._is_own = True
         try:
             return action()
@@ -226,22 +224,22 @@ class Recorder:
 
     # Ends.
 
-    def _end(self, reason: str | None) -> None:
-        """The recording is over: end the window if it is open, and say what came of it."""
+    def _finish(self, reason: str | None) -> None:
+        """Finish the recording: end the window if it is open, and report the outcome."""
         if self._over:
             return
         self._over = True
         try:
             self._phases.stop()
-            path = self._own(self._window.close) if self._window else None
+            path = self._run_as_own(self._window.close) if self._window else None
             recorded = self._window.recorded() if self._window else 0
             if reason:
-                self._say("reason", text=f"{reason} ({self._progress(recorded)})")
+                self._say("reason", text=f"{reason} ({self._describe_progress(recorded)})")
             if path is None:
                 self._write_snapshot()
             self._say("end", path=path and str(path), steps=recorded)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
-            self._say("reason", text=_why(error))
+            self._say("reason", text=_describe_failure(error))
         finally:
             self._take_away()
 
@@ -252,19 +250,19 @@ class Recorder:
                 path = Path(self._options["status"]) / f"rank{files.rank()}{SUFFIX}"
                 write(path, sys.modules["torch"], self._seen)
 
-    def _progress(self, recorded: int) -> str:
+    def _describe_progress(self, recorded: int) -> str:
         if self._window is None:
-            return f"made {self._completed} of the {self._opening()} steps before the window"
+            return f"made {self._completed} of the {self._steps_before_window()} steps before the window"
         return f"recorded {recorded} of {self._options['steps']} steps"
 
     def _give_up(self, error: Exception) -> None:
         self._over = True
-        self._say("reason", text=_why(error))
+        self._say("reason", text=_describe_failure(error))
         self._phases.stop()
         if self._window is not None:
             # A second failure of the same profiler says no more than the first, which is told.
             with suppress(Exception):
-                self._own(self._window.close)
+                self._run_as_own(self._window.close)
         self._take_away()
 
     def _take_away(self) -> None:
@@ -275,41 +273,39 @@ class Recorder:
     def _at_exit(self) -> None:
         if self._window is None:
             if self._completed or self._marks_its_steps:
-                self._end("the program ended before the window began: lower --skip and --warmup")
+                self._finish("the program ended before the window began: lower --skip and --warmup")
             return
-        self._last_border()
-        self._end(None if type(self._window) is Window else "the program ended in the window")
+        self._end_last_step()
+        self._finish(None if type(self._window) is Window else "the program ended in the window")
 
-    def _last_border(self) -> None:
-        """The last step of a program may have come to its end without another one after it."""
-        self._settle()
-        if self._over or not self._marks_its_steps:
-            return
-        if not _is_step_open():
-            self._border(self._completed + 1)
+    def _end_last_step(self) -> None:
+        """End the last step of the program, after which no other begins."""
+        self._begin_due_step()
+        if not self._over and self._marks_its_steps and not _is_step_open():
+            self._on_step_boundary(self._completed + 1)
 
     def _catch_sigterm(self) -> None:
         """Write the trace when a batch system ends the job, unless the program has something to do then itself."""
         if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._terminated)
+            signal.signal(signal.SIGTERM, self._on_sigterm)
 
-    def _terminated(self, _number: int = signal.SIGTERM, _frame: object = None) -> None:
+    def _on_sigterm(self, _number: int = signal.SIGTERM, _frame: object = None) -> None:
         self._sigterm_came = True
         if self._is_busy:
             return  # perhaps with the file; once that is done, this is called again
-        self._end("the program was terminated in the window")
+        self._finish("the program was terminated in the window")
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
 
     def _release_sigterm(self) -> None:
-        if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) == self._terminated:
+        if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) == self._on_sigterm:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-    def _forked(self) -> None:
-        """In a child: what is recorded is the parent's. One that was forked before the window may have its own."""
+    def _on_fork(self) -> None:
+        """Stop recording in a forked child, unless it was forked before the window, of which it may have its own."""
         had_window = self._window is not None
         if isinstance(self._window, TorchWindow):
-            end_without_destructors()
+            _end_without_destructors()
         self._phases.forget()
         self._start_over()
         if had_window or not self._undo:
@@ -318,12 +314,24 @@ class Recorder:
 
 
 def _is_step_open() -> bool:
-    """Whether the program has a mark of a step open on this thread."""
-    return any(name.startswith(_STEP) for name in watch.program_has_open())
+    """Return whether the program has a mark of a step open on this thread."""
+    return any(name.startswith(_STEP) for name in watch.open_program_marks())
 
 
-def _why(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     if isinstance(error, OSError):
         place = error.filename2 or error.filename
         return f"{place}: cannot be written: {error.strerror}; choose another directory with -o"
     return f"recording failed: {type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _end_without_destructors() -> None:
+    """Let this process, a forked child, end with its exit code and without the destructors of C++.
+
+    Those of PyTorch's profiler (2.13) wait for a thread that only the parent has: the child would hang or abort at its
+    end. What Python does at exit is done before, as ever.
+    """
+    libc = ctypes.CDLL(None)
+    # GNU's: the function is called first, and with the exit code.
+    if hasattr(libc, "on_exit"):
+        libc.on_exit(libc["_exit"], None)

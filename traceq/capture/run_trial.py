@@ -1,4 +1,4 @@
-"""What works inside the processes of a program under `traceq experiment`: turns knobs, and measures steps.
+"""Work inside the processes of a program under `traceq experiment`: turn knobs, and measure steps.
 
 The steps are found as by `traceq record`. Those that count are measured without a profiler; a window of profiled steps may
 follow, and then the parent ends the program.
@@ -6,13 +6,13 @@ follow, and then the parent ends the program.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from traceq.capture import files
-from traceq.capture.energy import SHORTEST, Energy
 from traceq.capture.knobs import registry
 from traceq.capture.knobs.knob import Hooks
 from traceq.capture.run_torch import Recorder, Say
@@ -20,6 +20,11 @@ from traceq.capture.work import Work
 
 # Steps that are measured at most beyond those asked for: each is kept.
 _MOST = 5_000
+
+# Of NVML.
+_OK = 0
+# The counter moves ten to fifty times a second: less time than this cannot be told, s.
+SHORTEST = 1.0
 
 
 def install(options: Mapping[str, Any], say: Say) -> None:
@@ -47,72 +52,110 @@ class TrialRecorder(Recorder):
         self._first = 0
         self._has_other_profiler = False
 
-    def foreign_profiler(self) -> None:
-        """The program's own profiler makes its steps longer in all settings alike; there is no window beside it."""
+    def on_other_profiler(self) -> None:
+        """Note the program's own profiler: it makes steps longer in all settings alike; there is no window beside it."""
         if not self._is_own:
             self._has_other_profiler = True
 
-    def _at_border(self) -> None:
+    def _act_at_boundary(self) -> None:
         # The first mark of a step comes before one: no module has been called.
         while self._completed >= 1 and self._hooks.at_first_step:
             self._hooks.at_first_step.pop(0)()
-        if self._window is None and self._completed == super()._opening() - self._trial["steps"]:
-            self._begin()
-        super()._at_border()
+        if self._window is None and self._completed == super()._steps_before_window() - self._trial["steps"]:
+            self._begin_measuring()
+        super()._act_at_boundary()
 
-    def _begin(self) -> None:
-        """The steps that count begin."""
+    def _begin_measuring(self) -> None:
+        """Begin the steps that count."""
         self._work.begin()
         self._energy = Energy(sys.modules["torch"])
-        self._first = self._borders
-        self._joules, self._began = self._energy.joules(), time.monotonic()
+        self._first = self._boundaries
+        self._joules, self._began = self._energy.read_joules(), time.monotonic()
 
-    def _opening(self) -> int:
-        """Steps to complete before the window: those that count take some time together, or are very many."""
-        least = super()._opening()
+    def _steps_before_window(self) -> int:
+        """Return the steps to complete before the window: those that count take some time together, or are very many."""
+        least = super()._steps_before_window()
         is_long = time.monotonic() - self._began >= self._trial["least_seconds"]
         return least if is_long or self._completed >= least + _MOST else max(least, self._completed + 1)
 
     def _open(self) -> None:
-        self._say("measured", **self._measured())
+        self._say("measured", **self._describe_measured())
         if self._trial["profile"] and not self._has_other_profiler:
             super()._open()
         else:
-            self._end(None)
+            self._finish(None)
 
     def _at_exit(self) -> None:
         if self._window is None and not self._over:
-            if self._completed >= super()._opening():
-                self._say("measured", **self._measured())
-                self._end(None)
+            if self._completed >= super()._steps_before_window():
+                self._say("measured", **self._describe_measured())
+                self._finish(None)
             else:
                 self._say("few", made=self._completed)
         super()._at_exit()
 
-    def _measured(self) -> dict[str, Any]:
+    def _describe_measured(self) -> dict[str, Any]:
         torch: Any = sys.modules["torch"]
-        lengths = self._clock.lengths(self._first, self._borders)
+        lengths = self._clock.lengths(self._first, self._boundaries)
         names = [value if name == registry.ABLATE else name for name, value in self._trial["values"].items()]
         return {
             "in_job": files.rank(),
             "steps_ns": lengths,
-            "energy_j": self._used(len(lengths)),
+            "energy_j": self._joules_per_step(len(lengths)),
             "work": self._work.each(len(lengths)),
             "gpu_memory_peak": _gpu_memory_peak(torch),
             "idle_knobs": self._hooks.idle(names),
             "threads": torch.get_num_threads(),
         }
 
-    def _used(self, steps: int) -> float | None:
-        """Joules a step, None where too little time has passed to tell."""
-        now = self._energy.joules() if self._energy else None
+    def _joules_per_step(self, steps: int) -> float | None:
+        """Return the joules a step, None if too little time has passed to tell."""
+        now = self._energy.read_joules() if self._energy else None
         if now is None or self._joules is None or time.monotonic() - self._began < SHORTEST:
             return None
         return (now - self._joules) / steps
 
 
 def _gpu_memory_peak(torch: Any) -> int | None:
-    """Bytes that tensors took at most, of the device with most."""
+    """Return the peak bytes of tensors, of the device with most."""
     if not torch.cuda.is_initialized():
         return None
-    return max(int(torch.cuda.max_memory_allocated(each)) for each in range(torch.cuda.device_count()))
+    return max(int(torch.cuda.max_memory_allocated(device)) for device in range(torch.cuda.device_count()))
+
+
+class Energy:
+    """Energy of the GPUs that this process has memory on, by NVML's own library, which needs no package."""
+
+    def __init__(self, torch: Any) -> None:
+        self._handles: list[ctypes.c_void_p] = []
+        try:
+            self._nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        except OSError:
+            return
+        if self._nvml.nvmlInit_v2() == _OK:
+            handles = [self._handle(torch, device) for device in _devices_in_use(torch)]
+            # What one device uses is not known, such as a part of a GPU (MIG): then it is not known of all.
+            self._handles = [] if None in handles else [handle for handle in handles if handle is not None]
+
+    def _handle(self, torch: Any, device: int) -> ctypes.c_void_p | None:
+        handle = ctypes.c_void_p()
+        # Devices of a process have numbers of its own; the identity is the same everywhere.
+        identity = f"GPU-{torch.cuda.get_device_properties(device).uuid}".encode()
+        found = self._nvml.nvmlDeviceGetHandleByUUID(identity, ctypes.byref(handle))
+        return handle if found == _OK else None
+
+    def read_joules(self) -> float | None:
+        """Return the joules since the driver was loaded, over all these devices."""
+        total = 0
+        for handle in self._handles:
+            used = ctypes.c_ulonglong()
+            if self._nvml.nvmlDeviceGetTotalEnergyConsumption(handle, ctypes.byref(used)) != _OK:
+                return None
+            total += used.value
+        return total / 1000 if self._handles else None
+
+
+def _devices_in_use(torch: Any) -> list[int]:
+    if not torch.cuda.is_initialized():
+        return []
+    return [device for device in range(torch.cuda.device_count()) if torch.cuda.max_memory_allocated(device)]

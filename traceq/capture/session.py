@@ -13,7 +13,7 @@ from typing import Any
 
 from traceq.capture import files
 from traceq.capture.others import Watch, is_another_active
-from traceq.capture.overhead import Clock, overhead
+from traceq.capture.overhead import Clock, measure_overhead
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 from traceq.common.version import __version__
@@ -31,7 +31,7 @@ class _Lost(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """Which steps are recorded (counted from 0), with what in them, and where the trace goes."""
+    """The steps that are recorded (counted from 0), what is recorded of them, and where the trace goes."""
 
     directory: Path
     name: str
@@ -70,16 +70,16 @@ class Session:
         self._profiler: Any = None
 
     def begin(self) -> None:
-        """The first step is about to begin."""
-        with self._guarded():
-            self._profiler = profiler(self._save, self._plan)
+        """Start before the first step."""
+        with self._report_failures():
+            self._profiler = make_profiler(self._save, self._plan)
             self._unwatch = self._seen.watch(sys.modules["torch"])
             self._look_around()
             self._call(self._profiler.start)
         self._clock.begin()
 
     def end_step(self, *, whole: bool) -> None:
-        """A step ended, and what follows belongs to the next; it is `whole` unless it ended by an exception."""
+        """End a step: what follows belongs to the next. It is `whole` unless it ended by an exception."""
         if self._profiler is None:
             return
         self._clock.end(whole=whole)
@@ -87,7 +87,7 @@ class Session:
         self._ended += 1
         if self._ended <= self._plan.start:
             self._seen.step_ended()
-        with self._guarded():
+        with self._report_failures():
             self._look_around()
             if self._ended == self._plan.start:
                 self._seen.window_opens()
@@ -99,20 +99,20 @@ class Session:
         self._clock.begin()
 
     def end(self, error: BaseException | None, *, within_step: bool) -> None:
-        """No step follows: save what was recorded, if there is a step in it, or the part of one that an error ended."""
+        """End after the last step: save what was recorded, if there is a step in it, or the part of one that an error ended."""
         if self._profiler is None:
             return
         self._ending = f"the loop ended by {type(error).__name__}" if error else "the loop ended early"
-        with self._guarded():
+        with self._report_failures():
             if self._is_recording() and (self._ended > self._plan.start or (error and within_step)):
                 self._describe()
             else:
                 self._profiler.on_trace_ready = None
             self._close()
             if not self._is_saved:
-                self._tell(f"no trace: {self._ending}, after {self._ended} steps; {self._passing()}")
+                self._tell(f"no trace: {self._ending}, after {self._ended} steps; {self._describe_passing()}")
 
-    def _passing(self) -> str:
+    def _describe_passing(self) -> str:
         passing = f"skip={self._plan.skip} and warmup={self._plan.warmup}"
         return f"with {passing} the first {self._plan.start} are not recorded"
 
@@ -120,7 +120,7 @@ class Session:
         return self._plan.start <= self._ended < self._plan.end
 
     def _look_around(self) -> None:
-        """Others may come and go until this profiler warms up."""
+        """Look for other profilers, which may come and go until this one warms up."""
         if self._ended == self._plan.skip:
             self._watch.noticed = is_another_active()
 
@@ -137,7 +137,7 @@ class Session:
         self._unwatch()
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _report_failures(self) -> Iterator[None]:
         try:
             yield
         except _Lost as error:
@@ -171,21 +171,25 @@ class Session:
         self._is_saved = True
         write_beside(path, sys.modules["torch"], self._seen)
         if self._ending:
-            self._tell(f"{self._ending}, with {self._whole} of {self._plan.steps} steps recorded{_see(path)}")
+            self._tell(
+                f"{self._ending}, with {self._whole} of {self._plan.steps} steps recorded{_suggest_report(path)}"
+            )
         elif files.rank() == 0:
-            self._tell(f"steps recorded: {self._whole}, from step {self._plan.first + self._plan.start} on{_see(path)}")
+            self._tell(
+                f"steps recorded: {self._whole}, from step {self._plan.first + self._plan.start} on{_suggest_report(path)}"
+            )
 
     def _tell(self, text: str) -> None:
         rank = files.rank()
         self._say(f"rank {rank}: {text}" if rank else text)
 
 
-def _see(path: Path) -> str:
+def _suggest_report(path: Path) -> str:
     return f"; to see where their time went: traceq report {shlex.quote(str(path))}"
 
 
-def profiler(save: Callable[[Any], None], plan: Plan) -> Any:
-    """torch.profiler.profile with what the analyses read; `save` is called with it when the steps are recorded."""
+def make_profiler(save: Callable[[Any], None], plan: Plan) -> Any:
+    """Make a torch.profiler.profile with what the analyses read; `save` is called with it when the steps are recorded."""
     import torch
     from torch.profiler import ProfilerActivity, profile, schedule
 
@@ -199,25 +203,27 @@ def profiler(save: Callable[[Any], None], plan: Plan) -> Any:
         record_shapes=True,
         profile_memory=plan.memory,
         with_stack=plan.stacks,
-        experimental_config=experimental(memory=plan.memory),
+        experimental_config=make_experimental_config(memory=plan.memory),
     )
 
 
 def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled: tuple[int, int]) -> None:
     """Say in the trace what the profiler costs, by the steps from and up to these numbers, and as which rank it was made."""
-    ranks = {} if files.is_distributed() else files.launched()
-    cost = overhead(clock.lengths(*unprofiled), clock.lengths(*profiled), clock.cpu(*unprofiled), clock.cpu(*profiled))
+    ranks = {} if files.is_distributed() else files.read_launcher_ranks()
+    cost = measure_overhead(
+        clock.lengths(*unprofiled), clock.lengths(*profiled), clock.cpu(*unprofiled), clock.cpu(*profiled)
+    )
     described = {"version": __version__, **cost, **ranks}
     profiler.add_metadata_json("traceq", json.dumps(described))
 
 
-def experimental(*, memory: bool) -> Any:
-    """The options of this version of PyTorch that make a trace more useful; not all go with `memory` events."""
+def make_experimental_config(*, memory: bool) -> Any:
+    """Return the options of this version of PyTorch that make a trace more useful; not all go with `memory` events."""
     from torch._C._profiler import _ExperimentalConfig
 
     # The signature of what is written in C++ is the first line of its documentation.
     known = _ExperimentalConfig.__init__.__doc__ or ""
-    wanted: dict[str, Any] = {each: True for each in _EXPERIMENTAL if f"{each}:" in known}
+    wanted: dict[str, Any] = {option: True for option in _EXPERIMENTAL if f"{option}:" in known}
     if memory:
         # PyTorch (2.13) records no memory events when it records all threads.
         wanted.pop("profile_all_threads", None)

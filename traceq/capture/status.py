@@ -1,4 +1,4 @@
-"""What the processes of a recorded program said of themselves, and what follows from it when there is no trace."""
+"""The reports of the processes of a recorded program, and what follows from them when there is no trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BY_HAND = "put `with traceq.profile(...)` around the loop (docs/capture.md)"
 
 @dataclass(frozen=True)
 class Event:
-    """Something a process said: python (it started), torch (imported), step (the first), window (open), end, reason."""
+    """A report of a process: python (it started), torch (imported), step (the first), window (open), end, reason."""
 
     kind: str
     pid: int
@@ -24,12 +24,12 @@ class Event:
 
 
 def read(directory: Path) -> list[Event]:
-    """All events of all processes in the order of time; a line that a killed process left unfinished is none."""
-    events = [_event(line) for path in directory.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
+    """Read all events of all processes in the order of time, without lines that a killed process left unfinished."""
+    events = [_parse_event(line) for path in directory.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
     return sorted((event for event in events if event is not None), key=lambda event: event.time)
 
 
-def _event(line: str) -> Event | None:
+def _parse_event(line: str) -> Event | None:
     try:
         facts = json.loads(line)
     except ValueError:
@@ -37,32 +37,34 @@ def _event(line: str) -> Event | None:
     return Event(facts.pop("kind"), facts.pop("pid"), facts.pop("rank"), facts.pop("time"), facts)
 
 
-def reasons(events: Sequence[Event], *, got_a_trace: bool, exit_code: int) -> list[str]:
-    """Why there are fewer or shorter traces than requested, a line each; `exit_code` is the program's."""
-    said = [*told(events), *dict.fromkeys(_broken_off(events))]
-    return said or ([] if got_a_trace else [_no_trace(events, exit_code)])
+def explain_missing(events: Sequence[Event], *, got_a_trace: bool, exit_code: int) -> list[str]:
+    """Explain why there are fewer or shorter traces than requested, a line each; `exit_code` is the program's."""
+    said = [*list_reasons(events), *dict.fromkeys(_explain_broken_off(events))]
+    return said or ([] if got_a_trace else [_explain_no_trace(events, exit_code)])
 
 
-def told(events: Sequence[Event]) -> list[str]:
-    """The reasons that processes gave themselves."""
-    return list(dict.fromkeys(f"{_whose(event)}{event.facts['text']}" for event in events if event.kind == "reason"))
+def list_reasons(events: Sequence[Event]) -> list[str]:
+    """List the reasons that processes gave themselves."""
+    return list(
+        dict.fromkeys(f"{_name_rank(event)}{event.facts['text']}" for event in events if event.kind == "reason")
+    )
 
 
-def _broken_off(events: Sequence[Event]) -> Iterator[str]:
+def _explain_broken_off(events: Sequence[Event]) -> Iterator[str]:
     finished = {event.pid for event in events if event.kind in {"end", "reason"}}
     for event in events:
         if event.kind == "window" and event.pid not in finished:
             yield (
-                f"{_whose(event)}process {event.pid} ended within the window before it could write its trace"
+                f"{_name_rank(event)}process {event.pid} ended within the window before it could write its trace"
                 " (os._exit, SIGKILL or a crash): let the window end earlier, with --skip and --steps"
             )
 
 
-def _whose(event: Event) -> str:
+def _name_rank(event: Event) -> str:
     return "" if event.rank is None else f"rank {event.rank}: "
 
 
-def _no_trace(events: Sequence[Event], exit_code: int) -> str:
+def _explain_no_trace(events: Sequence[Event], exit_code: int) -> str:
     kinds = {event.kind for event in events}
     if "step" in kinds:
         return "the program ended before the window of steps began: lower --skip and --warmup"

@@ -31,7 +31,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     Signals are passed on to the program. Told a second time to end by SIGINT or SIGTERM, it is killed if it still
     runs 5 s later. Raises OSError when the command cannot be started.
     """
-    with signals.leave_signals(), _held_back() as early:
+    with signals.leave_signals(), _hold_signals() as early:
         # Handlers are not inherited by what is executed; blocked signals would be.
         child = subprocess.Popen(command, env=dict(environment))
         if hasattr(signal, "sigtimedwait"):
@@ -44,7 +44,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 @contextmanager
-def _held_back() -> Iterator[list[int]]:
+def _hold_signals() -> Iterator[list[int]]:
     """Collect the signals that arrive before there is a program, and forget those that arrive after its end."""
     early: list[int] = []
     # What is ignored (by nohup, or in the background) stays so, also for the program.
@@ -81,7 +81,7 @@ def _wait(child: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_polling(child: subprocess.Popen[bytes], arrived: list[int]) -> None:
-    """The same where signals do not say who sent them: SIGINT is taken for Ctrl-C, which the program has already."""
+    """Wait where signals do not say who sent them: SIGINT is taken for Ctrl-C, which the program has already."""
     while child.poll() is None:
         while signal.SIGINT in arrived:
             arrived.remove(signal.SIGINT)

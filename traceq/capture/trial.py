@@ -31,7 +31,7 @@ _PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
-class Launch:
+class TrialLaunch:
     """How the program is run once: `values` of knobs to turn in it, `variables` that are added to its environment.
 
     `warmup` steps are left out, `steps` count, more where these take less than `least_seconds`; `profiled` follow under the
@@ -53,8 +53,8 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What one run said and left: its exit code (negative: the signal), what its processes said, memory in bytes."""
+class TrialResult:
+    """The outcome of a run: its exit code (negative: the signal), what its processes said, memory in bytes."""
 
     end: End
     exit_code: int
@@ -65,31 +65,31 @@ class Ran:
     log: Path
 
 
-def run(launch: Launch) -> Ran:
+def run(launch: TrialLaunch) -> TrialResult:
     """Run the program until its steps are made, and end all of its processes, whatever happens here.
 
     Its output goes to the log. Raises MissingTool when the command is not there.
     """
     told = launch.traces / f".{launch.name}.status"
-    with signals.raise_signals(), _empty(told), processes.adopting(), launch.log.open("wb") as log:
-        killed = processes.killed_for_memory()
+    with signals.raise_signals(), _empty_folder(told), processes.adopt_orphans(), launch.log.open("wb") as log:
+        killed = processes.count_oom_kills()
         began = time.monotonic()
         child: subprocess.Popen[bytes] | None = None
         try:
             with signals.defer_signals():
                 child = _start(launch, told, log)
-            watched = _Watched(child, told, launch)
+            watched = _RunningProgram(child, told, launch)
             end = watched.wait()
         finally:
-            with _undisturbed():
+            with _delay_signals():
                 _end_all(told, child)
-        return Ran(
+        return TrialResult(
             end,
             child.wait(),
             tuple(status.read(told)),
             time.monotonic() - began,
             watched.memory or None,
-            (processes.killed_for_memory() or 0) > (killed or 0),
+            (processes.count_oom_kills() or 0) > (killed or 0),
             launch.log,
         )
 
@@ -101,10 +101,10 @@ def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
     if child is None or not processes.KNOWN:
         return
     found = _processes_of(told, child)
-    processes.end(found, _PATIENCE)
+    processes.end_processes(found, _PATIENCE)
     # What was started meanwhile.
     more = _processes_of(told, child)
-    processes.end(more, 0)
+    processes.end_processes(more, 0)
     try:
         child.wait(_PATIENCE)
     except subprocess.TimeoutExpired as error:
@@ -116,23 +116,23 @@ def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
 
 
 def _processes_of(told: Path, child: subprocess.Popen[bytes]) -> list[int]:
-    """Those of the program that run: the one started, all below it, and what this process has adopted of them.
+    """Find the running processes of the program: the one started, all below it, and those that this process has adopted.
 
     Adopted ones are known by their session, or by the directory to report to in their environment: a program may lose either.
     """
     mark = str(told).encode()
-    own = [] if child.poll() is not None else [child.pid, *processes.descendants(child.pid)]
+    own = [] if child.poll() is not None else [child.pid, *processes.find_descendants(child.pid)]
     adopted = [
-        each
-        for each in processes.descendants(os.getpid())
-        if processes.session_of(each) == child.pid or mark in processes.environment_of(each)
+        descendant
+        for descendant in processes.find_descendants(os.getpid())
+        if processes.read_session(descendant) == child.pid or mark in processes.read_environment(descendant)
     ]
     return list(dict.fromkeys([*own, *adopted]))
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A second Ctrl-C waits: the program would be left behind."""
+def _delay_signals() -> Iterator[None]:
+    """Let a second Ctrl-C wait: the program would be left behind."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
@@ -140,13 +140,13 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start(launch: Launch, told: Path, log: Any) -> subprocess.Popen[bytes]:
+def _start(launch: TrialLaunch, told: Path, log: Any) -> subprocess.Popen[bytes]:
     if shutil.which(launch.command[0]) is None:
         raise MissingTool(
             f"{launch.command[0]}: no such command on PATH; give the command as in a shell: traceq experiment -- python train.py"
         )
-    environment = {**os.environ, **_additions(launch), **launch.variables}
-    environment |= _injection(launch, told, environment.get("PYTHONPATH"))
+    environment = {**os.environ, **_set_variables(launch), **launch.variables}
+    environment |= _inject_traceq(launch, told, environment.get("PYTHONPATH"))
     try:
         return subprocess.Popen(
             launch.command,
@@ -161,8 +161,8 @@ def _start(launch: Launch, told: Path, log: Any) -> subprocess.Popen[bytes]:
         raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
 
 
-def _additions(launch: Launch) -> dict[str, str]:
-    """Variables that --env may say otherwise."""
+def _set_variables(launch: TrialLaunch) -> dict[str, str]:
+    """Return variables that --env may override."""
     return {
         "TRACEQ_SEED": str(launch.seed),
         # Without marks there are no steps of the program's own: what a shell still says about marks is not meant for this.
@@ -171,8 +171,8 @@ def _additions(launch: Launch) -> dict[str, str]:
     }
 
 
-def _injection(launch: Launch, told: Path, path: str | None) -> dict[str, str]:
-    """Variables that bring traceq into the program; `path` is the PYTHONPATH that it has."""
+def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[str, str]:
+    """Return variables that bring traceq into the program; `path` is the PYTHONPATH that it has."""
     options = {
         "backend": "torch",
         "directory": str(launch.traces),
@@ -197,10 +197,10 @@ def _injection(launch: Launch, told: Path, path: str | None) -> dict[str, str]:
     }
 
 
-class _Watched:
+class _RunningProgram:
     """A running program."""
 
-    def __init__(self, child: subprocess.Popen[bytes], told: Path, launch: Launch) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], told: Path, launch: TrialLaunch) -> None:
         self._child = child
         self._told = told
         self._deadline = None if launch.time_limit is None else time.monotonic() + launch.time_limit
@@ -211,7 +211,7 @@ class _Watched:
         self.memory = 0
 
     def wait(self) -> End:
-        """Until the steps are made, the program ends or its time is over."""
+        """Wait until the steps are made, the program ends or its time is over."""
         while self._child.poll() is None:
             if self._is_measured():
                 return "measured"
@@ -227,18 +227,18 @@ class _Watched:
         return "measured" if self._is_measured() else "exit"
 
     def _is_measured(self) -> bool:
-        """Whether all processes that make steps are done, or waited for long enough since the first was."""
-        size = sum(each.stat().st_size for each in self._told.glob("*.jsonl"))
+        """Return whether all processes that make steps are done, or waited for long enough since the first was."""
+        size = sum(path.stat().st_size for path in self._told.glob("*.jsonl"))
         if size == self._size and self._first_done is None:
             return False
         self._size = size
         events = status.read(self._told)
-        done = {each.pid for each in events if each.kind in {"end", "reason"}}
-        if not any(each.kind == "measured" for each in events):
-            making = {each.pid for each in events if each.kind == "step"}
+        done = {event.pid for event in events if event.kind in {"end", "reason"}}
+        if not any(event.kind == "measured" for event in events):
+            making = {event.pid for event in events if event.kind == "step"}
             # Who made too few steps is ending by itself.
-            ends = {each.pid for each in events if each.kind == "few"}
-            given_up = {each.pid for each in events if each.kind == "reason"}
+            ends = {event.pid for event in events if event.kind == "few"}
+            given_up = {event.pid for event in events if event.kind == "reason"}
             self._has_given_up = bool(making - ends) and making <= given_up
             return False
         if not self._has_measured:
@@ -248,16 +248,16 @@ class _Watched:
         if not done:
             return False
         self._first_done = self._first_done or time.monotonic()
-        making = {each.pid for each in events if each.kind == "step"}
+        making = {event.pid for event in events if event.kind == "step"}
         return making <= done or time.monotonic() - self._first_done > _RANKS
 
     def _see_memory(self) -> None:
-        pids = [self._child.pid, *processes.descendants(self._child.pid)]
-        self.memory = max(self.memory, processes.memory(pids), processes.peak(pids))
+        pids = [self._child.pid, *processes.find_descendants(self._child.pid)]
+        self.memory = max(self.memory, processes.measure_memory(pids), processes.measure_peak(pids))
 
 
 @contextmanager
-def _empty(directory: Path) -> Iterator[None]:
+def _empty_folder(directory: Path) -> Iterator[None]:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     try:

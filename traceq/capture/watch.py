@@ -1,4 +1,4 @@
-"""What `traceq record` changes in torch from the start: it has to see steps, backward passes and other profilers."""
+"""Changes that `traceq record` makes in torch from the start, to see steps, backward passes and other profilers."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from contextlib import ExitStack
 from typing import Any, Protocol
 
 from traceq.annotate import emit
-from traceq.capture.replace import replace
 
 _WATCHED = "_traceq_watched"
 
 
-class _Threads(threading.local):
-    """Of each thread, whether it is in an optimizer's step, and the open marks of the program, with their names."""
+class _WatchedThreads(threading.local):
+    """For each thread whether it is in an optimizer's step, and the open marks of the program, with their names."""
 
     def __init__(self) -> None:
         self.within = False
         self.open: list[tuple[emit.Mark, str]] = []
 
 
-_threads = _Threads()
+_threads = _WatchedThreads()
 
 
-class Ended(Protocol):
+class StepEnded(Protocol):
     """The callback for the end of an optimizer's step."""
 
     def __call__(self, optimizer: Any, *, begun: bool, done: bool) -> None:
-        """It ended, by an exception unless `done`; `begun` is what was said when it began."""
+        """End the step, by an exception unless `done`; `begun` is what was returned when it began."""
 
 
-def optimizers(torch: Any, begin: Callable[[], bool], end: Ended) -> Callable[[], None]:
+def watch_optimizers(torch: Any, begin: Callable[[], bool], end: StepEnded) -> Callable[[], None]:
     """Watch the steps of all optimizers that are made from now on; returns what ends it.
 
     Outside of torch's own wrapper of step(), whose range a step mark begun in a hook would cross.
@@ -48,7 +47,7 @@ def optimizers(torch: Any, begin: Callable[[], bool], end: Ended) -> Callable[[]
         class_: Any = type(self)
         if not hasattr(class_.step, _WATCHED):
             steps.append((class_, class_.step))
-            class_.step = _watched_step(class_.step, begin, end)
+            class_.step = _watch_step(class_.step, begin, end)
 
     def undo() -> None:
         optimizer._patch_step_function = original  # noqa: SLF001 - as above
@@ -60,11 +59,11 @@ def optimizers(torch: Any, begin: Callable[[], bool], end: Ended) -> Callable[[]
     return undo
 
 
-def _watched_step(step: Callable[..., Any], begin: Callable[[], bool], end: Ended) -> Callable[..., Any]:
+def _watch_step(step: Callable[..., Any], begin: Callable[[], bool], end: StepEnded) -> Callable[..., Any]:
     @functools.wraps(step)
     def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
         # A subclass's step calls that of its parent: the outer one counts.
-        if emit.compiling() or _threads.within:
+        if emit.is_compiling() or _threads.within:
             return step(self, *args, **kwargs)
         _threads.within, done, begun = True, False, begin()
         try:
@@ -79,25 +78,25 @@ def _watched_step(step: Callable[..., Any], begin: Callable[[], bool], end: Ende
     return watched
 
 
-def _optimizer_hooks(end: Ended) -> Callable[[], None]:
-    """The same through public hooks, for a torch whose Optimizer looks different inside."""
+def _optimizer_hooks(end: StepEnded) -> Callable[[], None]:
+    """Watch steps through public hooks, for a torch whose Optimizer looks different inside."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     def after(optimizer: Any, _args: object, _kwargs: object) -> None:
-        if not emit.compiling():
+        if not emit.is_compiling():
             end(optimizer, begun=False, done=True)
 
     hook = register_optimizer_step_post_hook(after)
     return hook.remove
 
 
-def backward_passes(torch: Any, begin: Callable[[], bool], end: Callable[..., None]) -> Callable[[], None]:
+def watch_backward_passes(torch: Any, begin: Callable[[], bool], end: Callable[..., None]) -> Callable[[], None]:
     """Watch Tensor.backward, which calls torch.autograd.backward; `end` gets what `begin` returned. Returns what ends it."""
     original = torch.autograd.backward
 
     @functools.wraps(original)
     def backward(*args: Any, **kwargs: Any) -> Any:
-        if emit.compiling():
+        if emit.is_compiling():
             return original(*args, **kwargs)
         begun = begin()
         try:
@@ -105,10 +104,10 @@ def backward_passes(torch: Any, begin: Callable[[], bool], end: Callable[..., No
         finally:
             end(begun=begun)
 
-    return replace(torch.autograd, "backward", backward)
+    return replace_attribute(torch.autograd, "backward", backward)
 
 
-def program_marks(begins: Callable[[str], None], ended: Callable[[], None]) -> Callable[[], None]:
+def watch_program_marks(begins: Callable[[str], None], ended: Callable[[], None]) -> Callable[[], None]:
     """Watch the marks that the program sets itself with traceq.annotate; returns what ends it."""
     begin_mark, pop_mark = emit.begin, emit.pop
 
@@ -127,11 +126,26 @@ def program_marks(begins: Callable[[str], None], ended: Callable[[], None]) -> C
     undo = ExitStack()
     undo.callback(_threads.open.clear)
     # Active also where no profiler listens yet: steps have to be known before.
-    for name, ours in (("begin", begin), ("pop", pop), ("active", emit.wanted)):
-        undo.callback(replace(emit, name, ours))
+    for name, ours in (("begin", begin), ("pop", pop), ("is_active", emit.is_wanted)):
+        undo.callback(replace_attribute(emit, name, ours))
     return undo.close
 
 
-def program_has_open() -> list[str]:
-    """Names of the marks of the program that are open on this thread."""
+def open_program_marks() -> list[str]:
+    """Return the names of the marks of the program that are open on this thread."""
     return [name for _, name in _threads.open]
+
+
+def replace_attribute(place: Any, name: str, ours: Any) -> Callable[[], None]:
+    """Put `ours` where `place` has `name`; return the function that undoes it.
+
+    Where somebody has wrapped it since, it stays below theirs, and does nothing.
+    """
+    original = getattr(place, name)
+    setattr(place, name, ours)
+
+    def undo() -> None:
+        if getattr(place, name) is ours:
+            setattr(place, name, original)
+
+    return undo

@@ -1,4 +1,4 @@
-"""How much work a step does: what the program marks with traceq.annotate, else the batches that it fetches."""
+"""Measure how much work a step does: what the program marks with traceq.annotate, else the batches that it fetches."""
 
 from __future__ import annotations
 
@@ -26,24 +26,21 @@ class Work:
         self._marked, self._fetched, self._counts = {}, [], True
 
     def each(self, steps: int) -> dict[str, float]:
-        """Per step, by name: what is marked, else `samples` of the batches; empty where there is neither.
+        """Return the work per step, by name: what is marked, else `samples` of the batches; empty if there is neither.
 
         Of batches of which one is not known, nothing is.
         """
         self._counts = False
-        sizes = [each for each in self._fetched if each is not None]
+        sizes = [size for size in self._fetched if size is not None]
         is_known = bool(sizes) and len(sizes) == len(self._fetched)
         found = self._marked or ({"samples": float(sum(sizes))} if is_known else {})
         return {name: total / steps for name, total in found.items()}
 
     def watch(self, torch: Any) -> None:
         """Listen to marks and fetches in this process."""
-        self._watch_marks()
+        # All marks come through here, as the recorder lets them be active.
+        emit.write_instant = _call_first(emit.write_instant, self._mark)
         self._watch_fetches(torch)
-
-    def _watch_marks(self) -> None:
-        # All of them come through here, as the recorder lets marks be active.
-        emit.write_instant = _before(emit.write_instant, self._mark)
 
     def _mark(self, name: str) -> None:
         if self._counts and name.startswith(_PAYLOAD):
@@ -68,7 +65,7 @@ class Work:
         @functools.wraps(asked)
         def _next_index(batches: Any) -> Any:
             index = asked(batches)
-            batches.traceq_sizes.append(_samples(batches, index))
+            batches.traceq_sizes.append(_count_samples(batches, index))
             return index
 
         @functools.wraps(reset)
@@ -92,8 +89,8 @@ class Work:
         batches_class._reset, batches_class.__next__ = _reset, __next__  # noqa: SLF001
 
 
-def _samples(batches: Any, index: Any) -> int | None:
-    """Samples in the batch of these indices; None where that is not known.
+def _count_samples(batches: Any, index: Any) -> int | None:
+    """Count the samples in the batch of these indices; None if that is not known.
 
     An iterable dataset is asked for a full batch, and may have less left.
     """
@@ -109,7 +106,7 @@ def _samples(batches: Any, index: Any) -> int | None:
     return min(full, left) if left > 0 and not batches._num_workers else None  # noqa: SLF001
 
 
-def _before(function: Any, see: Callable[[str], None]) -> Any:
+def _call_first(function: Any, see: Callable[[str], None]) -> Any:
     @functools.wraps(function)
     def seen(name: str) -> None:
         see(name)

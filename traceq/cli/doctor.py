@@ -111,7 +111,7 @@ def _plan(names: Sequence[str]) -> None:
 
 
 def _plan_sections(metrics: Sequence[Metric]) -> Iterator[str]:
-    from traceq.capture.plan import record_backend
+    from traceq.formats.capabilities import record_backend
 
     for metric in metrics:
         yield "\n".join(_describe(metric))

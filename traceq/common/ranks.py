@@ -59,7 +59,7 @@ def select_rank(known: Mapping[T, int | None], rank: int | None, source: str) ->
 
 
 def list_ranks(ranks: Collection[int]) -> str:
-    """Some ranks in words: "ranks 0-3, 6 and 20 more"; empty for none."""
+    """Name some ranks in words: "ranks 0-3, 6 and 20 more"; empty for none."""
     if not ranks:
         return ""
     spans: list[list[int]] = []

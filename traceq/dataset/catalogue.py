@@ -24,14 +24,14 @@ JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "strag
 def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
     """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for."""
     create_database(path)
-    with of_damage(place), closing(duckdb.connect(str(path))) as connection:
+    with explain_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
         name = "" if place.is_local else place.name
-        found = _files(place, manifest, pieces, tables_of_traces(connection))
+        found = _list_files(place, manifest, pieces, tables_of_traces(connection))
         if name:
             read_through(connection, name, [files[0] for files in found.values()])
         for table, files in found.items():
-            _view(connection, table, files)
+            _create_view(connection, table, files)
         for view in ("finding", "account"):
             _refuse_judgement(connection, place, view)
         connection.commit()
@@ -39,8 +39,8 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
 
 
 @contextmanager
-def of_damage(place: Place) -> Iterator[None]:
-    """What DuckDB says of files that are not there or damaged, as a StoreError with the way out."""
+def explain_damage(place: Place) -> Iterator[None]:
+    """Turn what DuckDB says of missing or damaged files into a StoreError with the way out."""
     try:
         yield
     except duckdb.Error as error:
@@ -50,7 +50,9 @@ def of_damage(place: Place) -> Iterator[None]:
         raise StoreError(f"{place.name}: {reason}{way}") from error
 
 
-def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]) -> Mapping[str, list[str]]:
+def _list_files(
+    place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]
+) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {table: [] for table in (*tables, *JOB_TABLES)}
     for piece in pieces:
         for table in manifest.tables(piece):
@@ -61,7 +63,7 @@ def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: It
     return {table: files for table, files in found.items() if files}
 
 
-def _view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -> None:
+def _create_view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -> None:
     """Put a view of the files in the place of the table, with its columns, their types and its comments."""
     columns = connection.execute(
         "select column_name, data_type, generation_expression, comment from duckdb_columns()"
@@ -71,19 +73,19 @@ def _view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -
     (comment,) = connection.execute("select comment from duckdb_tables() where table_name = ?", [table]).fetchall()[0]
     # what is computed from other columns is in no file
     shown = ", ".join(f"""{made or f'"{name}"::{kind}'} as "{name}\"""" for name, kind, made, _ in columns)
-    listed = ", ".join(map(_text, files))
+    listed = ", ".join(map(_quote_text, files))
     connection.execute(f"drop table {table}")
     connection.execute(
         f"create view {table} as select {shown} from read_parquet([{listed}], hive_partitioning = false)"
     )
-    connection.execute(f"comment on view {table} is {_text(comment)}")
+    connection.execute(f"comment on view {table} is {_quote_text(comment)}")
     for name, _, _, said in columns:
         if said:
-            connection.execute(f'comment on column {table}."{name}" is {_text(said)}')
+            connection.execute(f'comment on column {table}."{name}" is {_quote_text(said)}')
 
 
 def _refuse_judgement(connection: duckdb.DuckDBPyConnection, place: Place, view: str) -> None:
-    """Let a view on judgements say that nobody has asked the rules, as long as it is so: empty it would look like good news."""
+    """Make a view on judgements raise an error until rules were asked: empty it would look like good news."""
     columns = connection.execute(
         "select column_name, data_type, comment from duckdb_columns() where table_name = ? order by column_index",
         [view],
@@ -98,13 +100,13 @@ def _refuse_judgement(connection: duckdb.DuckDBPyConnection, place: Place, view:
     refused = ", ".join(f'error(why)::{kind} as "{name}"' for name, kind, _ in columns)
     connection.execute(
         f"create or replace view {view} as with found as ({made.partition(' AS ')[2].rstrip().rstrip(';')}) from found"
-        f" union all select {refused} from (values ({_text(why)})) as v (why)"
+        f" union all select {refused} from (values ({_quote_text(why)})) as v (why)"
         " where case when (select count(*) from judgement) = 0 then error(why) else false end"
     )
-    connection.execute(f"comment on view {view} is {_text(comment)}")
+    connection.execute(f"comment on view {view} is {_quote_text(comment)}")
     for name, _, said in columns:
-        connection.execute(f'comment on column {view}."{name}" is {_text(said)}')
+        connection.execute(f'comment on column {view}."{name}" is {_quote_text(said)}')
 
 
-def _text(value: str | None) -> str:
+def _quote_text(value: str | None) -> str:
     return "null" if value is None else "'" + value.replace("'", "''") + "'"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from traceq.dataset.ingest import STAGING, refill, replace_pieces
-from traceq.dataset.leftovers import files_of_piece, leftovers, stale_windows
-from traceq.dataset.lock import writing
+from traceq.dataset.ingest import STAGING, refill_windows, replace_pieces
+from traceq.dataset.leftovers import files_of_piece, find_leftovers, stale_windows
+from traceq.dataset.lock import lock_for_writing
 from traceq.dataset.manifest import Manifest, Piece, commit, read_manifest
 from traceq.dataset.place import Place
 from traceq.dataset.verify import unreadable_windows
@@ -27,34 +27,36 @@ class Compacted(NamedTuple):
 
 def drop(place: Place, run: str, window: int | None, rank: int | None, wait: float) -> tuple[Piece, ...]:
     """Take pieces out of the dataset and judge their windows anew; the pieces. Raises WrongUse when there are none."""
-    with writing(place, wait) as check:
+    with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
-        gone = [each for each in known.pieces if _is_meant(each, run, window, rank)]
+        gone = [piece for piece in known.pieces if _is_meant(piece, run, window, rank)]
         if not gone:
-            raise WrongUse(f"{place.name}: {_named(run, window, rank)} is not there; there {_there(known, run)}.")
-        kept = [each for each in known.pieces if each not in gone]
+            raise WrongUse(
+                f"{place.name}: {_describe_pieces(run, window, rank)} is not there; there {_describe_contents(known, run)}."
+            )
+        kept = [piece for piece in known.pieces if piece not in gone]
         touched = {(each.run, each.window) for each in gone}
-        windows = refill(place, replace_pieces(known, kept, known.shapes), touched)
+        windows = refill_windows(place, replace_pieces(known, kept, known.shapes), touched)
         check()
         commit(place, known, kept, windows, known.shapes)
         files = {file for each in gone for file in files_of_piece(known, each)}
         jobs = {each.folder for each in known.windows if (each.run, each.window) in touched}
-        place.remove_files(each for each in place.sizes() if each in files or each.rpartition("/")[0] in jobs)
+        place.remove_files(path for path in place.sizes() if path in files or path.rpartition("/")[0] in jobs)
     return tuple(gone)
 
 
 def compact(place: Place, wait: float, *, everything: bool = False) -> Compacted:
     """Remove what nobody needs, with `everything` also what an ingest could go on with; judge anew what is stale."""
-    with writing(place, wait) as check:
+    with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
         sizes = place.sizes()
         stale = stale_windows(known, sizes)
-        stale |= {(each.run, each.window) for each, _ in unreadable_windows(place, known, sizes)}
+        stale |= {(damaged.run, damaged.window) for damaged, _ in unreadable_windows(place, known, sizes)}
         if stale:
-            windows = refill(place, known, stale)
+            windows = refill_windows(place, known, stale)
             check()
             known = commit(place, known, known.pieces, windows, known.shapes)
-        left = leftovers(place, known, place.sizes())
+        left = find_leftovers(place, known, place.sizes())
         removed = {**left.useless, **(left.waiting if everything else {})}
         check()
         place.remove_files(removed)
@@ -68,17 +70,17 @@ def _is_meant(piece: Piece, run: str, window: int | None, rank: int | None) -> b
     return piece.run == run and window in (None, piece.window) and rank in (None, piece.rank)
 
 
-def _named(run: str, window: int | None, rank: int | None) -> str:
+def _describe_pieces(run: str, window: int | None, rank: int | None) -> str:
     parts = [f"run {run!r}"]
     parts += [] if window is None else [f"window {window}"]
     parts += [] if rank is None else [f"rank {rank}"]
     return ", ".join(parts)
 
 
-def _there(known: Manifest, run: str) -> str:
-    windows = sorted({each.window for each in known.pieces if each.run == run})
+def _describe_contents(known: Manifest, run: str) -> str:
+    windows = sorted({piece.window for piece in known.pieces if piece.run == run})
     if windows:
         return f"are the windows {', '.join(map(str, windows))} of the run (traceq dataset list)"
-    runs = sorted({each.run for each in known.pieces})
+    runs = sorted({piece.run for piece in known.pieces})
     more = ", ..." if len(runs) > _LISTED else ""
     return f"are the runs {', '.join(map(repr, runs[:_LISTED]))}{more}" if runs else "is nothing in it"

@@ -22,7 +22,7 @@ from traceq.common.limits import LEAST_OF_READING, Share, limits
 from traceq.common.units import some
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
-from traceq.dataset.lock import token
+from traceq.dataset.lock import read_token
 from traceq.dataset.piece import PieceTask
 from traceq.dataset.place import Place
 from traceq.dataset.runner import WorkerDied, WorkersLost
@@ -47,8 +47,8 @@ _USUAL_MEMORY = 1 << 30
 _NAMED = 3
 
 
-def versions() -> dict[str, str]:
-    """What has to be the same in all processes that make pieces of one dataset."""
+def collect_versions() -> dict[str, str]:
+    """Return what has to be the same in all processes that make pieces of one dataset."""
     return {
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "traceq": __version__,
@@ -59,8 +59,8 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Cluster]:
-    """The workers of the scheduler at an address, or that a scheduler file (.json) tells of. Raises StoreError, MissingTool."""
+def connect_cluster(address: str) -> Iterator[Cluster]:
+    """Connect to the scheduler at an address, or that a scheduler file (.json) tells of. Raises StoreError, MissingTool."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -92,14 +92,14 @@ class Cluster:
         self._client = client
         self._address = address
         self._executor = client.get_executor(pure=False)
-        self._mine = versions()
+        self._mine = collect_versions()
         self._seen: dict[str, int] = {}
         self._looked = self._arrived = 0.0
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Have one of them call the function."""
+        """Let a worker call the function."""
         known: Future[Any] = Future()
-        future = self._executor.submit(there, self._mine, function, *arguments)
+        future = self._executor.submit(call_on_worker, self._mine, function, *arguments)
         future.add_done_callback(lambda done: _pass_on(done, known, self._address))
         # Dask makes a result again whose worker dies, as long as somebody holds its future: nobody does when it is passed on.
         asked = weakref.ref(future)
@@ -107,11 +107,11 @@ class Cluster:
         return known
 
     def slots(self) -> int:
-        """The threads of all workers."""
+        """Count the threads of all workers."""
         return sum(self._threads().values())
 
     def share(self, _pieces: int) -> Share:
-        """One thread, and its share of the memory of the smallest worker, or of the limit, which is one for each worker."""
+        """Give each one thread, and its share of the memory of the smallest worker, or of the limit for each worker."""
         shares = []
         for worker in self._client.scheduler_info(n_workers=-1)["workers"].values():
             known = [each for each in (worker["memory_limit"] * _OF_WORKER, limits().memory) if each]
@@ -126,14 +126,15 @@ class Cluster:
         except TimeoutError as error:
             raise WorkersLost(self._nobody()) from error
         place, source = tasks[0].place, tasks[0].build.source.path
-        mine, seen = token(place), os.fspath(source)
+        mine, seen = read_token(place), os.fspath(source)
         differ = defaultdict(list)
-        for worker, found in self._client.run(facts, place, seen, on_error="return").items():
-            for reason in _reasons(found, self._mine, mine, place, seen):
+        for worker, found in self._client.run(collect_facts, place, seen, on_error="return").items():
+            for reason in _explain_unfit(found, self._mine, mine, place, seen):
                 differ[reason].append(worker)
         if differ:
             raise StoreError(
-                f"--cluster {self._address}: " + "; ".join(f"{why} ({_some(who)})" for why, who in differ.items())
+                f"--cluster {self._address}: "
+                + "; ".join(f"{why} ({_list_workers(who)})" for why, who in differ.items())
             )
 
     def check(self) -> None:
@@ -144,13 +145,13 @@ class Cluster:
             raise WorkersLost(self._nobody())
 
     def _threads(self) -> dict[str, int]:
-        """How many each worker has."""
+        """Count the threads of each worker, by its address."""
         now = time.monotonic()
         if now - self._looked > _KNOWN:
             try:
                 self._seen = self._client.nthreads()
             except (OSError, TimeoutError) as error:
-                raise WorkersLost(_gone(self._address, str(error))) from error
+                raise WorkersLost(_explain_gone(self._address, str(error))) from error
             self._looked = now
             self._arrived = now if self._seen else self._arrived
         return self._seen
@@ -162,12 +163,12 @@ class Cluster:
         )
 
 
-def there(wanted: dict[str, str], function: Callable[..., Any], *arguments: Any) -> Any:
-    """On a worker: call the function, if the versions here are those wanted: workers may have come after all were asked.
+def call_on_worker(wanted: dict[str, str], function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the function on a worker, if the versions here are those wanted: workers may have come after all were asked.
 
     Errors of traceq are returned: the log of the worker is spared what the user is told.
     """
-    if wrong := _differences(wanted, versions()):
+    if wrong := _list_differences(wanted, collect_versions()):
         return WorkersLost(f"a worker that came later differs: {wrong}")
     try:
         return function(*map(_with_room, arguments))
@@ -176,27 +177,27 @@ def there(wanted: dict[str, str], function: Callable[..., Any], *arguments: Any)
 
 
 def _with_room(argument: Any) -> Any:
-    """The task with the folder for temporary files that Dask removes when the worker is gone."""
+    """Give a task the folder for temporary files that Dask removes when the worker is gone."""
     from distributed import get_worker
 
     return replace(argument, room=get_worker().local_directory) if isinstance(argument, PieceTask) else argument
 
 
-def facts(place: Place, source: str) -> dict[str, Any]:
-    """On a worker: its versions, who writes the dataset as seen from there, and whether the trace can be read."""
+def collect_facts(place: Place, source: str) -> dict[str, Any]:
+    """Return what a worker sees: its versions, who writes the dataset as seen from there, and whether the trace can be read."""
     try:
-        found = token(place)
+        found = read_token(place)
     except (StoreError, ImportError) as error:
         found = str(error)
-    return {"versions": versions(), "token": found, "source": os.access(source, os.R_OK)}
+    return {"versions": collect_versions(), "token": found, "source": os.access(source, os.R_OK)}
 
 
-def _reasons(found: Any, mine: dict[str, str], written: str | None, place: Place, source: str) -> Iterator[str]:
-    """Why a worker is of no use."""
+def _explain_unfit(found: Any, mine: dict[str, str], written: str | None, place: Place, source: str) -> Iterator[str]:
+    """Say why a worker cannot be used."""
     if isinstance(found, BaseException):
         yield f"there is no such traceq on workers: {type(found).__name__}: {found}; install traceq {__version__} there"
         return
-    if wrong := _differences(mine, found["versions"]):
+    if wrong := _list_differences(mine, found["versions"]):
         yield f"workers differ: {wrong}; install the same versions on both sides"
     if found["token"] != written:
         yield f"workers do not see the dataset {place.name}: name a folder that all machines share, or an object store"
@@ -204,13 +205,13 @@ def _reasons(found: Any, mine: dict[str, str], written: str | None, place: Place
         yield f"workers cannot read {source}: traces have to lie where all machines see them"
 
 
-def _differences(mine: dict[str, str], found: dict[str, str]) -> str:
+def _list_differences(mine: dict[str, str], found: dict[str, str]) -> str:
     return ", ".join(
         f"{what} {found.get(what)} there, {own} here" for what, own in mine.items() if own != found.get(what)
     )
 
 
-def _some(workers: Sequence[str]) -> str:
+def _list_workers(workers: Sequence[str]) -> str:
     more = f" and {len(workers) - _NAMED:,} more" if len(workers) > _NAMED else ""
     return f"{some(len(workers), 'worker')}: {', '.join(workers[:_NAMED])}{more}"
 
@@ -221,7 +222,7 @@ def _cancel(future: Future[Any] | None) -> None:
 
 
 def _pass_on(done: Future[Any], known: Future[Any], address: str) -> None:
-    """Give to the future `known` what came of another one, in words of Workers."""
+    """Pass the outcome of one future on to the future `known`, with the errors of Workers."""
     from distributed.scheduler import KilledWorker
 
     if known.cancelled():
@@ -233,14 +234,14 @@ def _pass_on(done: Future[Any], known: Future[Any], address: str) -> None:
         else:
             known.set_result(result)
     except CancelledError as error:
-        known.set_exception(WorkersLost(_gone(address, str(error))))
+        known.set_exception(WorkersLost(_explain_gone(address, str(error))))
     except KilledWorker as error:
         known.set_exception(WorkerDied(f"{error.allowed_failures + 1} workers, one after the other"))
     except Exception as error:  # noqa: BLE001 - whoever waits for it raises it
         known.set_exception(error)
 
 
-def _gone(address: str, why: str) -> str:
+def _explain_gone(address: str, why: str) -> str:
     return (
         f"--cluster {address}: the scheduler is gone{f' ({why})' if why else ''}; run this again when there is one:"
         " what is made already is kept"

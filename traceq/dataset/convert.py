@@ -18,13 +18,12 @@ from traceq.database.query import ask
 from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored, tables_of_traces
 from traceq.dataset.catalogue import create_catalogue
-from traceq.dataset.ingest import STAGING, piece_of, refill, replace_pieces
-from traceq.dataset.lock import writing
+from traceq.dataset.ingest import STAGING, piece_of, refill_windows, replace_pieces
+from traceq.dataset.lock import lock_for_writing
 from traceq.dataset.manifest import commit, read_manifest
-from traceq.dataset.piece import NAME, OF_JOBS, Made, written
+from traceq.dataset.piece import NAME, OF_JOBS, MadePiece, write_tables
 from traceq.dataset.place import Place
-from traceq.dataset.runs import check_run
-from traceq.dataset.windows import placed
+from traceq.dataset.placement import check_run, place_pieces
 from traceq.errors import StoreError
 
 # Copying is no faster with more.
@@ -38,33 +37,35 @@ def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, scratch: Pat
 
     Raises StoreError where there is a dataset with traces already.
     """
-    with writing(place, wait) as check:
+    with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
         if known.pieces:
             raise StoreError(f"{place.name}: holds {len(known.pieces):,} traces already; name a new dataset")
         traces = ask(connection, "select trace_id, run, path as source, sha256 from trace order by trace_id")
         for run in {trace["run"] for trace in traces} - {None}:
             check_run(run)
-        made = [_put(connection, place, trace, scratch) for trace in traces]
+        made = [_write_piece(connection, place, trace, scratch) for trace in traces]
         shapes: list[tuple[str, ...]] = []
         pieces = []
-        for each, where in zip(made, placed([], made, {}), strict=True):
+        for each, where in zip(made, place_pieces([], made, {}), strict=True):
             piece = piece_of(each, where, shapes)
             place.remove(piece.folder)
-            place.move(_staged(each.trace_id), piece.folder)
+            place.move(_staging_folder(each.trace_id), piece.folder)
             pieces.append(piece)
         touched = {(piece.run, piece.window) for piece in pieces}
-        windows = refill(place, replace_pieces(known, pieces, shapes), touched)
+        windows = refill_windows(place, replace_pieces(known, pieces, shapes), touched)
         check()
         commit(place, known, pieces, windows, shapes)
     return len(pieces)
 
 
-def _staged(trace_id: int) -> str:
+def _staging_folder(trace_id: int) -> str:
     return f"{STAGING}/convert-{trace_id}"
 
 
-def _put(connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], scratch: Path) -> Made:
+def _write_piece(
+    connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], scratch: Path
+) -> MadePiece:
     """Write the piece of a trace to where it waits for its window."""
     (database,) = connection.execute("select current_database()").fetchall()[0]
     trace_id = trace["trace_id"]
@@ -74,11 +75,11 @@ def _put(connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str
             f'create or replace temp view {table} as from "{database}".main.{table} where trace_id = {trace_id:d}'
         )
     with TemporaryDirectory(dir=scratch) as name:
-        facts = written(connection, Path(name))
-        made = Made(**trace, asked="", cost={}, **facts)
-        place.remove(_staged(trace_id))
-        place.put(Path(name), _staged(trace_id))
-    place.write(msgspec.json.format(msgspec.json.encode(made)), _staged(trace_id), NAME)
+        facts = write_tables(connection, Path(name))
+        made = MadePiece(**trace, asked="", cost={}, **facts)
+        place.remove(_staging_folder(trace_id))
+        place.put(Path(name), _staging_folder(trace_id))
+    place.write(msgspec.json.format(msgspec.json.encode(made)), _staging_folder(trace_id), NAME)
     return made
 
 

@@ -16,12 +16,12 @@ from traceq.common.code_hash import code_hash
 from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
 from traceq.dataset.jobs import fill_window
-from traceq.dataset.lock import writing
+from traceq.dataset.lock import lock_for_writing
 from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manifest
-from traceq.dataset.piece import Made, PieceTask, made_before
+from traceq.dataset.piece import MadePiece, PieceTask, find_made_piece
 from traceq.dataset.place import Place, folder_of
+from traceq.dataset.placement import PlacedPiece, place_pieces
 from traceq.dataset.runner import Workers, run_all
-from traceq.dataset.windows import Placed, placed
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.ingest import Failure, IngestedTrace, IngestResult
@@ -36,8 +36,8 @@ _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What an ingest into a dataset is asked for, beside its sources.
+class IngestRequest:
+    """The options of an ingest into a dataset, without its sources.
 
     `wait` is for how many seconds another writer may have its turn; `failed` is told of each trace that cannot be added.
     """
@@ -52,16 +52,16 @@ class Asked:
     failed: Callable[[Failure], None] = lambda _failure: None
 
 
-def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, workers: Workers) -> IngestResult:
+def ingest_dataset(sources: Sequence[Source], place: Place, asked: IngestRequest, workers: Workers) -> IngestResult:
     """Add the traces to the dataset, which is made where there is none; raises StoreError when another one writes it.
 
     Pieces that were made count even when others fail.
     """
-    with writing(place, asked.wait) as check:
+    with lock_for_writing(place, asked.wait) as check:
         known = read_manifest(place)
         new, skipped = _split(sources, known, force=asked.force)
-        tasks = _tasks(new, known, place, asked, workers)
-        before = place.at_once(made_before, tasks)
+        tasks = _plan_tasks(new, known, place, asked, workers)
+        before = place.at_once(find_made_piece, tasks)
         done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}
         missing = [task for task in tasks if task.folder not in done]
         failures = _make(missing, done, asked, workers)
@@ -75,13 +75,15 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, worker
         moved = _add(place, known, finished, done, asked, check)
         if not place.names(STAGING):
             place.remove(STAGING)
-    ingested = tuple(_told(task, done[task.folder]) for task in finished)
+    ingested = tuple(_ingested_trace(task, done[task.folder]) for task in finished)
     resumed = len(tasks) - len(missing)
     return IngestResult(place.name, ingested, tuple(skipped), failures=tuple(failures), resumed=resumed, moved=moved)
 
 
-def _make(tasks: Sequence[PieceTask], done: dict[str, Made], asked: Asked, workers: Workers) -> list[Failure]:
-    """Make the pieces, which go into `done` by their folders; what could not be made."""
+def _make(
+    tasks: Sequence[PieceTask], done: dict[str, MadePiece], asked: IngestRequest, workers: Workers
+) -> list[Failure]:
+    """Make the pieces, which go into `done` by their folders; return the failures."""
     if not tasks:
         return []
     workers.prepare(tasks)
@@ -104,13 +106,13 @@ def _make(tasks: Sequence[PieceTask], done: dict[str, Made], asked: Asked, worke
     return failures
 
 
-def _told(task: PieceTask, made: Made) -> IngestedTrace:
+def _ingested_trace(task: PieceTask, made: MadePiece) -> IngestedTrace:
     counts = (made.tables.get(each, 0) for each in ("cpu_slice", "gpu_slice", "import_note"))
     return IngestedTrace(task.build.source.shown, made.trace_id, *counts)
 
 
 def _split(sources: Sequence[Source], known: Manifest, *, force: bool) -> tuple[dict[str, Source], list[Path]]:
-    """Sources to add by their hashes, and paths to skip."""
+    """Return the sources to add by their hashes, and the paths to skip."""
     there = {piece.sha256 for piece in known.pieces}
     new: dict[str, Source] = {}
     skipped = []
@@ -124,11 +126,13 @@ def _split(sources: Sequence[Source], known: Manifest, *, force: bool) -> tuple[
     return new, skipped
 
 
-def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, workers: Workers) -> list[PieceTask]:
+def _plan_tasks(
+    new: dict[str, Source], known: Manifest, place: Place, asked: IngestRequest, workers: Workers
+) -> list[PieceTask]:
     there = {piece.sha256: piece for piece in known.pieces}
     next_id = max((piece.trace_id for piece in known.pieces), default=0) + 1
     share = workers.share(len(new))
-    key = _key(asked)
+    key = _hash_request(asked)
     where = Place(place.path()) if place.is_local else place  # workers may be in another folder
     tasks = []
     for sha256, source in new.items():
@@ -141,7 +145,7 @@ def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, 
             database=Path(),
             scratch=Path(),
             trace_id=trace_id,
-            run=_run(asked, there.get(sha256)),
+            run=_choose_run(asked, there.get(sha256)),
             sha256=sha256,
             choice=asked.choice,
             jobs=1,
@@ -156,15 +160,15 @@ def _tasks(new: dict[str, Source], known: Manifest, place: Place, asked: Asked, 
     return tasks
 
 
-def _run(asked: Asked, before: Piece | None) -> str | None:
-    """The run that is named for a trace, else that of the piece which it replaces where one was named for that."""
+def _choose_run(asked: IngestRequest, before: Piece | None) -> str | None:
+    """Return the run that --run names, else the one that was named for the piece that the trace replaces."""
     return before.run if asked.run is None and before is not None and before.job_key is None else asked.run
 
 
-def _key(asked: Asked) -> str:
-    """A hash of what pieces depend on beside their files: what is asked for, and traceq."""
-    beside = [content_hash([each]) for each in asked.beside.logs]
-    captures = [content_hash(each.files) for each in asked.captures]
+def _hash_request(asked: IngestRequest) -> str:
+    """Hash what pieces depend on beside their files: the request, and the code of traceq."""
+    beside = [content_hash([log]) for log in asked.beside.logs]
+    captures = [content_hash(capture.files) for capture in asked.captures]
     parts: Any = (
         asked.run,
         repr(asked.choice),
@@ -181,8 +185,8 @@ def _add(
     place: Place,
     known: Manifest,
     tasks: Sequence[PieceTask],
-    done: dict[str, Made],
-    asked: Asked,
+    done: dict[str, MadePiece],
+    asked: IngestRequest,
     check: Callable[[], None],
 ) -> tuple[str, ...]:
     """Put the pieces that were made where they belong, fill the windows they are in, and make the dataset hold both.
@@ -199,7 +203,7 @@ def _add(
     added = []
     there = {(piece.run, piece.window, piece.rank) for piece in known.pieces}
     check()
-    for one, where in zip(made, placed(kept, made, stays), strict=True):
+    for one, where in zip(made, place_pieces(kept, made, stays), strict=True):
         # what is replaced stays where it is, for those who read it and until the dataset says otherwise
         again = known.generation + 1 if (where.run.name, where.window, where.rank) in there else 0
         added.append(piece_of(one, where, shapes, again))
@@ -212,14 +216,14 @@ def _add(
     gone = {(piece.run, piece.window) for piece in replaced.values()}
     touched = {(piece.run, piece.window) for piece in added} | gone
     pieces = [*kept, *added]
-    windows = refill(place, replace_pieces(known, pieces, shapes), touched)
+    windows = refill_windows(place, replace_pieces(known, pieces, shapes), touched)
     check()
     commit(place, known, pieces, windows, shapes)
     return tuple(piece.run for piece in moved.values())
 
 
-def piece_of(made: Made, where: Placed, shapes: list[tuple[str, ...]], again: int = 0) -> Piece:
-    """The piece as the manifest lists it; its set of tables is added to `shapes` where it is new there."""
+def piece_of(made: MadePiece, where: PlacedPiece, shapes: list[tuple[str, ...]], again: int = 0) -> Piece:
+    """Return the piece as the manifest lists it; its set of tables is added to `shapes` if it is new there."""
     tables = tuple(sorted(made.tables))
     if tables not in shapes:
         shapes.append(tables)
@@ -240,17 +244,17 @@ def piece_of(made: Made, where: Placed, shapes: list[tuple[str, ...]], again: in
 
 
 def replace_pieces(known: Manifest, pieces: Iterable[Piece], shapes: Sequence[tuple[str, ...]]) -> Manifest:
-    """The manifest with these pieces."""
+    """Return the manifest with these pieces."""
     return msgspec.structs.replace(known, pieces=tuple(pieces), shapes=tuple(shapes))
 
 
-def refill(place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]]) -> list[Window]:
-    """The windows of the manifest, those that are `touched` judged anew from their pieces."""
+def refill_windows(place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]]) -> list[Window]:
+    """Return the windows of the manifest, those that are `touched` judged anew from their pieces."""
     touched = set(touched)
-    windows = [each for each in manifest.windows if (each.run, each.window) not in touched]
-    jobs = {each.run: each.job for each in manifest.windows}
+    windows = [window for window in manifest.windows if (window.run, window.window) not in touched]
+    jobs = {window.run: window.job for window in manifest.windows}
     # jobs are numbered as in a database, which sorts them by what their traces have in common
-    keys = {each.run: each.job_key or f"run {each.run}" for each in manifest.pieces}
+    keys = {piece.run: piece.job_key or f"run {piece.run}" for piece in manifest.pieces}
     for run, window in sorted(touched, key=lambda each: (keys.get(each[0], ""), each[1])):
         pieces = manifest.of_window(run, window)
         if not pieces:

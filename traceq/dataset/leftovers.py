@@ -1,4 +1,4 @@
-"""What lies in a dataset and belongs to nobody: pieces that were replaced or never added, older jobs, parts of files."""
+"""Find files of a dataset that nothing refers to: pieces that were replaced or never added, older jobs, parts of files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from traceq.dataset import lock, told
+from traceq.dataset import job_summary, lock
 from traceq.dataset import manifest as manifests
 from traceq.dataset import piece as pieces
 from traceq.dataset.ingest import STAGING
@@ -22,14 +22,14 @@ _OURS = re.compile(
 
 
 class Leftovers(NamedTuple):
-    """Bytes of files by path: those nobody needs, and the pieces of an ingest that ended early, which can still be added."""
+    """Sizes of files (bytes) by path: of useless ones, and of pieces of an unfinished ingest that can still be added."""
 
     useless: Mapping[str, int]
     waiting: Mapping[str, int]
 
 
-def leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Leftovers:
-    """Those among the files of a dataset, whose `sizes` are given."""
+def find_leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Leftovers:
+    """Find leftovers among the files of a dataset, whose `sizes` are given."""
     known = {file for piece in manifest.pieces for file in files_of_piece(manifest, piece)}
     jobs = {window.folder for window in manifest.windows}
     others = {path: size for path, size in sizes.items() if path not in known and path.rpartition("/")[0] not in jobs}
@@ -42,20 +42,20 @@ def leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Lef
 
 
 def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
-    """The files of a piece."""
+    """Return the files of a piece."""
     return [f"{piece.folder}/{table}.parquet" for table in manifest.tables(piece)] + [f"{piece.folder}/{pieces.NAME}"]
 
 
 def files_of_window(window: Window) -> list[str]:
-    """The files of what is true of a window's ranks together."""
+    """Return the files of the job of a window."""
     return [f"{window.folder}/{table}.parquet" for table in (*window.tables, "trace")] + [
-        f"{window.folder}/{told.NAME}"
+        f"{window.folder}/{job_summary.NAME}"
     ]
 
 
 def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str, int]]:
-    """Windows whose job is not made of the pieces that are there, or whose files are gone."""
-    jobs = {(each.run, each.window): each for each in manifest.windows}
+    """Find windows whose job was made of other pieces than there are now, or whose files are gone."""
+    jobs = {(window.run, window.window): window for window in manifest.windows}
     of_window: dict[tuple[str, int], list[Piece]] = {key: [] for key in jobs}
     for piece in manifest.pieces:
         of_window.setdefault((piece.run, piece.window), []).append(piece)

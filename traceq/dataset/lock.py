@@ -46,8 +46,8 @@ _NOBODY = _Writer("", "", 0, "")
 
 
 @contextmanager
-def writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
-    """Be the one who writes the dataset; gives what raises StoreError when somebody else has taken over.
+def lock_for_writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
+    """Take the lock of the dataset; yields a function that raises StoreError when somebody else has taken over.
 
     Raises StoreError when another one writes, and still does after `wait` seconds. One that is dead is taken over from: of
     this machine at once, of another one that has been silent for a quarter of an hour. So is a lock that is empty or damaged.
@@ -56,7 +56,7 @@ def writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
     mine = _Writer(secrets.token_hex(8), socket.gethostname(), os.getpid(), now)
     _take(place, mine, time.monotonic() + wait)
     over = threading.Event()
-    beats = threading.Thread(target=_beat, args=(place, mine, over), daemon=True)
+    beats = threading.Thread(target=_keep_alive, args=(place, mine, over), daemon=True)
     beats.start()
     try:
         # Of a dataset elsewhere it stays after a signal, and counts for nothing after a while.
@@ -65,20 +65,20 @@ def writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
     finally:
         over.set()
         beats.join()
-        if (found := _found(place)) is not None and found.token == mine.token:
+        if (found := _find_writer(place)) is not None and found.token == mine.token:
             place.remove(NAME)
 
 
-def token(place: Place) -> str | None:
-    """What tells who writes the dataset from all others; None when nobody does."""
-    found = _found(place)
+def read_token(place: Place) -> str | None:
+    """Return the token of the process that writes the dataset; None when nobody does."""
+    found = _find_writer(place)
     return None if found is None else found.token
 
 
 def _take(place: Place, mine: _Writer, until: float) -> None:
     gone = 0
     while not _is_taken(place, mine):
-        found = _found(place)
+        found = _find_writer(place)
         if found is None and gone < _MOST_GONE:
             gone += 1
             time.sleep(_LOOK / 20)
@@ -87,10 +87,10 @@ def _take(place: Place, mine: _Writer, until: float) -> None:
         elif time.monotonic() < until:
             time.sleep(random.uniform(0.5, 1.5) * _LOOK)  # noqa: S311 - so that those who wait do not look all at once
         else:
-            raise StoreError(f"{place.name}: {_who(found)}; or remove {NAME} in it if nobody writes")
+            raise StoreError(f"{place.name}: {_describe_writer(found)}; or remove {NAME} in it if nobody writes")
 
 
-def _who(found: _Writer | None) -> str:
+def _describe_writer(found: _Writer | None) -> str:
     if found is None:
         return f"{NAME} in it can be neither made nor read; try again"
     if found == _NOBODY:
@@ -102,7 +102,7 @@ def _who(found: _Writer | None) -> str:
 
 
 def _is_taken(place: Place, mine: _Writer) -> bool:
-    """Whether the lock is ours now: it was nobody's."""
+    """Take the lock if nobody has it; return whether it is ours now."""
     try:
         place.write(msgspec.json.encode(mine), NAME, is_new=True)
     except FileExistsError:
@@ -110,7 +110,7 @@ def _is_taken(place: Place, mine: _Writer) -> bool:
     return True
 
 
-def _found(place: Place) -> _Writer | None:
+def _find_writer(place: Place) -> _Writer | None:
     found = _read(place)
     if found == _NOBODY:
         time.sleep(_LOOK)  # it may have been made just now, and is not written yet
@@ -127,7 +127,7 @@ def _read(place: Place) -> _Writer | None:
 
 
 def _is_dead(place: Place, writer: _Writer, mine: _Writer) -> bool:
-    """Whether the writer is gone: no clock of another machine is compared with that of this one."""
+    """Return whether the writer is gone: no clock of another machine is compared with that of this one."""
     if writer.host == socket.gethostname():
         return not is_running(writer.pid)
     silent = place.seconds_since(NAME, f"writer-{mine.token}.json")
@@ -135,17 +135,17 @@ def _is_dead(place: Place, writer: _Writer, mine: _Writer) -> bool:
 
 
 def _check(place: Place, mine: _Writer) -> None:
-    found = _found(place)
+    found = _find_writer(place)
     if found is None or found.token != mine.token:
         raise StoreError(f"{place.name}: somebody else has taken over as its writer; nothing was written, try again")
 
 
-def _beat(place: Place, mine: _Writer, over: threading.Event) -> None:
-    """Write the file again and again, for the time that it then has."""
+def _keep_alive(place: Place, mine: _Writer, over: threading.Event) -> None:
+    """Write the lock file again and again, so that its time of change shows that the writer lives."""
     while not over.wait(_BEAT):
         # what does not answer now may answer next time
         with suppress(StoreError, OSError):
-            found = _found(place)
+            found = _find_writer(place)
             if found is None or found.token != mine.token:
                 return  # what commits looks again, and says it
             place.write(msgspec.json.encode(mine), NAME)

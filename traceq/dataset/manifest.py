@@ -45,7 +45,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A window of a run: where the tables of its job lie, which there are, and of which pieces they were made, and when."""
+    """A window of a run: the folder and tables of its job, a hash of the pieces they were made of, and when."""
 
     run: str
     window: int
@@ -57,7 +57,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What is in a dataset. `shapes` are sets of tables that hold rows, which most pieces have in common."""
+    """The content of a dataset. `shapes` are sets of tables that hold rows, which most pieces have in common."""
 
     traceq_dataset: int = VERSION
     traceq: str = __version__
@@ -68,27 +68,27 @@ class Manifest(msgspec.Struct, frozen=True):
     windows: tuple[Window, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(0 <= each.shape < len(self.shapes) for each in self.pieces):
+        if not all(0 <= piece.shape < len(self.shapes) for piece in self.pieces):
             raise ValueError("a piece is of a shape that is not there")
 
     def tables(self, piece: Piece) -> tuple[str, ...]:
-        """The tables of which the piece has rows."""
+        """Return the tables of which the piece has rows."""
         return self.shapes[piece.shape]
 
     def of_window(self, run: str, window: int) -> list[Piece]:
-        """The pieces of a window."""
-        return [each for each in self.pieces if (each.run, each.window) == (run, window)]
+        """Return the pieces of a window."""
+        return [piece for piece in self.pieces if (piece.run, piece.window) == (run, window)]
 
 
 def is_dataset(source: str | Path) -> bool:
-    """Whether it is a folder with a dataset in it, or an address, at which nothing else can be."""
+    """Return whether the source is a folder with a dataset in it, or an address, at which nothing else can be."""
     if is_address(source):
         return bool(Place(str(source)))
     return (Path(source) / NAME).is_file()
 
 
-def existing(name: str | Path) -> tuple[Place, Manifest]:
-    """The dataset of this name and what it holds. Raises StoreError where none was made, before anything is written there."""
+def open_existing(name: str | Path) -> tuple[Place, Manifest]:
+    """Return the dataset of this name and its manifest. Raises StoreError, before anything is written, if there is none."""
     place = Place(str(name))
     if is_dataset(name) and (manifest := read_manifest(place)).generation:
         return place, manifest
@@ -99,7 +99,7 @@ def existing(name: str | Path) -> tuple[Place, Manifest]:
 
 
 def read_manifest(place: Place) -> Manifest:
-    """What the dataset holds, nothing where there is none yet. Raises SchemaMismatch when another version of traceq made it."""
+    """Read what the dataset holds: nothing if there is none yet. Raises SchemaMismatch if another version of traceq made it."""
     content = place.read(NAME)
     if content is None:
         return Manifest()
@@ -146,6 +146,6 @@ def commit(
 
 
 def digest_of(pieces: Sequence[Piece]) -> str:
-    """A hash of the content of pieces, in whatever order they are."""
-    listed = sorted((each.trace_id, each.digest) for each in pieces)
+    """Hash the content of pieces, whatever their order."""
+    listed = sorted((piece.trace_id, piece.digest) for piece in pieces)
     return hashlib.sha256(repr(listed).encode()).hexdigest()

@@ -39,7 +39,7 @@ _OF_INGEST = {"trace": "ingested_at"}
 
 @dataclass(frozen=True)
 class PieceTask:
-    """What it takes to make a piece: how its database is built (files of it lie where the worker has room), and where it goes.
+    """The order to make a piece: how its database is built (files of it lie where the worker has room), and where it goes.
 
     `asked` is a hash of all that a piece depends on but for the file itself: pieces of an earlier ingest count as done by it.
     `room` is the folder for temporary files, by default that of the system.
@@ -52,8 +52,8 @@ class PieceTask:
     room: str | None = None
 
 
-class Made(msgspec.Struct, frozen=True):
-    """What is known of a piece: all that comes back from a worker, and what piece.json holds.
+class MadePiece(msgspec.Struct, frozen=True):
+    """The record of a piece: all that comes back from a worker, and what piece.json holds.
 
     `run` is what --run said. `rank` is what the trace says, `file_rank` what its file is called. `job_key` is what it has in
     common with the others of its job where no run is named. `begin` and `end` are ns since 1970, None without such a clock.
@@ -80,8 +80,8 @@ class Made(msgspec.Struct, frozen=True):
     schema: int = SCHEMA_VERSION
 
 
-def make_piece(task: PieceTask) -> Made:
-    """Build the piece of `task` and put it into its folder; only what is known of it comes back. Raises TraceqError."""
+def make_piece(task: PieceTask) -> MadePiece:
+    """Build the piece of `task` and put it into its folder; only its record comes back. Raises TraceqError."""
     begun, cpu = time.perf_counter(), time.process_time()
     with TemporaryDirectory(prefix="traceq-piece-", dir=task.room) as name:
         scratch = Path(name)
@@ -91,10 +91,10 @@ def make_piece(task: PieceTask) -> Made:
         try:
             build(built, lambda _state: None)
             with closing(duckdb.connect(str(built.database), config={"threads": built.threads})) as connection:
-                facts = written(connection, files)
+                facts = write_tables(connection, files)
         except FAILURES as error:
             raise StoreError(f"{built.source.path}: {one_line(error)}{way_out(error)}") from error
-        made = Made(
+        made = MadePiece(
             trace_id=built.trace_id,
             run=built.run,
             source=str(built.source.shown),
@@ -111,7 +111,7 @@ def make_piece(task: PieceTask) -> Made:
     return made
 
 
-def _put(task: PieceTask, files: Path, made: Made) -> None:
+def _put(task: PieceTask, files: Path, made: MadePiece) -> None:
     """Write the piece into its folder. One that is taken for dead may do so at the same time as one that is in its place.
 
     In a folder of this machine one of them wins. In an object store each object is whole, whoever wrote it last.
@@ -123,15 +123,15 @@ def _put(task: PieceTask, files: Path, made: Made) -> None:
     place.write(content, folder, NAME)
     if folder == task.folder:
         return
-    if made_before(task) is not None:
+    if find_made_piece(task) is not None:
         place.remove(folder)
         return
     place.remove(task.folder)
     place.move(folder, task.folder)
 
 
-def made_before(task: PieceTask) -> Made | None:
-    """The piece that was made of the same file in the same way before, and was not added."""
+def find_made_piece(task: PieceTask) -> MadePiece | None:
+    """Return the piece that was made of the same file in the same way before, and was not added."""
     made = read_piece(task.place, task.folder)
     same = made is not None and (made.asked, made.trace_id, made.run) == (
         task.asked,
@@ -141,18 +141,18 @@ def made_before(task: PieceTask) -> Made | None:
     return made if same else None
 
 
-def written(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
-    """Write the tables that have rows to Parquet files; what these say."""
-    names = [each for each in tables_of_traces(connection) if each not in OF_JOBS]
-    tables = {name: rows for name in names if (rows := _rows(connection, name))}
+def write_tables(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
+    """Write the tables that have rows to Parquet files; return the facts about them for MadePiece."""
+    names = [table for table in tables_of_traces(connection) if table not in OF_JOBS]
+    tables = {name: rows for name in names if (rows := _count_rows(connection, name))}
     for table in tables:
         copy_table(connection, table, files)
     (about,) = ask(connection, statement("dataset/piece.sql"))
     return {
         **about,
         "tables": tables,
-        "digest": _digest(connection, tables),
-        "size": sum(each.stat().st_size for each in files.iterdir()),
+        "digest": _hash_rows(connection, tables),
+        "size": sum(path.stat().st_size for path in files.iterdir()),
     }
 
 
@@ -163,33 +163,33 @@ def copy_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) 
     connection.execute(f"copy (select {columns} from {table}) to '{target}' (format parquet, compression zstd)")
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+def _count_rows(connection: duckdb.DuckDBPyConnection, table: str) -> int:
     (found,) = connection.execute(f"select count(*) from {table}").fetchall()
     return int(found[0])
 
 
-def _digest(connection: duckdb.DuckDBPyConnection, tables: dict[str, int]) -> str:
-    """A hash of the rows of all tables, in whatever order they lie."""
+def _hash_rows(connection: duckdb.DuckDBPyConnection, tables: dict[str, int]) -> str:
+    """Hash the rows of all tables, whatever their order."""
     sums = {}
     for table, rows in tables.items():
-        (found,) = connection.execute(f"select sum(hash(t)) from ({counted(table)}) as t").fetchall()
+        (found,) = connection.execute(f"select sum(hash(t)) from ({digest_query(table)}) as t").fetchall()
         sums[table] = rows, str(found[0])
     return digest_of_sums(sums)
 
 
-def counted(table: str) -> str:
-    """The query of what counts for the digest of a table: its columns, but for what differs from ingest to ingest."""
+def digest_query(table: str) -> str:
+    """Return the query for the digest of a table: its columns without those that differ from ingest to ingest."""
     without = f"exclude ({_OF_INGEST[table]})" if table in _OF_INGEST else ""
     return f"select * {without} from {table}"
 
 
 def digest_of_sums(sums: Mapping[str, tuple[int, str]]) -> str:
-    """The digest of a piece, of the rows of each table and the sum of their hashes."""
+    """Hash a piece by the number of rows of each table and the sum of their hashes."""
     return hashlib.sha256(json.dumps(sums, sort_keys=True).encode()).hexdigest()
 
 
-def read_piece(place: Place, folder: str) -> Made | None:
-    """What is known of the piece in a folder; None where none was finished, or another version of traceq made it."""
+def read_piece(place: Place, folder: str) -> MadePiece | None:
+    """Read the piece in a folder; None if none was finished, or another version of traceq made it."""
     content = read_json(place, folder, NAME)
     if not isinstance(content, dict) or (content.get("traceq_piece"), content.get("schema")) != (
         VERSION,
@@ -197,6 +197,6 @@ def read_piece(place: Place, folder: str) -> Made | None:
     ):
         return None
     try:
-        return msgspec.convert(content, Made)
+        return msgspec.convert(content, MadePiece)
     except msgspec.ValidationError as error:
         raise StoreError(f"{place.name}: {folder}/{NAME} is damaged: {error}") from error

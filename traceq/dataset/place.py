@@ -1,4 +1,4 @@
-"""Where a dataset lies: a folder of this machine, or an address that fsspec knows (s3://, gs://, az://, memory://)."""
+"""The place of a dataset: a folder of this machine, or an address that fsspec knows (s3://, gs://, az://, memory://)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PART = r"\.\d+\.[0-9a-f]{8}\.part"
 
 
 def is_address(source: str | Path) -> bool:
-    """Whether it names a place of fsspec rather than a path."""
+    """Return whether the source names a place of fsspec rather than a path."""
     return bool(_ADDRESS.match(str(source)))
 
 
@@ -106,12 +106,12 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder of this machine."""
+        """Return whether the place is a folder of this machine."""
         return isinstance(self.fs, LocalFileSystem)
 
     @property
     def is_of_process(self) -> bool:
-        """Whether only this process sees it."""
+        """Return whether only this process sees the place."""
         return self.protocol == "memory"
 
     @property
@@ -121,15 +121,15 @@ class Place:
         return str(found if isinstance(found, str) else found[0])
 
     def path(self, *parts: str) -> str:
-        """The path of something in it, for `fs`."""
+        """Return the path of something in it, for `fs`."""
         return "/".join((self._opened[1], *parts))
 
     def address(self, *parts: str) -> str:
-        """The same for DuckDB: a path, or what traceq.database.remote reads."""
+        """Return the path for DuckDB of something in it: a local path, or what traceq.database.remote reads."""
         return self.path(*parts) if self.is_local else address_of(*parts)
 
     def read(self, *parts: str) -> bytes | None:
-        """The content of a file, None where there is none. Raises StoreError where a folder is in its place."""
+        """Read a file, None if there is none. Raises StoreError if a folder is in its place."""
         with self._said():
             try:
                 # with a beginning object stores need not be asked for the size first
@@ -169,7 +169,7 @@ class Place:
         target = self.path(*parts)
         with self._said():
             self._make_folder(target)
-            self.fs.put([str(each) for each in files], [f"{target}/{each.name}" for each in files])
+            self.fs.put([str(file) for file in files], [f"{target}/{file.name}" for file in files])
 
     def move(self, source: str, target: str) -> None:
         """Move a folder in it: a rename here, copies within an object store, which has no folders.
@@ -187,7 +187,7 @@ class Place:
             rest = [each for each in found if not each.endswith(f"/{_SEAL}")]
             seal = [each for each in found if each not in rest]
             for files in filter(None, (rest, seal)):
-                self.fs.copy(files, [self.path(target) + each.removeprefix(before) for each in files])
+                self.fs.copy(files, [self.path(target) + file.removeprefix(before) for file in files])
             self._delete(seal)
             self._delete(rest)
 
@@ -213,15 +213,15 @@ class Place:
         if not paths:
             return
         with self._said():
-            self._delete([self.path(each) for each in paths])
+            self._delete([self.path(path) for path in paths])
         if self.is_local:
-            folders = {str(folder) for each in paths for folder in PurePosixPath(each).parents if folder.name}
+            folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents if folder.name}
             for each in sorted(folders, reverse=True):
                 with suppress(OSError):
                     Path(self.path(each)).rmdir()
 
     def names(self, *parts: str) -> list[str]:
-        """Names of what is in a folder of it, sorted."""
+        """List the names in a folder of it, sorted."""
         with self._said():
             try:
                 self.fs.invalidate_cache(self.path(*parts))  # what was listed before may have changed since
@@ -232,7 +232,7 @@ class Place:
                 return []
 
     def sizes(self, *parts: str) -> dict[str, int]:
-        """Bytes of every file in a folder of it and below, by its path in the dataset."""
+        """Return the bytes of every file in a folder of it and below, by its path in the dataset."""
         root = f"{self.path()}/"
         with self._said():
             self.fs.invalidate_cache()
@@ -240,7 +240,7 @@ class Place:
             return {path.removeprefix(root): int(info["size"]) for path, info in sorted(found.items())}
 
     def seconds_since(self, written: str, clock: str) -> float | None:
-        """How long ago a file was written, by the clock of the file system: a new file `clock` is written to ask it.
+        """Return how many seconds ago a file was written, by the file system's clock: a new file `clock` is written to ask it.
 
         None where there is no such file any more, or the file system keeps no times.
         """
@@ -256,22 +256,22 @@ class Place:
         return float((now - then).total_seconds())
 
     def at_once(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """What `work` returns for each item: where each waits for a server, many at once."""
+        """Return what `work` returns for each item; many at once if they wait for a server."""
         if self.is_local:
-            return [work(each) for each in items]
+            return [work(item) for item in items]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(work, items))
 
     def _files(self, path: str) -> list[str]:
-        """The files in a folder and below."""
+        """Find the files in a folder and below."""
         self.fs.invalidate_cache(path)
         return sorted(self.fs.find(path))
 
     def _delete(self, files: list[str]) -> None:
         """Remove files, all in one request but where their names would be taken for patterns."""
-        literal = [each for each in files if has_magic(each)]
+        literal = [file for file in files if has_magic(file)]
         if len(literal) < len(files):
-            self.fs.rm([each for each in files if each not in literal])
+            self.fs.rm([file for file in files if file not in literal])
         for each in literal:
             self.fs.rm_file(each)
 
@@ -284,7 +284,7 @@ class Place:
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """Failures of the file system as errors that name the place."""
+        """Turn failures of the file system into errors that name the place."""
         try:
             yield
         except (FileExistsError, StoreError):
@@ -296,7 +296,7 @@ class Place:
 
 
 def part_of(path: Path) -> Path:
-    """What a file is called until it is whole; PART tells such names."""
+    """Return the name of a file until it is complete; PART matches such names."""
     return path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
 
 
@@ -324,7 +324,7 @@ def _link(part: Path, path: Path, content: bytes) -> None:
 
 
 def read_json(place: Place, *parts: str) -> Any:
-    """The content of a JSON file, None where there is none. Raises StoreError for one that is damaged."""
+    """Read a JSON file, None if there is none. Raises StoreError for one that is damaged."""
     content = place.read(*parts)
     if content is None:
         return None
@@ -335,12 +335,12 @@ def read_json(place: Place, *parts: str) -> Any:
 
 
 def folder_of(run: str | None, window: int, rank: int | None = None) -> str:
-    """The folder of a window, or of a rank in it, relative to the dataset: run=NAME/window=N/rank=N, as Hive writes them."""
+    """Return the folder of a window, or of a rank in it, in the dataset: run=NAME/window=N/rank=N, as Hive writes them."""
     parts = [f"run={_NOTHING if run is None else quote(run, safe=' ')}", f"window={window}"]
     return "/".join(parts if rank is None else [*parts, f"rank={rank}"])
 
 
 def run_of(folder: str) -> str | None:
-    """The run of such a folder."""
+    """Return the run of a folder that folder_of made."""
     value = folder.partition("/")[0].removeprefix("run=")
     return None if value == _NOTHING else unquote(value)

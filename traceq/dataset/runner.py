@@ -18,11 +18,11 @@ from traceq.common.child import Child
 from traceq.common.limits import Share, limits
 from traceq.common.process import thread_lack_in
 from traceq.database.failures import FAILURES, one_line, way_out
-from traceq.dataset.piece import Made, PieceTask, make_piece
+from traceq.dataset.piece import MadePiece, PieceTask, make_piece
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.ingest import Failure
 
-Outcome = Made | Failure
+Outcome = MadePiece | Failure
 
 # A piece whose worker died is made once more, when no other one is: the one that ends its worker then as well is given up.
 _TRIES = 2
@@ -40,16 +40,16 @@ class WorkersLost(StoreError):
 
 
 class Workers(Protocol):
-    """Those who make pieces: an executor of concurrent.futures whose futures raise WorkerDied, with more to tell."""
+    """Workers that make pieces: an executor of concurrent.futures whose futures raise WorkerDied, with more to tell."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Have one of them call the function."""
+        """Let a worker call the function."""
 
     def slots(self) -> int:
-        """How many calls keep all of them busy."""
+        """Return how many calls keep all of them busy."""
 
     def share(self, pieces: int) -> Share:
-        """What each may use where so many pieces are to be made."""
+        """Return the limits of each worker if this number of pieces is to be made."""
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
         """Raise StoreError where they cannot do these tasks."""
@@ -65,7 +65,7 @@ def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[Piec
     whose worker died is made again alone, after the others.
     """
     waiting, again = deque(tasks), deque[PieceTask]()
-    running: dict[Future[Made], PieceTask] = {}
+    running: dict[Future[MadePiece], PieceTask] = {}
     tries: Counter[str] = Counter()
     while waiting or running or again:
         most = max(1, workers.slots())
@@ -79,7 +79,7 @@ def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[Piec
         for future in done:
             task = running.pop(future)
             tries[task.folder] += 1
-            outcome = _outcome(task, future, is_last=tries[task.folder] == _TRIES)
+            outcome = _read_outcome(task, future, is_last=tries[task.folder] == _TRIES)
             if outcome is None:
                 again.append(task)
                 continue
@@ -88,12 +88,12 @@ def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[Piec
             yield task, outcome
 
 
-def _submit(task: PieceTask, workers: Workers, running: dict[Future[Made], PieceTask]) -> None:
+def _submit(task: PieceTask, workers: Workers, running: dict[Future[MadePiece], PieceTask]) -> None:
     running[workers.submit(make_piece, task)] = task
 
 
-def _outcome(task: PieceTask, future: Future[Made], *, is_last: bool) -> Outcome | None:
-    """What came of the task; None when it should be tried again."""
+def _read_outcome(task: PieceTask, future: Future[MadePiece], *, is_last: bool) -> Outcome | None:
+    """Return the outcome of the task; None when it should be tried again."""
     shown = task.build.source.shown
     try:
         return future.result()
@@ -117,25 +117,25 @@ def _outcome(task: PieceTask, future: Future[Made], *, is_last: bool) -> Outcome
         )
 
 
-class Here(ThreadPoolExecutor):
+class InProcess(ThreadPoolExecutor):
     """This process, a piece at a time: for a place that no other process sees."""
 
     def __init__(self) -> None:
         super().__init__(1)
 
     def slots(self) -> int:
-        """One."""
+        """Return 1."""
         return 1
 
     def share(self, _pieces: int) -> Share:
-        """All of this machine."""
+        """Give all of this machine."""
         return limits().share(1)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
-        """It is this process."""
+        """Do nothing: the worker is this process."""
 
     def check(self) -> None:
-        """It is there as long as anybody waits."""
+        """Do nothing: this process is there as long as anybody waits."""
 
 
 class Processes(ThreadPoolExecutor):
@@ -149,8 +149,8 @@ class Processes(ThreadPoolExecutor):
         self._jobs = jobs
         self._scratch = TemporaryDirectory(prefix=f"traceq-ingest-{os.getpid()}-")
         signals.remove_on_exit(self._scratch.name)
-        self._idle: list[_Process] = []
-        self._all: set[_Process] = set()
+        self._idle: list[_WorkerProcess] = []
+        self._all: set[_WorkerProcess] = set()
         self._lock = threading.Lock()
         self._is_over = False
 
@@ -159,18 +159,18 @@ class Processes(ThreadPoolExecutor):
         return super().submit(self._call, function, arguments)
 
     def slots(self) -> int:
-        """How many there are."""
+        """Return the number of processes."""
         return self._jobs
 
     def share(self, pieces: int) -> Share:
-        """The CPUs and the memory of this machine, divided."""
+        """Divide the CPUs and the memory of this machine."""
         return limits().share(min(self._jobs, pieces))
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
-        """They are like this process."""
+        """Do nothing: the processes are like this one."""
 
     def check(self) -> None:
-        """There are always some: others take the place of those that died."""
+        """Do nothing: new processes take the place of those that died."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
         """End all processes, whatever they do."""
@@ -198,19 +198,19 @@ class Processes(ThreadPoolExecutor):
             raise answer
         return answer
 
-    def _taken(self) -> _Process:
+    def _taken(self) -> _WorkerProcess:
         with self._lock:
             if self._is_over:
                 raise WorkerDied("interrupted")
             if self._idle:
                 return self._idle.pop()
             folder = mkdtemp(dir=self._scratch.name)
-            process = _Process(Child("traceq.dataset.worker", TMPDIR=folder), Path(folder))
+            process = _WorkerProcess(Child("traceq.dataset.worker", TMPDIR=folder), Path(folder))
             self._all.add(process)
             return process
 
-    def _ended(self, process: _Process) -> str:
-        """How it ended; its files are removed."""
+    def _ended(self, process: _WorkerProcess) -> str:
+        """Remove the files of a process that ended; return how it ended."""
         process.child.close()
         with self._lock:
             self._all.discard(process)
@@ -219,6 +219,6 @@ class Processes(ThreadPoolExecutor):
         return f"signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"exit code {code}"
 
 
-class _Process(NamedTuple):
+class _WorkerProcess(NamedTuple):
     child: Child
     folder: Path

@@ -1,4 +1,4 @@
-"""Whether a dataset holds what it says: files, rows and digests of each piece, and jobs that are made of them."""
+"""Check that a dataset holds what it says: files, rows and digests of each piece, and jobs that are made of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from traceq.database.failures import one_line
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.leftovers import files_of_piece, files_of_window, stale_windows
 from traceq.dataset.manifest import Manifest, Piece, Window, read_manifest
-from traceq.dataset.piece import NAME, Made, counted, digest_of_sums, read_piece
+from traceq.dataset.piece import NAME, MadePiece, digest_of_sums, digest_query, read_piece
 from traceq.dataset.place import Place, folder_of
 from traceq.errors import StoreError
 
@@ -28,31 +28,31 @@ Sums = Mapping[int, Mapping[str, tuple[int, str]]]
 
 
 class Fault(NamedTuple):
-    """What is wrong with a file or folder of a dataset, and the way out."""
+    """A fault of a file or folder of a dataset, and the way out."""
 
     where: str
     what: str
     way_out: str
 
 
-def faults(place: Place) -> Iterator[Fault]:
-    """Everything that is wrong. Raises StoreError for what is no dataset at all."""
+def find_faults(place: Place) -> Iterator[Fault]:
+    """Find everything that is wrong. Raises StoreError for what is no dataset at all."""
     manifest = read_manifest(place)
     sizes = place.sizes()
-    yield from _listed_twice(manifest)
+    yield from _find_repeats(manifest)
     sound = []
     for piece in manifest.pieces:
-        found = list(_of_files(place, manifest, piece, sizes))
+        found = list(_check_files(place, manifest, piece, sizes))
         yield from found
         if not found:
             sound.append(piece)
     for first in range(0, len(sound), _AT_ONCE):
         some = sound[first : first + _AT_ONCE]
-        yield from _of_content(place, manifest, some)
-    yield from _of_windows(place, manifest, sizes)
+        yield from _check_content(place, manifest, some)
+    yield from _check_windows(place, manifest, sizes)
 
 
-def _listed_twice(manifest: Manifest) -> Iterator[Fault]:
+def _find_repeats(manifest: Manifest) -> Iterator[Fault]:
     seen: set[int | str] = set()
     for piece in manifest.pieces:
         if piece.trace_id in seen or piece.folder in seen:
@@ -60,32 +60,32 @@ def _listed_twice(manifest: Manifest) -> Iterator[Fault]:
         seen |= {piece.trace_id, piece.folder}
 
 
-def _of_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[str, int]) -> Iterator[Fault]:
-    """What piece.json and the names and sizes of files tell."""
+def _check_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[str, int]) -> Iterator[Fault]:
+    """Check piece.json, and the names and sizes of files."""
     files = files_of_piece(manifest, piece)
     missing = [file for file in files if file not in sizes]
     for file in [piece.folder] if missing == files else missing:
-        yield Fault(file, "is missing", _ingest_again(place, piece))
+        yield Fault(file, "is missing", _suggest_ingest(place, piece))
     if missing:
         return
     try:
         made = read_piece(place, piece.folder)
     except StoreError as error:
-        yield Fault(f"{piece.folder}/{NAME}", str(error), _ingest_again(place, piece))
+        yield Fault(f"{piece.folder}/{NAME}", str(error), _suggest_ingest(place, piece))
         return
     if made is None:
-        yield Fault(f"{piece.folder}/{NAME}", "was written by another version of traceq", _ingest_again(place, piece))
+        yield Fault(f"{piece.folder}/{NAME}", "was written by another version of traceq", _suggest_ingest(place, piece))
         return
-    if differs := _differs(manifest, piece, made):
+    if differs := _list_differences(manifest, piece, made):
         what = f"says another {', '.join(differs)} than {place.name} lists"
-        yield Fault(f"{piece.folder}/{NAME}", what, _ingest_again(place, piece, made))
+        yield Fault(f"{piece.folder}/{NAME}", what, _suggest_ingest(place, piece, made))
         return
     size = sum(sizes[file] for file in files if not file.endswith(NAME))
     if size != piece.size:
-        yield Fault(piece.folder, f"has {size:,} bytes, not {piece.size:,}", _ingest_again(place, piece, made))
+        yield Fault(piece.folder, f"has {size:,} bytes, not {piece.size:,}", _suggest_ingest(place, piece, made))
 
 
-def _differs(manifest: Manifest, piece: Piece, made: Made) -> list[str]:
+def _list_differences(manifest: Manifest, piece: Piece, made: MadePiece) -> list[str]:
     said = {
         "trace_id": (made.trace_id, piece.trace_id),
         "run": (made.run or piece.run, piece.run),
@@ -96,28 +96,28 @@ def _differs(manifest: Manifest, piece: Piece, made: Made) -> list[str]:
     return [name for name, (one, other) in said.items() if one != other]
 
 
-def _of_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Iterator[Fault]:
-    """What the rows tell."""
+def _check_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Iterator[Fault]:
+    """Check the digests of rows."""
     try:
-        sums = _sums(place, manifest, pieces)
+        sums = _sum_hashes(place, manifest, pieces)
     except (StoreError, duckdb.Error) as error:
         if len(pieces) == 1:
-            yield Fault(pieces[0].folder, f"cannot be read: {one_line(error)}", _ingest_again(place, pieces[0]))
+            yield Fault(pieces[0].folder, f"cannot be read: {one_line(error)}", _suggest_ingest(place, pieces[0]))
             return
         for piece in pieces:
-            yield from _of_content(place, manifest, [piece])
+            yield from _check_content(place, manifest, [piece])
         return
     for piece in pieces:
         found = sums.get(piece.trace_id, {})
         if digest_of_sums(found) == piece.digest:
             continue
         if len(pieces) > 1:  # rows of one may lie in the file of another
-            yield from _of_content(place, manifest, [piece])
+            yield from _check_content(place, manifest, [piece])
         else:
-            yield Fault(piece.folder, _what_differs(place, piece, found), _ingest_again(place, piece))
+            yield Fault(piece.folder, _describe_difference(place, piece, found), _suggest_ingest(place, piece))
 
 
-def _what_differs(place: Place, piece: Piece, found: Mapping[str, tuple[int, str]]) -> str:
+def _describe_difference(place: Place, piece: Piece, found: Mapping[str, tuple[int, str]]) -> str:
     made = read_piece(place, piece.folder)
     rows = {} if made is None else made.tables
     others = [table for table, number in rows.items() if found.get(table, (0, ""))[0] != number]
@@ -126,8 +126,8 @@ def _what_differs(place: Place, piece: Piece, found: Mapping[str, tuple[int, str
     return f"{others[0]} has {found.get(others[0], (0, ''))[0]:,} rows, not {rows[others[0]]:,}"
 
 
-def _sums(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Sums:
-    """Rows and the sum of their hashes, by piece and table."""
+def _sum_hashes(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Sums:
+    """Count rows and sum their hashes, by piece and table."""
     found: dict[int, dict[str, tuple[int, str]]] = {piece.trace_id: {} for piece in pieces}
     tables = sorted({table for piece in pieces for table in manifest.tables(piece)})
     with TemporaryDirectory(prefix="traceq-verify-") as folder:
@@ -135,13 +135,13 @@ def _sums(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Sums:
         create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=()), pieces)
         with closing(connect(catalogue)) as connection:
             for table in tables:
-                query = f"select trace_id, count(*), sum(hash(t)) from ({counted(table)}) as t group by trace_id"
+                query = f"select trace_id, count(*), sum(hash(t)) from ({digest_query(table)}) as t group by trace_id"
                 for trace_id, rows, total in connection.execute(query).fetchall():
                     found.setdefault(trace_id, {})[table] = rows, str(total)
     return found
 
 
-def _of_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
+def _check_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
     way_out = f"traceq dataset compact {quote(place.name)} judges its ranks anew"
     for run, number in sorted(stale_windows(manifest, sizes)):
         what = "what is known of its job is not made of the ranks that are there"
@@ -151,7 +151,7 @@ def _of_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> I
 
 
 def unreadable_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[tuple[Window, str]]:
-    """Windows whose files are there and damaged, and why."""
+    """Find windows whose files are there and damaged, with the reasons."""
     for window in manifest.windows:
         if all(file in sizes for file in files_of_window(window)):
             try:
@@ -171,7 +171,7 @@ def _read_window(place: Place, manifest: Manifest, window: Window) -> None:
             connection.execute("select sum(hash(t)) from read_parquet($1) as t", [traces]).fetchall()
 
 
-def _ingest_again(place: Place, piece: Piece, made: Made | None = None) -> str:
+def _suggest_ingest(place: Place, piece: Piece, made: MadePiece | None = None) -> str:
     name = quote(place.name)
     source = "TRACE" if made is None else quote(made.source)
     return (

@@ -1,4 +1,4 @@
-"""What is left out of an export so that it stays small: the deepest frames of the host first, of those the shortest."""
+"""Leave out events so that an export stays small: the deepest frames of the host first, of those the shortest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OUTER, _DEEP = 1, 10  # levels of depth 0
 
 
 class Weight(NamedTuple):
-    """Of an event its bytes, its level, and its duration in ns."""
+    """The bytes, the level and the duration (ns) of an event."""
 
     size: int
     level: int
@@ -30,12 +30,12 @@ class Cut:
     dur: int
 
     def keeps(self, level: int, dur: int) -> bool:
-        """Whether an event stays."""
+        """Return whether an event stays."""
         return level < self.level or (level == self.level and dur > self.dur)
 
 
-def fit(weights: Iterable[Weight], most: int) -> tuple[Cut, str] | None:
-    """The cut that leaves at most `most` bytes, and in words what it takes away; None when nothing can go or need go."""
+def cut_to_fit(weights: Iterable[Weight], most: int) -> tuple[Cut, str] | None:
+    """Return the cut that leaves at most `most` bytes, and in words what it takes away; None if nothing can or must go."""
     table = np.array(list(weights), dtype=np.int64).reshape(-1, 3)
     if table[:, 0].sum() <= most:
         return None
@@ -47,16 +47,16 @@ def fit(weights: Iterable[Weight], most: int) -> tuple[Cut, str] | None:
     cut = Cut(int(table[first, 1]), int(table[first, 2]))
     # What is as long as the first that is too much goes with it, whatever the order of the file.
     out = table[(table[:, 1] > cut.level) | ((table[:, 1] == cut.level) & (table[:, 2] <= cut.dur))]
-    return cut, _said(out, cut, len(table))
+    return cut, _describe_cut(out, cut, len(table))
 
 
-def _said(out: np.ndarray[tuple[int, ...], np.dtype[np.int64]], cut: Cut, events: int) -> str:
+def _describe_cut(out: np.ndarray[tuple[int, ...], np.dtype[np.int64]], cut: Cut, events: int) -> str:
     levels = out[:, 1]
     of_gpu = (levels == GPU) | (levels == _SAMPLE)
     host = int(np.count_nonzero(~of_gpu))
     parts = []
     if host:
-        depth = _depth(int(levels[~of_gpu].min()))
+        depth = _depth_of(int(levels[~of_gpu].min()))
         shortest = f" (at depth {depth} those up to {cut.dur} ns)" if cut.level not in (GPU, _SAMPLE) else ""
         parts.append(f"{host} slices of the host from depth {depth}{shortest}")
     if host < len(out):
@@ -64,5 +64,5 @@ def _said(out: np.ndarray[tuple[int, ...], np.dtype[np.int64]], cut: Cut, events
     return f"{' and '.join(parts)}, of {events} events"
 
 
-def _depth(level: int) -> int:
+def _depth_of(level: int) -> int:
     return level - _OUTER if level < GPU else level - _DEEP

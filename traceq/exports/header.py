@@ -1,4 +1,4 @@
-"""What stands before the events of an exported trace: where it comes from, and what its times count from."""
+"""The head of an exported trace: where it comes from, and what its times count from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedTrace:
     """A trace of the file: a row of export/traces.sql, what its processes begin with, and the ns that its times count from."""
 
     row: Mapping[str, Any]
@@ -28,27 +28,30 @@ class Exported:
         return int(self.row["trace_id"])
 
 
-def exported(rows: Sequence[Mapping[str, Any]]) -> list[Exported]:
-    """The traces of a file. Those of one time, the ranks of a job, keep their distances; others all begin at 0.
+def prepare_traces(rows: Sequence[Mapping[str, Any]]) -> list[ExportedTrace]:
+    """Prepare the traces of a file. Those of one time, the ranks of a job, keep their distances; others all begin at 0.
 
     Ranks whose collectives tell how far their clocks are apart are on one clock.
     """
-    bases = [_base(row) for row in rows]
+    bases = [_clock_base(row) for row in rows]
     starts = [row["ts"] + (base or 0) for row, base in zip(rows, bases, strict=True)]
     ends = [row["ts_end"] + (base or 0) for row, base in zip(rows, bases, strict=True)]
     is_one_time = None not in bases and max(starts, default=0) < min(ends, default=0)
     origins = [min(starts) - base if is_one_time else row["ts"] for row, base in zip(rows, bases, strict=True)]
-    return [Exported(row, prefix, origin) for row, prefix, origin in zip(rows, _prefixes(rows), origins, strict=True)]
+    return [
+        ExportedTrace(row, prefix, origin)
+        for row, prefix, origin in zip(rows, _choose_prefixes(rows), origins, strict=True)
+    ]
 
 
-def _base(row: Mapping[str, Any]) -> int | None:
-    """What is added to the times of a trace to be on the clock of its job; None when its own clock is not known."""
+def _clock_base(row: Mapping[str, Any]) -> int | None:
+    """Return what is added to the times of a trace to be on the clock of its job; None when its own clock is not known."""
     utc: int | None = row["utc_origin_ns"]
     return None if utc is None else utc - (row["clock_offset"] or 0)
 
 
-def _prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Nothing for one trace, else the ranks if they are distinct, else their numbers."""
+def _choose_prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Prefix the names of processes: not for one trace, else by rank if ranks are distinct, else by trace_id."""
     if len(rows) == 1:
         return [""]
     ranks = [row["rank"] for row in rows]
@@ -57,10 +60,10 @@ def _prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"trace {row['trace_id']}: " for row in rows]
 
 
-def header(
-    connection: duckdb.DuckDBPyConnection, traces: Sequence[Exported], told: Mapping[str, object]
+def make_header(
+    connection: duckdb.DuckDBPyConnection, traces: Sequence[ExportedTrace], told: Mapping[str, object]
 ) -> dict[str, object]:
-    """The members of the file beside its events; `told` is further information for the reader.
+    """Make the members of the file beside its events; `told` is further information for the reader.
 
     A file of one trace can be read as a profiler's own: GPUs, rank and clock are where Kineto has them.
     """
@@ -69,14 +72,14 @@ def header(
         members |= _as_kineto(connection, traces[0])
     members["otherData"] = {
         "producer": f"traceq {__version__}",
-        "traces": [_facts(each) for each in traces],
+        "traces": [_collect_facts(trace) for trace in traces],
         **told,
     }
     return members
 
 
-def _facts(trace: Exported) -> dict[str, object]:
-    """Times as text: a reader's numbers may end at 2**53."""
+def _collect_facts(trace: ExportedTrace) -> dict[str, object]:
+    """Collect the facts of a trace, with times as text: a reader's numbers may end at 2**53."""
     facts = {
         "trace_id": trace.trace_id,
         "run": trace.row["run"],
@@ -88,7 +91,7 @@ def _facts(trace: Exported) -> dict[str, object]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: Exported) -> dict[str, object]:
+def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: ExportedTrace) -> dict[str, object]:
     members: dict[str, object] = {}
     if trace.row["utc_origin_ns"] is not None:
         members["baseTimeNanoseconds"] = trace.row["utc_origin_ns"] + trace.origin

@@ -22,10 +22,10 @@ _PLACES = ("host", "stream", "annotation", "synchronization")
 _ROWS = 10_000
 
 
-def lanes(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
-    """The lane of each slice (what it is, start, end) of one track, which come by start, of equals the longest first.
+def nest_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
+    """Yield the lane of each slice (what it is, start, end) of one track, which come by start, of equals the longest first.
 
-    The first lane, from 0, on which it nests: it lies within what is open there, or after it.
+    It is the first, from 0, on which the slice nests: it lies within what is open there, or after it.
     """
     open_ends: list[list[int]] = []
     for what, ts, ts_end in slices:
@@ -44,7 +44,7 @@ def lanes(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
 def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> None:
     """Fill _lane with the slices of a trace that are on another lane than the first of their track."""
     for place in _PLACES:
-        found = [each for each in _found(connection, place, trace_id) if each[1]]
+        found = [(slice_id, lane) for slice_id, lane in _find_lanes(connection, place, trace_id) if lane]
         if found:
             slice_ids, numbers = zip(*found, strict=True)
             connection.execute(
@@ -53,13 +53,13 @@ def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> No
             )
 
 
-def _found(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Setting) -> Iterator[tuple[int, int]]:
+def _find_lanes(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Setting) -> Iterator[tuple[int, int]]:
     cursor = connection.execute(statement(f"exports/sql/overlap_{place}.sql"), {"trace_id": trace_id})
-    for _, rows in groupby(fetched(cursor), key=itemgetter(0)):
-        yield from lanes((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
+    for _, rows in groupby(fetch_rows(cursor), key=itemgetter(0)):
+        yield from nest_slices((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
 
 
-def fetched(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query that ran, without all of them in memory."""
+def fetch_rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query that ran, without all of them in memory."""
     while rows := cursor.fetchmany(_ROWS):
         yield from rows

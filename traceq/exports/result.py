@@ -54,12 +54,12 @@ class Result:
 
     @property
     def numeric(self) -> list[bool]:
-        """For each column whether it holds numbers."""
+        """Return for each column whether it holds numbers."""
         is_number = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
         return [any(each(kind) for each in is_number) for kind in self.schema.types]
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        """The rows as text, NULL for what is missing."""
+        """Yield the rows as text, NULL for what is missing."""
         for batch in self.batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 yield tuple("NULL" if value is None else _text_of(value) for value in row)
@@ -81,17 +81,17 @@ def result_of(
     if not all(_is_exact(kind, format_) for _, kind in columns):
         relation = relation.project(
             ", ".join(
-                f"{_read(f'#{i}', kind, format_)} as {_quoted(name)}" for i, (name, kind) in enumerate(columns, 1)
+                f"{_read(f'#{i}', kind, format_)} as {_quote_name(name)}" for i, (name, kind) in enumerate(columns, 1)
             )
         )
     left = _Left(connection, seconds, too_long("the query", seconds or 0.0))
     reader = left.spent_on(lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
     schema = _with_unique_names(reader.schema)
-    return Result(schema, _batches(left, reader, schema), width)
+    return Result(schema, _read_batches(left, reader, schema), width)
 
 
 def write_json(result: Result, file: BinaryIO) -> None:
-    """An array of objects: integers and decimals exact, times in ISO 8601, NaN and infinities as null."""
+    """Write an array of objects: integers and decimals exact, times in ISO 8601, NaN and infinities as null."""
     separator = b"[\n"
     for batch in result.batches:
         for row in batch.to_pylist(maps_as_pydicts="strict"):
@@ -100,8 +100,8 @@ def write_json(result: Result, file: BinaryIO) -> None:
     file.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
 
 
-def records(result: Result, most: int) -> list[list[Any]]:
-    """The first rows as JSON has them: numbers and texts, times in ISO 8601, NaN and infinities as None."""
+def read_records(result: Result, most: int) -> list[list[Any]]:
+    """Read the first rows as JSON has them: numbers and texts, times in ISO 8601, NaN and infinities as None."""
     rows: list[list[Any]] = []
     for batch in result.batches:
         found = batch.slice(0, most - len(rows)).to_pylist(maps_as_pydicts="strict")
@@ -112,25 +112,25 @@ def records(result: Result, most: int) -> list[list[Any]]:
 
 
 def write_csv(result: Result, file: BinaryIO) -> None:
-    """Comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
+    """Write comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
 
     Names of a trace are anybody's: text that a spreadsheet would take for a formula gets a quote before it, and what could
     steer a terminal becomes an escape. JSON and Parquet give the text back as it is.
     """
-    flat = pa.schema([pa.field(_inert_text(each.name), _flat_type(each.type)) for each in result.schema])
+    flat = pa.schema([pa.field(_disarm_text(each.name), _flatten_type(each.type)) for each in result.schema])
     with csv.CSVWriter(file, flat) as writer:
         for batch in result.batches:
-            columns = [_inert(_flat(column, kind)) for column, kind in zip(batch.columns, flat.types, strict=True)]
+            columns = [_disarm(_flatten(column, kind)) for column, kind in zip(batch.columns, flat.types, strict=True)]
             writer.write_batch(pa.record_batch(columns, schema=flat))
 
 
-def _inert(column: pa.Array) -> pa.Array:
+def _disarm(column: pa.Array) -> pa.Array:
     if not pa.types.is_string(column.type) or not compute.any(compute.match_substring_regex(column, _ACTS)).as_py():
         return column
-    return pa.array([None if value is None else _inert_text(value) for value in column.to_pylist()], pa.string())
+    return pa.array([None if value is None else _disarm_text(value) for value in column.to_pylist()], pa.string())
 
 
-def _inert_text(text: str) -> str:
+def _disarm_text(text: str) -> str:
     quote = "'" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else ""
     return quote + without_controls(text)
 
@@ -162,7 +162,7 @@ class _Left:
     message: str
 
     def spent_on(self, work: Callable[[], T]) -> T:
-        """What `work` returns, and less time left."""
+        """Do the work and take its time off what is left."""
         began = time.monotonic()
         try:
             return interruptible(self.connection, work, self.seconds, self.message)
@@ -171,7 +171,7 @@ class _Left:
                 self.seconds -= time.monotonic() - began
 
 
-def _batches(left: _Left, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _read_batches(left: _Left, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     while (batch := left.spent_on(partial(_next, reader))) is not None:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
@@ -184,7 +184,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
 
 
 def _with_unique_names(schema: pa.Schema) -> pa.Schema:
-    """Two columns of one name would be one in JSON, and unreadable in Parquet."""
+    """Rename columns of one name, which would be one in JSON, and unreadable in Parquet."""
     names: list[str] = []
     for name in schema.names:
         unique, number = name, 0
@@ -196,15 +196,15 @@ def _with_unique_names(schema: pa.Schema) -> pa.Schema:
 
 
 def _read(column: str, kind: DuckDBPyType, format_: str) -> str:
-    """SQL that reads a column so that the format can hold it."""
+    """Write SQL that reads a column so that the format can hold it."""
     if _is_exact(kind, format_):
         return column
-    text = f"{column} :: {_type_read(kind, format_)}"
+    text = f"{column} :: {_readable_type(kind, format_)}"
     return _ISO.format(text) if format_ == "json" and kind.id.startswith("timestamp") else text
 
 
 def _is_exact(kind: DuckDBPyType, format_: str) -> bool:
-    """Whether the format holds values of the type as they are."""
+    """Return whether the format holds values of the type as they are."""
     if kind.id not in _NESTED:
         return kind.id in (_EXACT_IN_PARQUET if format_ == "parquet" else _EXACT)
     parts = [part for _, part in kind.children if isinstance(part, type(kind))]
@@ -213,26 +213,26 @@ def _is_exact(kind: DuckDBPyType, format_: str) -> bool:
     return is_held and all(_is_exact(part, format_) for part in parts)
 
 
-def _type_read(kind: DuckDBPyType, format_: str) -> str:
-    """The type, with varchar in it for what the format cannot hold."""
+def _readable_type(kind: DuckDBPyType, format_: str) -> str:
+    """Return the type, with varchar in it for what the format cannot hold."""
     if _is_exact(kind, format_):
         return str(kind)
     if kind.id not in _NESTED or kind.id == "tuple" or not kind.children:
         return "varchar"
-    parts = {name: _type_read(part, format_) for name, part in kind.children if isinstance(part, type(kind))}
+    parts = {name: _readable_type(part, format_) for name, part in kind.children if isinstance(part, type(kind))}
     if kind.id == "struct":
-        return f"struct({', '.join(f'{_quoted(name)} {part}' for name, part in parts.items())})"
+        return f"struct({', '.join(f'{_quote_name(name)} {part}' for name, part in parts.items())})"
     if kind.id == "map":
         return f"map({parts['key'] if format_ == 'parquet' else 'varchar'}, {parts['value']})"
     return f"{parts['child']}[{dict(kind.children).get('size', '')}]"
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 def _text_of(value: object) -> str:
-    """A value that is not NULL as text: strings and numbers as they are, the rest as JSON."""
+    """Turn a value that is not NULL into text: strings and numbers as they are, the rest as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -240,14 +240,14 @@ def _text_of(value: object) -> str:
     return value.hex() if isinstance(value, bytes) else _encode(value).decode()
 
 
-def _flat_type(kind: pa.DataType) -> pa.DataType:
+def _flatten_type(kind: pa.DataType) -> pa.DataType:
     simple = (
         pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
     )
     return kind if simple else pa.string()
 
 
-def _flat(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def _flatten(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
     return pa.array([None if value is None else _text_of(value) for value in column.to_pylist()], pa.string())

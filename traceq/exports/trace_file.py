@@ -15,13 +15,12 @@ from traceq.common.text import quiet_json
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
-from traceq.exports.event import encode
-from traceq.exports.fit import Weight, fit
-from traceq.exports.header import Exported, exported, header
-from traceq.exports.lanes import assign_lanes, fetched
+from traceq.exports.fit import Weight, cut_to_fit
+from traceq.exports.header import ExportedTrace, make_header, prepare_traces
+from traceq.exports.lanes import assign_lanes, fetch_rows
 from traceq.exports.pieces import piece_events
-from traceq.exports.tracks import Ids, ids, lay_out
-from traceq.exports.window import EVERYTHING, Window, around
+from traceq.exports.tracks import Ids, encode, lay_out, new_ids
+from traceq.exports.window import EVERYTHING, TimeWindow, find_window
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,7 +44,7 @@ _Findings = Mapping[int, Sequence[Finding]]
 
 @dataclass(frozen=True)
 class Written:
-    """How many events a file got, and in words what was left out of it to keep it small, if anything."""
+    """The number of events of a file, and in words what was left out of it to keep it small, if anything."""
 
     events: int
     left_out: str | None = None
@@ -56,14 +55,14 @@ class _Trace:
     """A trace that is being written: its source, the events that name its tracks, and those of findings."""
 
     connection: duckdb.DuckDBPyConnection
-    exported: Exported
-    window: Window
+    exported: ExportedTrace
+    window: TimeWindow
     most: int
     tracks: list[str]
     pieces: list[tuple[str, int, int]]
 
     def slices(self) -> Iterator[tuple[str, int, int]]:
-        """Its events, each with its level and duration; see traceq.exports.fit."""
+        """Yield its events, each with its level and duration; see traceq.exports.fit."""
         values = {
             **self.window.of(self.exported.trace_id),
             "origin": self.exported.origin,
@@ -76,19 +75,19 @@ class _Trace:
         for section in (*_SECTIONS, *(_ARROWS if self.window == EVERYTHING else ())):
             query = statement(f"exports/sql/{section}.sql")
             given = {name: value for name, value in values.items() if f"${name}" in query}
-            yield from fetched(self.connection.execute(query, given))
+            yield from fetch_rows(self.connection.execute(query, given))
 
 
 def write_trace(
     connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int], findings: _Findings, file: BinaryIO
 ) -> Written:
     """Write the traces to `file`, with the ranked findings of each."""
-    traces = _exported(connection, trace_ids)
-    numbers = ids(connection)
+    traces = _read_traces(connection, trace_ids)
+    numbers = new_ids(connection)
     out = _Out(file)
-    out.begin(header(connection, traces, {}))
+    out.begin(make_header(connection, traces, {}))
     for each in traces:
-        trace = _begun(connection, each, EVERYTHING, findings, numbers, _MOST_CHARACTERS)
+        trace = _begin_trace(connection, each, EVERYTHING, findings, numbers, _MOST_CHARACTERS)
         out.write(trace.tracks)
         out.write(event for event, _, _ in trace.slices())
     out.end()
@@ -102,24 +101,28 @@ def write_finding(
 
     Raises nothing when that is too little for what must stay: then the file is larger.
     """
-    (each,) = _exported(connection, [chosen.finding.where.trace_id])
-    window = around(connection, chosen.finding, each.row["step_ns"])
-    trace = _begun(connection, each, window, findings, ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.place)
-    told = _told(chosen, window, each)
+    (each,) = _read_traces(connection, [chosen.finding.where.trace_id])
+    window = find_window(connection, chosen.finding, each.row["step_ns"])
+    trace = _begin_trace(
+        connection, each, window, findings, new_ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.place
+    )
+    told = _describe_finding(chosen, window, each)
     fixed = (
-        sum(len(event.encode()) + 2 for event in trace.tracks) + len(_head(header(connection, [each], told))) + 1_000
+        sum(len(event.encode()) + 2 for event in trace.tracks)
+        + len(_encode_head(make_header(connection, [each], told)))
+        + 1_000
     )
     weights = (Weight(len(event.encode()) + 2, level, dur) for event, level, dur in trace.slices())
-    cut, left_out = fit(weights, most - fixed) or (None, None)
+    cut, left_out = cut_to_fit(weights, most - fixed) or (None, None)
     out = _Out(file)
-    out.begin(header(connection, [each], told if left_out is None else {**told, "left_out": left_out}))
+    out.begin(make_header(connection, [each], told if left_out is None else {**told, "left_out": left_out}))
     out.write(trace.tracks)
     out.write(event for event, level, dur in trace.slices() if cut is None or cut.keeps(level, dur))
     out.end()
     return Written(out.events, left_out)
 
 
-def _told(chosen: Chosen, window: Window, each: Exported) -> dict[str, object]:
+def _describe_finding(chosen: Chosen, window: TimeWindow, each: ExportedTrace) -> dict[str, object]:
     finding = chosen.finding
     return {
         "finding": {
@@ -135,15 +138,15 @@ def _told(chosen: Chosen, window: Window, each: Exported) -> dict[str, object]:
     }
 
 
-def _exported(connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int]) -> list[Exported]:
+def _read_traces(connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int]) -> list[ExportedTrace]:
     rows = ask(connection, statement("exports/sql/traces.sql"))
-    return exported([row for row in rows if row["trace_id"] in trace_ids])
+    return prepare_traces([row for row in rows if row["trace_id"] in trace_ids])
 
 
-def _begun(
+def _begin_trace(
     connection: duckdb.DuckDBPyConnection,
-    each: Exported,
-    window: Window,
+    each: ExportedTrace,
+    window: TimeWindow,
     findings: _Findings,
     numbers: Ids,
     most: int,
@@ -158,8 +161,8 @@ def _begun(
     return _Trace(connection, each, window, most, tracks.events, pieces)
 
 
-def _head(members: Mapping[str, object]) -> bytes:
-    """The file up to its first event. ASCII: what is no event is skipped by readers that expect nothing else there."""
+def _encode_head(members: Mapping[str, object]) -> bytes:
+    """Encode the file up to its first event. ASCII: what is no event is skipped by readers that expect nothing else there."""
     return json.dumps(members, indent=1, allow_nan=False).encode().removesuffix(b"\n}") + b',\n "traceEvents": ['
 
 
@@ -171,7 +174,7 @@ class _Out:
         self.events = 0
 
     def begin(self, members: Mapping[str, object]) -> None:
-        self._file.write(_head(members))
+        self._file.write(_encode_head(members))
 
     def write(self, events: Iterator[str] | Sequence[str]) -> None:
         for event in events:

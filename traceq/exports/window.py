@@ -23,7 +23,7 @@ _LEAST_NS = 20_000
 
 
 @dataclass(frozen=True)
-class Window:
+class TimeWindow:
     """Slices that touch [since, until] (ns, the trace's own clock), and those of `kept` wherever they are."""
 
     since: int
@@ -31,22 +31,22 @@ class Window:
     kept: tuple[int, ...] = ()
 
     def of(self, trace_id: int) -> dict[str, Any]:
-        """The window of this trace as parameters of a query."""
+        """Return the window of this trace as parameters of a query."""
         return {"trace_id": trace_id, "since": self.since, "until": self.until, "kept": list(self.kept)}
 
 
-EVERYTHING = Window(-_EVER, _EVER)
+EVERYTHING = TimeWindow(-_EVER, _EVER)
 
 
 def worst_piece(finding: Finding) -> Mapping[str, Value]:
-    """The instance of the finding that costs most, by column."""
+    """Return the instance of the finding that costs most, by column."""
     return dict(zip(finding.instances.columns, finding.instances.rows[0], strict=True))
 
 
-def around(connection: duckdb.DuckDBPyConnection, finding: Finding, step_ns: float) -> Window:
-    """The window around the worst piece of `finding`, in a trace whose mean step lasts `step_ns`."""
+def find_window(connection: duckdb.DuckDBPyConnection, finding: Finding, step_ns: float) -> TimeWindow:
+    """Find the window around the worst piece of `finding`, in a trace whose mean step lasts `step_ns`."""
     piece = worst_piece(finding)
-    ts, dur = _whole(piece["ts"]), _whole(piece["dur"])
+    ts, dur = _to_int(piece["ts"]), _to_int(piece["dur"])
     slice_id = piece.get("slice_id")
     margin = max(_LEAST_NS, min(int(_OF_STEP * step_ns), _OF_PIECE * dur))
     row = ask(
@@ -55,14 +55,14 @@ def around(connection: duckdb.DuckDBPyConnection, finding: Finding, step_ns: flo
         trace_id=finding.where.trace_id,
         device=-2 if finding.where.device is None else finding.where.device,
         ts=ts,
-        slice_id=-1 if slice_id is None else _whole(slice_id),
+        slice_id=-1 if slice_id is None else _to_int(slice_id),
     )[0]
     first, last = ts, max(ts + dur, row["gap_end"] or 0)
     # A launch may be many steps ahead of its kernel: then only the call is shown, without what was in between.
     if row["first_call"] is not None and row["first_call"] >= ts - step_ns:
         first = min(first, row["first_call"])
-    return Window(first - margin, last + margin, tuple(row["kept"] or ()))
+    return TimeWindow(first - margin, last + margin, tuple(row["kept"] or ()))
 
 
-def _whole(value: Value) -> int:
+def _to_int(value: Value) -> int:
     return 0 if value is None else int(value)

@@ -158,3 +158,10 @@ def _metric(name: str) -> Metric:
     except KeyError:
         close = difflib.get_close_matches(name, METRICS, n=3, cutoff=0.5) or list(METRICS)
         raise UnknownMetric(f"no metric is called {name!r}; did you mean: {', '.join(close)}?") from None
+
+
+def record_backend(metrics: Sequence[Metric]) -> str | None:
+    """Return the backend of `traceq record` that gives most of the metrics, torch if both do; None if neither gives any."""
+    counts = {backend: sum(backend in metric.record for metric in metrics) for backend in ("torch", "nsys")}
+    best = max(counts, key=lambda backend: counts[backend])
+    return best if counts[best] else None

@@ -1,4 +1,4 @@
-"""What a trace holds: counts that say which metrics it is good for. Their meaning is in health/inputs/."""
+"""Counts of what a trace holds, which say for which metrics it is good. Their meaning is in health/inputs/."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOPICS = ("gpu", "kernel", "copy", "collective", "host", "wait", "step", "idle",
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostEvents:
     """A kind of oddity that cost something, as import_note counts it."""
 
     severity: str
@@ -89,7 +89,7 @@ class Inputs:
     metric_samples: int
     metrics: int
     devices_with_metrics: int
-    lost: tuple[Lost, ...]
+    lost: tuple[LostEvents, ...]
 
 
 def read(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Inputs:
@@ -98,4 +98,4 @@ def read(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Inputs:
     for topic in TOPICS:
         counts.update(ask(connection, statement(f"health/inputs/{topic}.sql"), trace_id=trace_id)[0])
     lost = ask(connection, statement("health/inputs/note.sql"), trace_id=trace_id)
-    return Inputs(**counts, lost=tuple(Lost(**row) for row in lost))
+    return Inputs(**counts, lost=tuple(LostEvents(**row) for row in lost))

@@ -1,4 +1,4 @@
-"""From a trace database to what can be said of its traces: identities, and per metric how far it goes."""
+"""Diagnose the traces of a database: identities, and per metric how far it goes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from traceq.database.sql import statement
 from traceq.diagnosis.program import Program, program_of
 from traceq.formats.capabilities import METRICS, Metric
 from traceq.health import coverage, identities
-from traceq.health.coverage import Inputs, Lost
+from traceq.health.coverage import Inputs, LostEvents
 from traceq.health.identities import Checked
 from traceq.health.judges import JUDGES
-from traceq.health.suggestions import suggestions
+from traceq.health.suggestions import suggest_captures
 from traceq.health.verdict import MetricHealth, Verdict
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class BesideLog:
 
 @dataclass(frozen=True)
 class TraceHealth:
-    """What can be said of one trace. `made_with` counts the facts and knobs of the snapshot beside it, 0 without one."""
+    """The diagnosis of one trace. `made_with` counts the facts and knobs of the snapshot beside it, 0 without one."""
 
     trace_id: int
     run: str | None
@@ -70,36 +70,36 @@ class TraceHealth:
     logs: tuple[BesideLog, ...]
     made_with: int = 0
     damage: tuple[str, ...] = ()
-    """Where identities do not hold: what of the trace cannot have happened, and explains it."""
+    """What in the trace is impossible and explains the identities that do not hold."""
 
     @property
     def broken(self) -> tuple[Checked, ...]:
         """The identities that do not hold."""
-        return tuple(each for each in self.identities if each.broken)
+        return tuple(identity for identity in self.identities if identity.broken)
 
 
 def diagnose(connection: duckdb.DuckDBPyConnection) -> tuple[TraceHealth, ...]:
-    """What can be said of every trace of the database, in the order of ingest."""
-    return tuple(_trace(connection, row) for row in ask(connection, statement("health/trace.sql")))
+    """Diagnose every trace of the database, in the order of ingest."""
+    return tuple(_diagnose_trace(connection, row) for row in ask(connection, statement("health/trace.sql")))
 
 
-def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceHealth:
+def _diagnose_trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceHealth:
     held = coverage.read(connection, row["trace_id"])
     checked = identities.check(connection, row["trace_id"])
     return TraceHealth(
         **row,
         inputs=held,
         identities=checked,
-        metrics=_metrics(held, row["format"], program_of(connection, row["trace_id"])),
+        metrics=_judge_metrics(held, row["format"], program_of(connection, row["trace_id"])),
         logs=tuple(
             BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
         ),
-        damage=_damage(connection, row["trace_id"], checked),
+        damage=_find_damage(connection, row["trace_id"], checked),
     )
 
 
-def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple[Checked, ...]) -> tuple[str, ...]:
-    """What of the trace cannot have happened, where that may be why identities do not hold; lost events never are."""
+def _find_damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple[Checked, ...]) -> tuple[str, ...]:
+    """Find what in the trace is impossible, if that explains all broken identities; lost events never do."""
     broken = {each.identity.name for each in checked if each.broken}
     if not broken:
         return ()
@@ -108,30 +108,30 @@ def _damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple
     return tuple(f"{each['what']} ({each['count']:,})" for each in impossible) if broken <= excused else ()
 
 
-def quality(
+def judge_quality(
     connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str, program: Program
 ) -> tuple[MetricHealth, ...]:
     """Return how far each metric goes in a trace of `program`; without the identities, which take long to check."""
-    return _metrics(coverage.read(connection, trace_id), format_, program)
+    return _judge_metrics(coverage.read(connection, trace_id), format_, program)
 
 
-def _metrics(held: Inputs, format_: str, program: Program) -> tuple[MetricHealth, ...]:
-    return tuple(_health(metric, held, format_, program) for metric in METRICS.values())
+def _judge_metrics(held: Inputs, format_: str, program: Program) -> tuple[MetricHealth, ...]:
+    return tuple(_judge_metric(metric, held, format_, program) for metric in METRICS.values())
 
 
-def _health(metric: Metric, held: Inputs, format_: str, program: Program) -> MetricHealth:
-    verdict = _less_what_is_lost(JUDGES[metric.name](held), held.lost)
+def _judge_metric(metric: Metric, held: Inputs, format_: str, program: Program) -> MetricHealth:
+    verdict = _degrade_incomplete(JUDGES[metric.name](held), held.lost)
     is_of_gpu = metric.name not in _OF_HOST and any(each.code.endswith("_not_measured") for each in held.lost)
     more = (
-        suggestions(metric, format_, of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)
+        suggest_captures(metric, format_, of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)
         if verdict.needs and not is_of_gpu
         else ()
     )
     return MetricHealth(metric.name, metric.answers, verdict.state, verdict.reason, verdict.needs, more)
 
 
-def _less_what_is_lost(verdict: Verdict, lost: tuple[Lost, ...]) -> Verdict:
-    """Nothing is quite right in a capture that is not complete."""
+def _degrade_incomplete(verdict: Verdict, lost: tuple[LostEvents, ...]) -> Verdict:
+    """Degrade the verdict on a capture that is not complete."""
     codes = [each.code for each in lost if each.severity == "error" or each.code in _INCOMPLETE]
     if verdict.state != "ok" or not codes:
         return verdict

@@ -1,4 +1,4 @@
-"""What must hold in every trace database, whatever is in it: the one list, and how it is checked."""
+"""The identities that hold in every trace database, in one list, and how they are checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Checked:
-    """How many rows were checked, how many break the rule, and where the first of those is (None when none does)."""
+    """The number of rows that were checked and that break the rule, and the first of the latter (None if all hold)."""
 
     identity: Identity
     checked: int
@@ -80,12 +80,12 @@ IDENTITIES = (
 
 
 def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[Checked, ...]:
-    """Every identity, checked on this trace. The cost is linear in the events of the database."""
+    """Check every identity on this trace. The cost is linear in the events of the database."""
     return tuple(check_one(connection, identity, trace_id) for identity in IDENTITIES)
 
 
 def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> Checked:
-    """This identity, checked on this trace."""
+    """Check this identity on this trace."""
     rows = statement(f"analysis/{identity.topic}/identities/{identity.name}.sql")
     ((checked, broken, example),) = connection.execute(
         "select count(*), count(*) filter (is_broken), min(judged) filter (is_broken) from (" + rows + ") as judged",  # noqa: S608 - of traceq itself

@@ -1,4 +1,4 @@
-"""How another capture brings a metric: the options of the profiler that made the trace, or else of those beside it."""
+"""Suggest captures that bring a metric: the options of the profiler that made the trace, or else of those beside it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Suggestion:
     note: str
 
 
-def suggestions(
+def suggest_captures(
     metric: Metric, trace_format: str, *, of_pytorch: bool = True, of_amd: bool = False
 ) -> tuple[Suggestion, ...]:
-    """That of the trace's own profiler; those beside it where it cannot give the metric; none where it is not known.
+    """Suggest options of the trace's own profiler, or other profilers if it cannot give the metric; nothing if it is unknown.
 
     `of_pytorch`: whether the program may be PyTorch's; `of_amd`: whether its GPUs are AMD's.
     """
@@ -29,15 +29,15 @@ def suggestions(
     if capture is None or not own.can_record(of_pytorch=of_pytorch, of_amd=of_amd):
         return ()
     if isinstance(capture, Capture):
-        return (_suggestion(own, capture),)
+        return (_make_suggestion(own, capture),)
     return tuple(
-        _suggestion(form, each if of_pytorch or isinstance(each, Capture) else "it does not record it")
-        for form, each in metric.captures(own)
+        _make_suggestion(form, other if of_pytorch or isinstance(other, Capture) else "it does not record it")
+        for form, other in metric.captures(own)
         if form.can_record(of_pytorch=of_pytorch, of_amd=of_amd)
     )
 
 
-def _suggestion(form: Format, capture: Capture | str) -> Suggestion:
+def _make_suggestion(form: Format, capture: Capture | str) -> Suggestion:
     if isinstance(capture, str):
         return Suggestion(form.profiler, None, capture)
     return Suggestion(form.profiler, form.spelled(capture.options), capture.note)

@@ -17,7 +17,7 @@ STATES: tuple[State, ...] = ("ok", "degraded", "not computable")
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far a metric can be trusted on one trace, and why; `needs` is None when another capture would give no more."""
+    """The trust in a metric on one trace, and why; `needs` is None when another capture would give no more."""
 
     state: State
     reason: str
@@ -36,17 +36,17 @@ class MetricHealth:
     ways: tuple[Suggestion, ...]
 
 
-def none(reason: str, needs: Needs = "options") -> Verdict:
-    """The trace lacks what the metric is made of."""
+def not_computable(reason: str, needs: Needs = "options") -> Verdict:
+    """Judge a metric of which the trace lacks what it is made of."""
     return Verdict("not computable", reason, needs)
 
 
-def judged(facts: str, *shortcomings: str | None, needs: Needs | None = None) -> Verdict:
-    """Ok, with the facts it rests on; or degraded, by the shortcomings that are not None."""
-    found = [each for each in shortcomings if each]
+def ok_or_degraded(facts: str, *shortcomings: str | None, needs: Needs | None = None) -> Verdict:
+    """Judge ok, with the facts it rests on; or degraded, by the shortcomings that are not None."""
+    found = [shortcoming for shortcoming in shortcomings if shortcoming]
     return Verdict("degraded", "; ".join(found), needs) if found else Verdict("ok", facts)
 
 
-def in_sql(reason: str) -> Verdict:
-    """Everything is there, and traceq makes no metric of it yet: another capture would change nothing."""
+def sql_only(reason: str) -> Verdict:
+    """Judge a metric that traceq does not compute yet although everything is there: another capture changes nothing."""
     return Verdict("degraded", f"no analysis yet, in SQL only: {reason}")

@@ -16,7 +16,7 @@ from traceq.diagnosis.job.judge import judge_job
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
-from traceq.health.diagnosis import quality
+from traceq.health.diagnosis import judge_quality
 from traceq.reports import model
 from traceq.reports.model import DeviceLedger, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
 from traceq.reports.queries import Queries, standalone
@@ -215,7 +215,7 @@ def _build_trace(
         not_applicable=judged.not_applicable,
         failed=judged.failed,
         rules_asked=judged.asked,
-        quality=quality(connection, trace_id, trace["format"], subject.program),
+        quality=judge_quality(connection, trace_id, trace["format"], subject.program),
         topics=_read_topics(queries, trace_id, top),
         host=None if ledger else _read_host(queries, trace_id, top),
         queries={name: standalone(query, trace_id=trace_id, top=top) for name, query in sections.items()},

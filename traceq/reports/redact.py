@@ -88,26 +88,26 @@ _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|b
 
 def redact_report(report: Report) -> Report:
     """Replace all texts of the report that are not known to be harmless; equal for equal reports."""
-    texts = _texts(report)
-    return _StandIns(texts, _names_of_files(report), _pseudonyms(texts)).change_report(report)
+    texts = _list_texts(report)
+    return _StandIns(texts, _names_of_files(report), _make_pseudonyms(texts)).change_report(report)
 
 
 def redact_comparison(comparison: Comparison) -> Comparison:
     """Replace such texts of the comparison, and leave out what its runs are made of, as tickets show it."""
     bare = _without_items(comparison)
-    texts = _texts(bare)
-    return _StandIns(texts, _names_of_runs(comparison), _pseudonyms(texts)).change_all(bare)
+    texts = _list_texts(bare)
+    return _StandIns(texts, _names_of_runs(comparison), _make_pseudonyms(texts)).change_all(bare)
 
 
 def redact_together(report: Report, comparison: Comparison) -> tuple[Report, Comparison]:
     """Redact both, with the same stand-in for the same text."""
     bare = _without_items(comparison)
-    texts, known = _texts(report), _names_of_runs(comparison) | _names_of_files(report)
-    stand_ins = _StandIns([*texts, *_texts(bare)], known, _pseudonyms(texts))
+    texts, known = _list_texts(report), _names_of_runs(comparison) | _names_of_files(report)
+    stand_ins = _StandIns([*texts, *_list_texts(bare)], known, _make_pseudonyms(texts))
     return stand_ins.change_report(report), stand_ins.change_all(bare)
 
 
-def _pseudonyms(texts: Sequence[tuple[str, str]]) -> Pseudonyms:
+def _make_pseudonyms(texts: Sequence[tuple[str, str]]) -> Pseudonyms:
     return Pseudonyms(output_key(text for _, text in texts))
 
 
@@ -116,15 +116,15 @@ def _names_of_files(report: Report) -> dict[str, str]:
     known: dict[str, str] = {}
     for trace in report.traces:
         facts = trace.trace
-        known |= {name: _file(facts) for name in (facts.file, PurePath(facts.file).name)}
-        known |= {facts.run: _hashed("run", facts.run)} if facts.run else {}
+        known |= {name: _name_file(facts) for name in (facts.file, PurePath(facts.file).name)}
+        known |= {facts.run: _hash_name("run", facts.run)} if facts.run else {}
     return known
 
 
 def _names_of_runs(comparison: Comparison) -> dict[str, str]:
     shown = (comparison, comparison.of_rank) if comparison.of_rank else (comparison,)
     runs = [run for part in shown for run in (*part.base.runs, *part.new.runs)]
-    return {name: _file(run) for run in runs for name in (run.file, run.source, PurePath(run.source).name)}
+    return {name: _name_file(run) for run in runs for name in (run.file, run.source, PurePath(run.source).name)}
 
 
 def _without_items(comparison: Comparison) -> Comparison:
@@ -134,7 +134,7 @@ def _without_items(comparison: Comparison) -> Comparison:
 
     def bare(side: Side) -> Side:
         return replace(
-            side, runs=tuple(replace(run, file=_file(run), source=_file(run), **nothing) for run in side.runs)
+            side, runs=tuple(replace(run, file=_name_file(run), source=_name_file(run), **nothing) for run in side.runs)
         )
 
     of_rank = None if comparison.of_rank is None else _without_items(comparison.of_rank)
@@ -169,15 +169,15 @@ class _StandIns:
 
     def change_all(self, value: _Value) -> _Value:
         """Replace what a comparison or a job must not show."""
-        changed: _Value = _mapped(value, self._change)
+        changed: _Value = _map_texts(value, self._change)
         return changed
 
     def _change_trace(self, report: TraceReport) -> TraceReport:
         facts = report.trace
-        run = facts.run and _hashed("run", facts.run)
+        run = facts.run and _hash_name("run", facts.run)
         ids = {known: self._finding_id(known, facts.run, run) for known in _finding_ids(report)}
-        changed: TraceReport = _mapped(report, lambda name, text: ids.get(text) or self._change(name, text))
-        return replace(changed, trace=replace(changed.trace, run=run, file=_file(facts)))
+        changed: TraceReport = _map_texts(report, lambda name, text: ids.get(text) or self._change(name, text))
+        return replace(changed, trace=replace(changed.trace, run=run, file=_name_file(facts)))
 
     def _change(self, field: str, text: str) -> str:
         """Return what is shown for the text of a field."""
@@ -239,7 +239,7 @@ class _StandIns:
         if run and stand_in and at:
             place = f"@{place}".replace(f"@{run}", f"@{stand_in}", 1)[1:]
         rule, colon, key = head.partition(":")
-        return f"{rule}{colon}{key if _is_own(key) else _hashed('key', key)}{at}{place}"
+        return f"{rule}{colon}{key if _is_own(key) else _hash_name('key', key)}{at}{place}"
 
 
 def _change_parts(
@@ -270,12 +270,12 @@ def _own_words() -> frozenset[str]:
     return frozenset(part for word in found for part in (word, word.strip(".-#"))) - _OF_NAMES
 
 
-def _hashed(kind: str, name: str) -> str:
+def _hash_name(kind: str, name: str) -> str:
     is_hashed = re.fullmatch(rf"{kind}-[0-9a-f]{{8}}", name)
     return name if is_hashed else f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _file(facts: TraceFacts | Run) -> str:
+def _name_file(facts: TraceFacts | Run) -> str:
     suffix = _SUFFIXES.search(facts.file)
     return f"trace-{facts.sha256[:12]}{suffix[0] if suffix else ''}"
 
@@ -287,7 +287,7 @@ def _finding_ids(report: TraceReport) -> Iterator[str]:
     yield from (observation.finding_id for observation in report.observations)
 
 
-def _texts(report: Report | Comparison) -> list[tuple[str, str]]:
+def _list_texts(report: Report | Comparison) -> list[tuple[str, str]]:
     """Return all texts of the report that may hold something of the trace, with the names of their fields."""
     collected: list[tuple[str, str]] = []
 
@@ -295,11 +295,11 @@ def _texts(report: Report | Comparison) -> list[tuple[str, str]]:
         collected.append((name, text))
         return text
 
-    _mapped(report, collect)
+    _map_texts(report, collect)
     return collected
 
 
-def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+def _map_texts(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
     """Change all texts of `value`, given the name of their field or column, but for those of traceq's own making."""
     if isinstance(value, str):
         return change(name, value)
@@ -308,18 +308,18 @@ def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> An
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value) if not _OWN_FIELDS.fullmatch(field.name)]
         held = {name: getattr(value, name) for name in names}
-        changed = {name: _mapped(member, change, _field_kind(value, name)) for name, member in held.items()}
+        changed = {name: _map_texts(member, change, _field_kind(value, name)) for name, member in held.items()}
         if "rows" in held and hasattr(value, "columns"):  # the rows of a table by its columns
             changed["rows"] = tuple(
-                tuple(_mapped(cell, change, column) for column, cell in zip(value.columns, row, strict=True))
+                tuple(_map_texts(cell, change, column) for column, cell in zip(value.columns, row, strict=True))
                 for row in held["rows"]
             )
         return replace(value, **changed)
     if isinstance(value, tuple | list):
-        items = [_mapped(item, change, name) for item in value]
+        items = [_map_texts(item, change, name) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, Mapping):
-        return {change(name, key): _mapped(member, change, name) for key, member in value.items()}
+        return {change(name, key): _map_texts(member, change, name) for key, member in value.items()}
     return value
 
 

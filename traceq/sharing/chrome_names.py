@@ -100,39 +100,39 @@ class Anonymiser:
         self._identities: dict[bytes, int] = {}
 
     def event(self, raw: bytes | msgspec.Raw) -> bytes | None:
-        """The event as it may be shown; None where nothing of it may."""
+        """Return the event as it may be shown; None if nothing of it may."""
         try:
             members = _decoder.decode(raw)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             self.removed["events that are no JSON"] += 1
             return None
-        phase = _text(members.get("ph"))
+        phase = _read_text(members.get("ph"))
         if phase not in _PHASES:
             self.removed["events of unknown kinds"] += 1
             return None
         if phase == "M":
             return self._metadata(members)
-        category = _text(members.get("cat"))
+        category = _read_text(members.get("cat"))
         shown: dict[str, Any] = {"ph": phase, "cat": None if category is None else self._category(category)}
         if "name" in members:
-            shown["name"] = self._name(_text(members["name"]), phase, category)
+            shown["name"] = self._name(_read_text(members["name"]), phase, category)
         shown |= {key: self._track(members[key]) for key in ("pid", "tid") if key in members}
         shown |= {key: self._number(members[key], key) for key in ("ts", "dur") if key in members}
         shown |= self._ids(members)
         for key in ("bp", "s"):
-            shown[key] = text if (text := _text(members.get(key))) in ("e", "g", "p", "t") else None
+            shown[key] = text if (text := _read_text(members.get(key))) in ("e", "g", "p", "t") else None
         if "args" in members:
             shown["args"] = self._args(members["args"], is_counter=phase == "C")
         self.removed["unknown members of events"] += len(members.keys() - _MEMBERS)
         return msgspec.json.encode({key: value for key, value in shown.items() if value is not None})
 
     def _ids(self, members: dict[str, msgspec.Raw]) -> dict[str, Any]:
-        """What the halves of a range or an arrow have in common: ids that are texts become numbers, the same one by the same."""
+        """Show the ids that the halves of a range or an arrow share: those that are texts are numbered."""
         shown: dict[str, Any] = {"id": self._identity(members["id"])} if "id" in members else {}
-        pair = _decoded(members.get("id2"), of=dict[str, msgspec.Raw])
+        pair = _decode(members.get("id2"), of=dict[str, msgspec.Raw])
         if isinstance(pair, dict):
             shown["id2"] = {key: self._identity(pair[key]) for key in ("local", "global") if key in pair}
-        if (scope := _text(members.get("scope"))) is not None:
+        if (scope := _read_text(members.get("scope"))) is not None:
             shown["scope"] = self._names.show("other", scope)
         return shown
 
@@ -154,8 +154,8 @@ class Anonymiser:
         return self._names.show("counter" if phase == "C" else _KIND_OF_FAMILY.get(family, "annotation"), text)
 
     def _metadata(self, members: dict[str, msgspec.Raw]) -> bytes | None:
-        name = _text(members.get("name"))
-        args = _decoded(members.get("args"))
+        name = _read_text(members.get("name"))
+        args = _decode(members.get("args"))
         args = args if isinstance(args, dict) else {}
         if name in ("process_sort_index", "thread_sort_index"):
             shown: Any = {"sort_index": args["sort_index"]} if isinstance(args.get("sort_index"), int) else {}
@@ -177,11 +177,11 @@ class Anonymiser:
     def _track(self, raw: msgspec.Raw) -> Any:
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
             return raw
-        text = _text(raw)
+        text = _read_text(raw)
         return None if text is None else self._names.show("thread", text) if text else ""
 
     def _number(self, raw: msgspec.Raw, key: str) -> msgspec.Raw | None:
-        """A number as it is written, so that no time loses a digit."""
+        """Show a number as it is written, so that no time loses a digit."""
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
             return raw
         if bytes(raw) != b"null":
@@ -189,7 +189,7 @@ class Anonymiser:
         return None
 
     def _args(self, raw: msgspec.Raw, *, is_counter: bool) -> dict[str, Any]:
-        values = _decoded(raw, of=dict[str, msgspec.Raw])
+        values = _decode(raw, of=dict[str, msgspec.Raw])
         if not isinstance(values, dict):
             self.removed["arguments that are no object"] += 1
             return {}
@@ -211,14 +211,14 @@ class Anonymiser:
     def _argument(self, key: str, raw: msgspec.Raw) -> Any:
         if key in _NUMERIC and _is_numeric(raw):
             return raw
-        if key in _TEXTS and (text := _text(raw)) is not None:
+        if key in _TEXTS and (text := _read_text(raw)) is not None:
             return self._text_argument(key, text)
-        if key == "occupancy" and isinstance(members := _decoded(raw, of=dict[str, msgspec.Raw]), dict):
+        if key == "occupancy" and isinstance(members := _decode(raw, of=dict[str, msgspec.Raw]), dict):
             inner = {name: self._argument(name, value) for name, value in members.items()}
             return {name: value for name, value in inner.items() if value is not None}
-        if key == "Input type" and isinstance(types := _decoded(raw), list):
+        if key == "Input type" and isinstance(types := _decode(raw), list):
             return [self._names.show("type", each) if isinstance(each, str) and each else "" for each in types]
-        if key == "Concrete Inputs" and isinstance(inputs := _decoded(raw), list):
+        if key == "Concrete Inputs" and isinstance(inputs := _decode(raw), list):
             return [_numeric_text(each) or "" if isinstance(each, str) else "" for each in inputs]
         return None
 
@@ -230,17 +230,17 @@ class Anonymiser:
         return _numeric_text(text)
 
     def header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
-        """The members of the file beside its events, those that may be shown."""
+        """Return the members of the file beside its events that may be shown."""
         shown: dict[str, Any] = {
             key: members[key] for key in _FLAGS if key in members and _NUMBER.fullmatch(bytes(members[key]))
         }
-        if _text(members.get("displayTimeUnit")) in ("ms", "ns"):
-            shown["displayTimeUnit"] = _text(members["displayTimeUnit"])
-        if isinstance(devices := _decoded(members.get("deviceProperties")), list):
-            shown["deviceProperties"] = [self._device(each) for each in devices if isinstance(each, dict)]
-        if isinstance(distributed := _decoded(members.get("distributedInfo")), dict):
+        if _read_text(members.get("displayTimeUnit")) in ("ms", "ns"):
+            shown["displayTimeUnit"] = _read_text(members["displayTimeUnit"])
+        if isinstance(devices := _decode(members.get("deviceProperties")), list):
+            shown["deviceProperties"] = [self._device(device) for device in devices if isinstance(device, dict)]
+        if isinstance(distributed := _decode(members.get("distributedInfo")), dict):
             shown["distributedInfo"] = self._distributed(distributed)
-        if isinstance(ours := _decoded(members.get("traceq")), dict):
+        if isinstance(ours := _decode(members.get("traceq")), dict):
             shown["traceq"] = self.ours(ours)
         for key in members.keys() - shown.keys() - {"traceEvents"}:
             self.removed["members of the file: " + (key if key in _KNOWN_MEMBERS else "others")] += 1
@@ -259,7 +259,7 @@ class Anonymiser:
         shown |= {"backend": values["backend"]} if _BACKENDS.fullmatch(str(values.get("backend"))) else {}
         shown |= {"nccl_version": values["nccl_version"]} if _VERSION.fullmatch(str(values.get("nccl_version"))) else {}
         if isinstance(groups := values.get("pg_config"), list):
-            shown["pg_config"] = [self._group(each) for each in groups if isinstance(each, dict)]
+            shown["pg_config"] = [self._group(group) for group in groups if isinstance(group, dict)]
         return shown
 
     def _group(self, values: _Values) -> dict[str, Any]:
@@ -273,13 +273,13 @@ class Anonymiser:
             shown["pg_size"] = values["pg_size"]
         ranks = values.get("ranks")
         if isinstance(ranks, list):
-            shown["ranks"] = [each for each in ranks if _is_small(each) or each == "..."]
+            shown["ranks"] = [rank for rank in ranks if _is_small(rank) or rank == "..."]
         elif isinstance(ranks, str):
             shown["ranks"] = _numeric_text(ranks) or ""
         return shown
 
     def ours(self, said: _Values) -> dict[str, Any]:
-        """What traceq wrote into the file."""
+        """Return what may be shown of what traceq wrote into the file."""
         shown: dict[str, Any] = {key: said[key] for key in ("rank", "world_size") if _is_small(said.get(key))}
         if isinstance(part := said.get("trim"), dict):
             shown["trim"] = self._trim(part)
@@ -289,13 +289,13 @@ class Anonymiser:
         sources = ("step_range", "mark", "profiler_step", "annotation", "optimizer", "recurrence", "window", "serving")
         source, steps = part.get("source"), part.get("steps")
         return {
-            "window": [each for each in _listed(part.get("window")) if _is_whole(each)],
+            "window": [each for each in _as_list(part.get("window")) if _is_whole(each)],
             "source": source if isinstance(source, str) and source in sources else "annotation",
             "unit": self._names.show("annotation", str(part.get("unit"))),
             "clock": "gpu" if part.get("clock") == "gpu" else "host",
             "is_followed": part.get("is_followed") is True,
             "training": self._thread_of(part.get("training")),
-            "steps": [self._step(each) for each in _listed(steps) if isinstance(each, dict)],
+            "steps": [self._step(each) for each in _as_list(steps) if isinstance(each, dict)],
         }
 
     def _step(self, step: _Values) -> dict[str, Any]:
@@ -342,7 +342,7 @@ _KNOWN_MEMBERS = frozenset((
 ))  # fmt: skip
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -355,7 +355,7 @@ def _is_small(value: Any) -> bool:
 
 
 def _numeric_text(text: str) -> str | None:
-    """The text where it is of numbers that may be sizes or ranks, fractions to six digits; None where it is not."""
+    """Return a text of numbers that may be sizes or ranks, fractions to six digits; None for any other."""
     if not _NUMERIC_TEXT.fullmatch(text):
         return None
     shown = _FRACTION.sub(lambda number: f"{float(number[0]):.6g}", text)
@@ -363,7 +363,7 @@ def _numeric_text(text: str) -> str | None:
 
 
 def _is_numeric(raw: msgspec.Raw) -> bool:
-    """Whether a value is a number, or nested lists of numbers, or a number in quotes."""
+    """Return whether a value is a number, or nested lists of numbers, or a number in quotes."""
     text = bytes(raw)
     return bool(
         _NUMBER.fullmatch(text)
@@ -373,12 +373,12 @@ def _is_numeric(raw: msgspec.Raw) -> bool:
     )
 
 
-def _text(raw: msgspec.Raw | None) -> str | None:
-    value = _decoded(raw)
+def _read_text(raw: msgspec.Raw | None) -> str | None:
+    value = _decode(raw)
     return value if isinstance(value, str) else None if value is None else str(value)
 
 
-def _decoded(raw: msgspec.Raw | None, of: Any = Any) -> Any:
+def _decode(raw: msgspec.Raw | None, of: Any = Any) -> Any:
     try:
         return None if raw is None else msgspec.json.decode(raw, type=of)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

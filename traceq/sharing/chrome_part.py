@@ -28,8 +28,8 @@ _TIMES = """
 """
 
 
-class _Chosen:
-    """Which events stay: slices by their numbers, arrows by their ends, all else by its time."""
+class _KeptEvents:
+    """The events that stay: slices by their numbers, arrows by their ends, all else by its time."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, part: Part, trace_id: int) -> None:
         ids = connection.execute("select slice_id from _kept order by slice_id").fetchnumpy()["slice_id"]
@@ -41,7 +41,7 @@ class _Chosen:
         self._open: dict[tuple[str, str], bytes] = {}
 
     def of(self, first: int, events: Sequence[bytes | msgspec.Raw]) -> Iterator[bytes | msgspec.Raw]:
-        """Those of a block, of which the first has this number."""
+        """Yield the events of a block that stay; its first event has the number `first`."""
         start, stop = np.searchsorted(self._ids, [first, first + len(events)])
         mine = set((self._ids[start:stop] - first).tolist())
         for place, event in enumerate(events):
@@ -62,7 +62,7 @@ class _Chosen:
                 yield event
 
     def _arrow(self, event: bytes | msgspec.Raw, head: EventHead) -> Iterator[bytes | msgspec.Raw]:
-        """An arrow whole, once both its ends are found at slices that stay."""
+        """Yield an arrow whole, once both its ends are found at slices that stay."""
         ts = start_of(event, head)
         at = np.searchsorted(self._times, ts) if ts is not None else len(self._times)
         if at == len(self._times) or self._times[at] != ts:
@@ -85,22 +85,22 @@ def write_part(
     file: BinaryIO,
     progress: Callable[[int], None] = lambda _bytes: None,
 ) -> int:
-    """Write the part of the trace at `path` that stands in _kept (sql/selection.sql); how many events it holds."""
-    chosen = _Chosen(connection, path, part, trace_id)
+    """Write the part of the trace at `path` that stands in _kept (sql/selection.sql); return its number of events."""
+    chosen = _KeptEvents(connection, path, part, trace_id)
     written = 0
     with EventRecords(path, progress) as records:
-        file.write(_begin(records))
+        file.write(_encode_begin(records))
         for first, events in records.read_blocks():
             for event in chosen.of(first, events):
                 file.write(b",\n" if written else b"\n")
                 file.write(event)
                 written += 1
-        file.write(_end(records, part))
+        file.write(_encode_end(records, part))
     return written
 
 
-def _begin(records: EventRecords) -> bytes:
-    """The file up to its first event; a bare list becomes an object, which can say more."""
+def _encode_begin(records: EventRecords) -> bytes:
+    """Encode the file up to its first event; a bare list becomes an object, which can say more."""
     text = records.before.strip().rstrip(b",")
     members = records.members_before()
     if members is not None and "traceq" in members:
@@ -108,8 +108,8 @@ def _begin(records: EventRecords) -> bytes:
     return (text + b",\n" if text.removeprefix(b"{").strip() else b"{\n") + b'"traceEvents": ['
 
 
-def _end(records: EventRecords, part: Part) -> bytes:
-    """The file after its last event: what stood there, and what the part says of itself beside what is there for traceq."""
+def _encode_end(records: EventRecords, part: Part) -> bytes:
+    """Encode the file after its last event: what stood there, with the description of the part for traceq."""
     after = records.members_after()
     ours = (records.members_before() or {}).get("traceq") or after.get("traceq") or b"{}"
     try:

@@ -1,4 +1,4 @@
-"""What a run was made with, for a part of its trace and for one without names: both are of the same run."""
+"""Carry the snapshot of a run (made_with) over to a part of its trace, or to one without names: they are of the same run."""
 
 from __future__ import annotations
 

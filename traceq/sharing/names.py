@@ -1,4 +1,4 @@
-"""What a name of a trace becomes when nobody may be named: itself where it is known to be harmless, else a pseudonym.
+"""Names of a trace that names nobody: a name is shown if it is known to be harmless, else a pseudonym stands for it.
 
 Known are the words of kernels, operators and functions of CUDA, NCCL and the like (traceq.common.library_names), and the words
 by which traceq tells what annotations mean. Any other word is replaced, the same one by the same; numbers that count stay, so
@@ -25,7 +25,7 @@ from traceq.common.library_names import (
     replace_unknown_words,
 )
 from traceq.common.public_names import KERNEL, is_public
-from traceq.sharing.secrets import tells
+from traceq.sharing.secrets import secret_kinds
 
 # Anybody's extensions are in these, too: what follows is known word by word.
 _SPACE = re.compile(
@@ -109,9 +109,9 @@ class Names:
 
     def _show_kernel(self, text: str) -> str:
         if text not in self._kernels:
-            is_named = KERNEL.fullmatch(re.sub("[$'!]", "", text)) and not tells(text.encode("utf-8", "replace"))
+            is_named = KERNEL.fullmatch(re.sub("[$'!]", "", text)) and not secret_kinds(text.encode("utf-8", "replace"))
             shown = self._replace_unknown("kernel", text) if is_named else self._replace("kernel", text)
-            is_telling = tells(shown.encode("utf-8", "replace"))
+            is_telling = secret_kinds(shown.encode("utf-8", "replace"))
             self._kernels[text] = self._pseudonym(text) if is_telling else shown
         return self._kernels[text]
 
@@ -158,7 +158,7 @@ class Names:
     def replace_words(self, text: str) -> str:
         """Put a pseudonym for every word that is not in known_words()."""
         known = known_words()
-        addresses = _addresses(text)
+        addresses = _find_addresses(text)
         pieces, at = [], 0
         for match in _SEGMENT.finditer(text):
             pieces.append(_replace_unsafe(text[at : match.start()]))
@@ -189,7 +189,7 @@ class Names:
         return "".join(part if stays else self._pseudonym(part) for part, stays in zip(parts, tells, strict=True))
 
 
-def _addresses(text: str) -> list[tuple[int, int]]:
+def _find_addresses(text: str) -> list[tuple[int, int]]:
     """Return the spans of numbers that are parts of one: hexadecimal, joined by a sign, or more than two in a row."""
     joined = [
         match.span()

@@ -23,7 +23,7 @@ from traceq.importers.nsys.diagnostics import LOST
 from traceq.importers.sqlite import quote_name
 from traceq.sharing.chrome_names import Anonymiser
 from traceq.sharing.names import Names
-from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
+from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
 
 # Columns that hold numbers, of any table that is copied. What is no number in them goes.
 _NUMBERS = frozenset(files("traceq").joinpath("sharing/numbers.txt").read_text("utf-8").split())
@@ -110,25 +110,25 @@ _CAPTURED = re.compile(
 
 
 def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tuple[int, Counter[str]]:
-    """Write the export at `source` without what may name somebody to `target`; how many rows, and what went, by kind."""
+    """Write the export at `source` without what may name somebody to `target`; return its rows, and what went, by kind."""
     removed: Counter[str] = Counter()
-    with copying(source, target, shown) as files:
+    with open_copy(source, target, shown) as files:
         files.execute("commit")
-        _give_functions(files, names, removed)
+        _create_functions(files, names, removed)
         files.execute("create temp table used_string (id integer, role text, primary key (id, role)) without rowid")
         files.execute("begin")
-        known = tables(files)
+        known = list_tables(files)
         rows = 0
         for table, columns in known.items():
             if table != "StringIds" and table in _TABLES:
-                rows += _copy(files, table, columns, removed)
+                rows += _copy_known(files, table, columns, removed)
             elif table != "StringIds" and not table.startswith("ENUM_"):
-                _count(files, table, removed)
-        rows += _strings(files, known, names, removed)
+                _count_rows(files, table, removed)
+        rows += _copy_strings(files, known, names, removed)
     return rows, removed
 
 
-def _copy(files: sqlite3.Connection, table: str, columns: Columns, removed: Counter[str]) -> int:
+def _copy_known(files: sqlite3.Connection, table: str, columns: Columns, removed: Counter[str]) -> int:
     """Copy a table with the columns that are known."""
     strings, texts = _TABLES[table], _TEXTS.get(table, {})
     kept: Columns = {}
@@ -146,7 +146,7 @@ def _copy(files: sqlite3.Connection, table: str, columns: Columns, removed: Coun
             removed["columns that are not known"] += 1
     if not kept:
         return 0
-    rows = copy(files, table, kept, _WHERE.get(table, "true"), expressions=expressions)
+    rows = copy_table(files, table, kept, _WHERE.get(table, "true"), expressions=expressions)
     for name, role in strings.items():
         if name in columns:
             files.execute(
@@ -160,7 +160,7 @@ def _copy(files: sqlite3.Connection, table: str, columns: Columns, removed: Coun
     return rows
 
 
-def _count(files: sqlite3.Connection, table: str, removed: Counter[str]) -> None:
+def _count_rows(files: sqlite3.Connection, table: str, removed: Counter[str]) -> None:
     ((rows,),) = files.execute(f"select count(*) from src.{quote_name(table)}").fetchall()
     # Other tables may have any name.
     shown = (
@@ -171,13 +171,13 @@ def _count(files: sqlite3.Connection, table: str, removed: Counter[str]) -> None
     removed[f"rows of {shown}"] += rows
 
 
-def _strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names, removed: Counter[str]) -> int:
+def _copy_strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names, removed: Counter[str]) -> int:
     """Copy the strings that what was copied refers to; one with several roles is shown as the strictest way would."""
     columns = known.get("StringIds", {})
     if not {"id", "value"} <= columns.keys():
         return 0
-    create(files, "StringIds", {"id": ("INTEGER", True, True), "value": ("TEXT", True, False)})
-    roles = _roles(names, removed)
+    create_table(files, "StringIds", {"id": ("INTEGER", True, True), "value": ("TEXT", True, False)})
+    roles = _list_roles(names, removed)
     query = (
         "select s.id, s.value, group_concat(u.role) from src.StringIds as s inner join temp.used_string as u on u.id = s.id"
         " group by s.id order by s.id"
@@ -194,7 +194,7 @@ def _strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names,
     return count
 
 
-def _roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str], str]]:
+def _list_roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str], str]]:
     return {
         **{kind: partial(names.show, kind) for kind in _KINDS},
         "range": partial(_show_range, names),
@@ -204,8 +204,8 @@ def _roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str], str
     }
 
 
-def _give_functions(files: sqlite3.Connection, names: Names, removed: Counter[str]) -> None:
-    """The functions of _TEXTS and _WHERE."""
+def _create_functions(files: sqlite3.Connection, names: Names, removed: Counter[str]) -> None:
+    """Give the connection the functions that _TEXTS and _WHERE call."""
 
     def give(name: str, function: Callable[[str], str]) -> None:
         files.create_function(name, 1, lambda value: None if value is None else function(_as_text(value)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from traceq.database.sql import run
 from traceq.importers.nsys import host, mpi
 from traceq.importers.sqlite import quote_name
-from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
+from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
 
 if TYPE_CHECKING:
     import duckdb
@@ -80,19 +80,19 @@ _THREAD = "(coalesce(t.{column}, 0) & 281474976710655)"
 
 
 def write_part(connection: duckdb.DuckDBPyConnection, source: Path, target: Path, trace_id: int, part: Part) -> int:
-    """Write the part of the export at `source` that stands in _kept (sql/selection.sql) to `target`; how many rows it holds."""
-    with copying(source, target, source) as files:
+    """Write the part of the export at `source` that stands in _kept (sql/selection.sql) to `target`; return its rows."""
+    with open_copy(source, target, source) as files:
         _fill_keys(files, connection, trace_id)
-        known = tables(files)
+        known = list_tables(files)
         ordered = sorted(known, key=lambda name: _LATER.index(name) if name in _LATER else -1)
         values = {"ts": part.ts, "ts_end": part.ts_end}
         rows = 0
         for table in ordered:
             if table == "StringIds":
                 _fill_strings(files, known)
-            condition = _condition(table, known[table], known)
-            rows += copy(files, table, known[table], condition, values)
-        create(files, "TRACEQ", {"value": ("TEXT", False, False)})
+            condition = _select_rows(table, known[table], known)
+            rows += copy_table(files, table, known[table], condition, values)
+        create_table(files, "TRACEQ", {"value": ("TEXT", False, False)})
         files.execute("insert into TRACEQ values (?)", [part.as_text])
         return rows
 
@@ -107,48 +107,48 @@ def _fill_keys(files: sqlite3.Connection, connection: duckdb.DuckDBPyConnection,
             files.executemany(f"insert or ignore into temp.{table} values ({places})", rows)
 
 
-def _condition(table: str, columns: Columns, known: dict[str, Columns]) -> str:
-    """Which rows of a table stay, as SQL over its row t."""
+def _select_rows(table: str, columns: Columns, known: dict[str, Columns]) -> str:
+    """Write the condition, as SQL over its row t, by which rows of a table stay."""
     if table in _CALLS or table == _NVTX:
-        return _of_calls(table, columns)
+        return _select_calls(table, columns)
     if table in _GPU or table == _SYNCHRONIZATION:
-        return _of_work(table, columns)
+        return _select_work(table, columns)
     if table in _CHAINS:
-        return _of_chains(table, known)
+        return _select_chains(table, known)
     if table in (_SWITCHES, _SAMPLES) and {"start", "globalTid"} <= columns.keys():
-        return _with_neighbours(table)
+        return _select_with_neighbours(table)
     others = {
-        _EVENT: _of_events(columns, known),
+        _EVENT: _select_events(columns, known),
         "CUDA_GPU_MEMORY_USAGE_EVENTS": "t.start < :ts_end",  # totals are sums from the start
         "StringIds": "t.id in (select id from temp.keep_string)",
         **dict.fromkeys(_WHOLE, "true"),
     }
     if table in others or table.startswith(("ENUM_", "TARGET_INFO_", "META_DATA_", "NVTX_PAYLOAD_")):
         return others.get(table, "true")
-    return _overlaps(columns) if "start" in columns else _at(columns)
+    return _select_overlapping(columns) if "start" in columns else _select_times(columns)
 
 
-def _of_work(table: str, columns: Columns) -> str:
-    """Work of GPUs, and waits for it."""
+def _select_work(table: str, columns: Columns) -> str:
+    """Write the condition for work of GPUs, and for waits for it."""
     if not {"start", "end", "correlationId"} <= columns.keys():
-        return _overlaps(columns) if "start" in columns else "true"
+        return _select_overlapping(columns) if "start" in columns else "true"
     place = "t.start, coalesce(t.correlationId, 0)"
     if table == _SYNCHRONIZATION:
-        return f"{_overlaps(columns)} or ({place}) in (select ts, correlation from temp.keep_wait)"
-    return f"{_overlaps(columns)} or ('{_GPU[table]}', {place}) in (select kind, ts, correlation from temp.keep_gpu)"
+        return f"{_select_overlapping(columns)} or ({place}) in (select ts, correlation from temp.keep_wait)"
+    return f"{_select_overlapping(columns)} or ('{_GPU[table]}', {place}) in (select kind, ts, correlation from temp.keep_gpu)"
 
 
-def _of_chains(table: str, known: dict[str, Columns]) -> str:
-    """Call chains of the samples and calls that stay."""
+def _select_chains(table: str, known: dict[str, Columns]) -> str:
+    """Write the condition for call chains of the samples and calls that stay."""
     caller, column = _CHAINS[table]
     return f"t.id in (select {column} from main.{caller})" if column in known.get(caller, {}) else "true"
 
 
-def _of_calls(table: str, columns: Columns) -> str:
+def _select_calls(table: str, columns: Columns) -> str:
     if not {"start", "end"} <= columns.keys():
         return "true"
     thread = _THREAD.format(column="globalTid") if "globalTid" in columns else "0"
-    conditions = [_overlaps(columns), f"({thread}, t.start) in (select tid, ts from temp.keep_call)"]
+    conditions = [_select_overlapping(columns), f"({thread}, t.start) in (select tid, ts from temp.keep_call)"]
     if table == _NVTX:
         # A range that was never closed lasts as long as the trace, which the last row of the table tells.
         conditions.append('t."end" is null and t.start < :ts_end')
@@ -161,7 +161,7 @@ def _of_calls(table: str, columns: Columns) -> str:
     return " or ".join(conditions)
 
 
-def _of_events(columns: Columns, known: dict[str, Columns]) -> str:
+def _select_events(columns: Columns, known: dict[str, Columns]) -> str:
     conditions = ["t.correlationId in (select correlation from temp.keep_event)"] if "correlationId" in columns else []
     if "eventSyncId" in columns and "eventSyncId" in known.get(_SYNCHRONIZATION, {}):
         conditions.append(f"t.eventSyncId in (select eventSyncId from main.{_SYNCHRONIZATION})")
@@ -170,17 +170,17 @@ def _of_events(columns: Columns, known: dict[str, Columns]) -> str:
     return " or ".join(conditions) or "true"
 
 
-def _overlaps(columns: Columns) -> str:
+def _select_overlapping(columns: Columns) -> str:
     end = 'coalesce(t."end", t.start)' if "end" in columns else "t.start"
     return f"(t.start < :ts_end and ({end} > :ts or t.start = :ts))"
 
 
-def _at(columns: Columns) -> str:
+def _select_times(columns: Columns) -> str:
     return "t.timestamp >= :ts and t.timestamp < :ts_end" if "timestamp" in columns else "true"
 
 
-def _with_neighbours(table: str) -> str:
-    """Rows of the time, and of each thread two before it and after it."""
+def _select_with_neighbours(table: str) -> str:
+    """Write the condition for rows of the time, and of each thread two before it and after it."""
     near = (
         "t.rowid in (select number from ("
         "select rowid as number, row_number() over (partition by globalTid order by start {order}) as place"
@@ -192,7 +192,7 @@ def _with_neighbours(table: str) -> str:
 
 
 def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
-    """The ids of strings that the rows in the new file may refer to; one too many does no harm."""
+    """Collect the ids of strings that the rows in the new file may refer to; one too many does no harm."""
     for table, columns in known.items():
         if table == "StringIds":
             continue

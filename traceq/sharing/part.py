@@ -1,4 +1,4 @@
-"""Which part of a trace is meant, and what the part has to say of itself so that its steps are those of the whole."""
+"""Choose a part of a trace, and describe it so that its steps are those of the whole."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OUTSIDE = "outside of --window"
 
 @dataclass(frozen=True)
 class Part:
-    """From `ts` to `ts_end`, ns on the clock of the trace, and what is written into the file of it: its steps, as JSON."""
+    """From `ts` to `ts_end`, ns on the clock of the trace, and its description for the file: its steps, as JSON."""
 
     ts: int
     ts_end: int
@@ -38,37 +38,37 @@ class Part:
 
     @property
     def steps(self) -> int:
-        """How many steps it holds."""
+        """Return the number of its steps."""
         return len(self.said["steps"])
 
     @property
     def as_text(self) -> str:
-        """What is written into the file, as JSON."""
+        """Return the description that is written into the file, as JSON."""
         return json.dumps({"trim": self.said})
 
 
-def of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> Part:
-    """The steps numbered from `first` to `last`: by the numbers in their own names, if they have any, else as traceq counts."""
-    steps = _steps(connection, trace_id)
+def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> Part:
+    """Make the part of steps `first` to `last`, by the numbers in their own names, if they have any, else as traceq counts."""
+    steps = _read_steps(connection, trace_id)
     numbers = _own_numbers(steps) or [step["step"] for step in steps]
     places = [place for place, number in enumerate(numbers) if first <= number <= last]
     if not places:
         there = f"they are numbered {min(numbers)}..{max(numbers)}" if numbers else "it has none"
         given = first if first == last else f"{first}..{last}"
         raise WrongUse(f"--steps {given}: the trace has no such steps; {there}.")
-    return _part(connection, trace_id, steps, places, None)
+    return _make_part(connection, trace_id, steps, places, None)
 
 
-def of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Window) -> Part:
-    """The time that `window` says, of a trace that was ingested with it as --window: steps that lie in it stay steps."""
+def part_of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Window) -> Part:
+    """Make the part of the time `window` of a trace that was ingested with it as --window: steps that lie in it stay."""
     run(connection, "sharing/sql/staged.sql", trace_id=trace_id)
     extent = window_extent(connection, window)
     if extent is None:
         raise WrongUse("--window: no annotation has this name, or it ends before it starts.")
-    steps = _steps(connection, trace_id)
+    steps = _read_steps(connection, trace_id)
     if [step["source"] for step in steps] == ["window"]:
         # No whole step lies in it: then it is itself what is judged, until its work is done.
-        return _part(connection, trace_id, steps, [0], None)
+        return _make_part(connection, trace_id, steps, [0], None)
     places = [
         place
         for place, step in enumerate(steps)
@@ -76,32 +76,32 @@ def of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Wind
     ]
     if not places:
         raise WrongUse("--window: no step begins in it.")
-    return _part(connection, trace_id, steps, places, extent)
+    return _make_part(connection, trace_id, steps, places, extent)
 
 
-def whole(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Part:
-    """All of the trace, with its steps written down."""
-    steps = _steps(connection, trace_id)
+def whole_part(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Part:
+    """Make the part that is all of the trace, with its steps written down."""
+    steps = _read_steps(connection, trace_id)
     ((ts, ts_end),) = run(connection, "sharing/sql/extent.sql", trace_id=trace_id).fetchall()
     if not steps or ts is None:
         raise WrongUse("the trace holds nothing that could be trimmed.")
-    part = _part(connection, trace_id, steps, range(len(steps)), None)
+    part = _make_part(connection, trace_id, steps, range(len(steps)), None)
     return Part(min(ts, part.ts), max(ts_end, part.ts_end) + 1, part.said)
 
 
-def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
+def _read_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
     return ask(connection, statement("sharing/sql/steps.sql"), trace_id=trace_id)
 
 
 def _own_numbers(steps: Sequence[dict[str, Any]]) -> list[int]:
-    """The numbers in the names of the steps; none where not every step has one of its own."""
+    """Return the numbers in the names of the steps; none unless every step has one of its own."""
     found = [_NUMBER_AT_END.search(step["name"]) for step in steps]
     numbers = [int(match[1]) for match in found if match]
     is_own = len(numbers) == len(steps) and len(set(numbers)) == len(numbers) and numbers == sorted(numbers)
     return numbers if is_own else []
 
 
-def _part(
+def _make_part(
     connection: duckdb.DuckDBPyConnection,
     trace_id: int,
     steps: Sequence[dict[str, Any]],
@@ -120,13 +120,13 @@ def _part(
         "clock": "gpu" if chosen[0]["is_gpu"] and chosen[0]["source"] == "recurrence" else "host",
         "is_followed": places[-1] + 1 < len(steps),
         "training": training[0] if training else {},
-        "steps": [_said(step, is_last=step is steps[-1]) for step in chosen],
+        "steps": [_describe_step(step, is_last=step is steps[-1]) for step in chosen],
     }
     return Part(ts, ts_end, said)
 
 
-def _said(step: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
-    """A step as the file has it. The last of the whole trace lasts as long as its work; what comes after that is of no step."""
+def _describe_step(step: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
+    """Describe a step for the file. The last one of the trace lasts as long as its work; what comes after belongs to no step."""
     lasts = is_last and step["gpu_ts_end"] == step["ts_end"] and step["last_launch"] is not None
     own_end = step["last_launch"] + 1 if lasts else step["ts_end"]
     told = {"name": step["name"], "ts": step["ts"], "ts_end": max(own_end, step["ts"] + 1)}

@@ -1,4 +1,4 @@
-"""What of a trace names machines, people and their secrets: found by signs, so that somebody is warned; never a list of all."""
+"""Find what names machines, people and their secrets in a trace, by signs, so that somebody is warned; never all of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traceq.importers.sqlite import quote_name, uri
 
 
 class _Sign(NamedTuple):
-    """Where one of `needles` stands, which a search finds quickly, `pattern` matches from at most `back` bytes before it on."""
+    """A sign of a secret: one of `needles`, found quickly, and `pattern`, which matches at most `back` bytes before it."""
 
     kind: str
     needles: tuple[bytes, ...]
@@ -98,36 +98,36 @@ _CHUNK, _OVERLAP = 4 << 20, 1 << 10
 _MOST = 10_000
 
 
-class Found(NamedTuple):
-    """Something that a trace names, and how many different ones at least."""
+class FoundSecrets(NamedTuple):
+    """A kind of secret that a trace holds, and the least number of different ones."""
 
     kind: str
     number: int
 
 
-def secrets_in(path: Path) -> list[Found]:
-    """What the file at `path`, unpacked, or the files in it name, by kind; the values themselves are not kept."""
+def find_secrets(path: Path) -> list[FoundSecrets]:
+    """Count the secrets in the file at `path`, unpacked, or in the files of a folder, by kind; values are not kept."""
     found: dict[str, set[int]] = {sign.kind: set() for sign in _SIGNS}
     files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-    for text in chain.from_iterable(map(_windows, files)):
+    for text in chain.from_iterable(map(_read_windows, files)):
         for sign in _SIGNS:
-            for value in _values(text, sign):
+            for value in _find_values(text, sign):
                 if len(found[sign.kind]) < _MOST:
                     found[sign.kind].add(hash(value))
-    return [Found(kind, len(values)) for kind, values in found.items() if values]
+    return [FoundSecrets(kind, len(values)) for kind, values in found.items() if values]
 
 
-def tells(text: bytes) -> list[str]:
-    """The kinds of what the text names for certain."""
-    return [sign.kind for sign in _SIGNS if not sign.is_loose and any(True for _ in _values(text, sign))]
+def secret_kinds(text: bytes) -> list[str]:
+    """Return the kinds of secrets that the text holds for certain."""
+    return [sign.kind for sign in _SIGNS if not sign.is_loose and any(True for _ in _find_values(text, sign))]
 
 
 def texts_of(path: Path) -> Iterator[bytes]:
-    """What a trace that traceq wrote says: of a Chrome trace all of it, of an export its texts, as numbers look like anything."""
+    """Yield what a trace that traceq wrote says: a Chrome trace, or an export's texts, as numbers look like anything."""
     with path.open("rb") as file:
         is_export = file.read(6) == b"SQLite"
     if not is_export:
-        yield from _windows(path)
+        yield from _read_windows(path)
         return
     with closing(sqlite3.connect(uri(path), uri=True)) as export:
         export.text_factory = bytes
@@ -142,27 +142,27 @@ def texts_of(path: Path) -> Iterator[bytes]:
                     yield bytes(value)
 
 
-def _values(text: bytes, sign: _Sign) -> Iterator[bytes]:
+def _find_values(text: bytes, sign: _Sign) -> Iterator[bytes]:
     for needle in sign.needles:
         place = text.find(needle)
         while place >= 0:
             end = place + 1
-            if match := _around(text, place, sign):
+            if match := _match_around(text, place, sign):
                 yield match[1] if match.groups() else match[0]
                 end = max(end, match.end())
             place = text.find(needle, end)
 
 
-def _around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | None:
-    """What matches with a needle at `place` in it."""
+def _match_around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | None:
+    """Match the pattern of a sign around the needle at `place`."""
     match = sign.pattern.search(text, max(0, place - sign.back), place + _AHEAD)
     while match and match.end() <= place:
         match = sign.pattern.search(text, match.end(), place + _AHEAD)
     return match if match and match.start() <= place else None
 
 
-def _windows(path: Path) -> Iterator[bytes]:
-    """The content in pieces that overlap, so that what is cut in two by one is whole in another."""
+def _read_windows(path: Path) -> Iterator[bytes]:
+    """Yield the content in pieces that overlap, so that what is cut in two by one is whole in another."""
     with closing(ByteStream(path, lambda _bytes: None)) as stream:
         tail = b""
         while text := stream.read(_CHUNK):

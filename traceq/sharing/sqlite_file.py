@@ -15,12 +15,12 @@ from traceq.importers.sqlite import quote_name, uri
 _TYPE = re.compile(r"[A-Za-z][A-Za-z ]{0,30}")
 
 Columns = dict[str, tuple[str, bool, bool]]
-"""Of each column its type, whether it may not be NULL, and whether it is the number of the row."""
+"""For each column its type, whether it may not be NULL, and whether it is the number of the row."""
 
 
 @contextmanager
-def copying(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to the new file `target`, with that of `source` attached as src, read-only.
+def open_copy(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Connection]:
+    """Open a connection to the new file `target`, with `source` attached as src, read-only.
 
     Raises UnusableTrace, which names `shown`, where the source cannot be read.
     """
@@ -42,8 +42,8 @@ def copying(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Connect
             ) from error
 
 
-def tables(connection: sqlite3.Connection) -> dict[str, Columns]:
-    """The tables of the source, with their columns: no views, and none that a module of SQLite makes up."""
+def list_tables(connection: sqlite3.Connection) -> dict[str, Columns]:
+    """List the tables of the source, with their columns: no views, and none that a module of SQLite makes up."""
     found: dict[str, Columns] = {}
     query = (
         'select m.name, c.name, c.type, c."notnull", c.pk, sum(c.pk > 0) over (partition by m.name)'
@@ -59,7 +59,7 @@ def tables(connection: sqlite3.Connection) -> dict[str, Columns]:
     return found
 
 
-def create(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
+def create_table(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
     """Make an empty table in the new file."""
     described = (
         f"{quote_name(name)} {type_}{' not null' if not_null else ''}{' primary key' if is_row else ''}"
@@ -68,7 +68,7 @@ def create(connection: sqlite3.Connection, table: str, columns: Columns) -> None
     connection.execute(f"create table main.{quote_name(table)} ({', '.join(described)})")
 
 
-def copy(
+def copy_table(
     connection: sqlite3.Connection,
     table: str,
     columns: Columns,
@@ -76,11 +76,11 @@ def copy(
     values: Mapping[str, object] | None = None,
     expressions: Mapping[str, str] | None = None,
 ) -> int:
-    """Copy the rows of a table, called t in `where` (SQL of ours, with `values`), in their order; how many there were.
+    """Copy the rows of a table, called t in `where` (SQL of ours, with `values`), in their order; return their number.
 
     `expressions` stand for the values of columns, by their names.
     """
-    create(connection, table, columns)
+    create_table(connection, table, columns)
     names = ", ".join(map(quote_name, columns))
     picked = ", ".join((expressions or {}).get(name, f"t.{quote_name(name)}") for name in columns)
     rows = f"select {picked} from src.{quote_name(table)} as t where {where} order by t.rowid"

@@ -3,7 +3,7 @@ import signal
 import pytest
 
 from traceq.capture.status import Event
-from traceq.capture.trial import Ran
+from traceq.capture.trial import TrialResult
 from traceq.runs.trials.outcome import tail, trial_of
 
 
@@ -19,7 +19,7 @@ WORKER = "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed.\n
 def trial(tmp_path):
     def judge(*events, end="exit", code=0, log="", killed=False):
         (tmp_path / "log").write_text(log)
-        ran = Ran(end, code, events, 3.0, 1000, killed, tmp_path / "log")
+        ran = TrialResult(end, code, events, 3.0, 1000, killed, tmp_path / "log")
         return trial_of(ran, "n=1", 0, 1000, 25)
 
     return judge

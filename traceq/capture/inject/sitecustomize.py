@@ -1,4 +1,4 @@
-"""What Python runs by itself at the start of every process of a program under `traceq record`.
+"""Module that Python runs by itself at the start of every process of a program under `traceq record`.
 
 Python finds it through PYTHONPATH. It waits for the program to import torch, calls traceq.capture.run_torch then, and
 starts the sitecustomize that this one hides. Whatever fails here ends as a line for the parent: the program goes on.
@@ -51,7 +51,7 @@ class AfterTorch:
         self.searching = False
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """The spec of torch, as the others find it, with a loader that calls back."""
+        """Return the spec of torch, as the others find it, with a loader that calls back."""
         if name != "torch" or self.searching:
             return None
         self.searching = True
@@ -87,7 +87,7 @@ class WhereTraceqIs:
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """The spec of traceq; its neighbours in that directory stay out of reach."""
+        """Return the spec of traceq; its neighbours in that directory stay out of reach."""
         if name != "traceq":
             return None
         from importlib.util import spec_from_file_location

@@ -21,7 +21,7 @@ def change_models(change: Callable[[Any], None], hooks: Hooks) -> None:
 
     def before(called: Any, _args: object) -> None:
         nonlocal depth
-        if emit.compiling():
+        if emit.is_compiling():
             return
         if depth == 0 and next(called.parameters(), None) is not None:
             models[id(called)] = called
@@ -29,7 +29,7 @@ def change_models(change: Callable[[Any], None], hooks: Hooks) -> None:
 
     def after(_called: object, _args: object, _result: object) -> None:
         nonlocal depth
-        if not emit.compiling():
+        if not emit.is_compiling():
             depth = max(0, depth - 1)
 
     watching = (

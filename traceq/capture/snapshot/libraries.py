@@ -9,7 +9,7 @@ import re
 import sys
 from typing import Any
 
-from traceq.capture.snapshot.told import told
+from traceq.capture.snapshot.machine import collect
 from traceq.common.keyed import hashed
 from traceq.common.version import __version__
 from traceq.formats.made_with import FACTS
@@ -26,38 +26,38 @@ _BUILD = re.compile(r"(?:cpu|cu\d+|rocm[\d.]+|xpu)")
 _CUDNN_9 = 90_000
 
 
-def software(torch: Any) -> Facts:
-    """Versions; of modules only if the program has imported them."""
+def collect_software(torch: Any) -> Facts:
+    """Collect versions; of modules only if the program has imported them."""
     modules = {name: sys.modules[name] for name in FACTS["software"] if name in sys.modules}
-    facts: Facts = {name: _public(getattr(module, "__version__", None)) for name, module in modules.items()}
+    facts: Facts = {name: _public_version(getattr(module, "__version__", None)) for name, module in modules.items()}
     facts |= {"python": platform.python_version(), "traceq": __version__}
-    return facts | told(
+    return facts | collect(
         ("cuda", lambda: torch.version.cuda),
         ("hip", lambda: torch.version.hip),
-        ("cudnn", lambda: _dotted(torch.backends.cudnn.version())),
+        ("cudnn", lambda: _cudnn_version(torch.backends.cudnn.version())),
         # Loads the library of NCCL: where there is no GPU, for nothing.
         ("nccl", lambda: ".".join(map(str, torch.cuda.nccl.version()[:3])) if torch.cuda.is_available() else None),
     )
 
 
-def _public(version: object) -> str:
-    """The version without what names a private build."""
+def _public_version(version: object) -> str:
+    """Return the version without what names a private build."""
     public, _, build = str(version).partition("+")
     return f"{public}+{build}" if _BUILD.fullmatch(build) else public
 
 
-def _dotted(number: int | None) -> str | None:
-    """The version of cuDNN, which is a number: 90100 is 9.1.0, 8902 is 8.9.2."""
+def _cudnn_version(number: int | None) -> str | None:
+    """Return the version of cuDNN, which is a number: 90100 is 9.1.0, 8902 is 8.9.2."""
     if number is None:
         return None
     major, rest = divmod(number, 10_000 if number >= _CUDNN_9 else 1000)
     return f"{major}.{rest // 100}.{rest % 100}"
 
 
-def precision(torch: Any) -> Facts:
-    """How exact and how repeatable PyTorch has to be."""
+def collect_precision(torch: Any) -> Facts:
+    """Collect how exact and how repeatable PyTorch has to be."""
     backends = torch.backends
-    return told(
+    return collect(
         ("float32_matmul_precision", torch.get_float32_matmul_precision),
         ("tf32_matmul", lambda: _is_tf32(backends.cuda.matmul)),
         ("tf32_cudnn", lambda: _is_tf32(backends.cudnn)),
@@ -75,23 +75,23 @@ def _is_tf32(backend: Any) -> bool:
         return bool(getattr(backend, "conv", backend).fp32_precision == "tf32")
 
 
-def threads(torch: Any) -> Facts:
-    """Threads of PyTorch's operators."""
+def collect_threads(torch: Any) -> Facts:
+    """Collect the numbers of threads of PyTorch's operators."""
     return {"intra_op_threads": torch.get_num_threads(), "inter_op_threads": torch.get_num_interop_threads()}
 
 
 def start_method() -> str:
-    """How multiprocessing starts processes; asking for it the usual way would fix it."""
+    """Return how multiprocessing starts processes; asking for it the usual way would fix it."""
     return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
-def environment() -> Facts:
-    """All variables: which of them are kept is for formats.made_with."""
+def collect_environment() -> Facts:
+    """Return all variables: formats.made_with chooses which are kept."""
     return dict(os.environ)
 
 
-def program() -> Facts:
-    """A keyed hash of the arguments, which may hold secrets: runs of other users differ in it. And what replaces malloc."""
+def collect_program() -> Facts:
+    """Hash the arguments, which may hold secrets, with a key of the user; and say what replaces malloc."""
     arguments = [os.path.basename(sys.argv[0]), *sys.argv[1:]] if sys.argv else []  # noqa: PTH119 - pathlib drops a final dot
     preloaded = os.environ.get("LD_PRELOAD", "")
     hashed_arguments = hashed("\0".join(arguments).encode(errors="replace").decode())

@@ -1,4 +1,4 @@
-"""What the program has built, found among the objects that are alive: optimizers, loaders, compiled code, parallel models.
+"""Find what the program has built among the objects that are alive: optimizers, loaders, compiled code, parallel models.
 
 Nothing is replaced for it, so that code which torch.compile has compiled stays valid. A million objects take some 80
 milliseconds.
@@ -36,9 +36,9 @@ _MODES = {
 }
 
 
-def alive(torch: Any) -> Alive:
-    """The objects of this process that tell something, by kind."""
-    wanted = dict(_classes(torch))
+def find_alive(torch: Any) -> Alive:
+    """Find the objects of this process that tell something, by kind."""
+    wanted = dict(_list_classes(torch))
     kinds: dict[int, str | None] = {}
     found: dict[str, list[Any]] = {kind: [] for kind in wanted.values()}
     for each in gc.get_objects():
@@ -52,7 +52,7 @@ def alive(torch: Any) -> Alive:
     return found
 
 
-def _classes(torch: Any) -> Iterator[tuple[type, str]]:
+def _list_classes(torch: Any) -> Iterator[tuple[type, str]]:
     modules = sys.modules
     places = (
         ("torch.optim", "Optimizer", "optimizer"),
@@ -72,62 +72,62 @@ def _classes(torch: Any) -> Iterator[tuple[type, str]]:
             yield class_, kind
 
 
-def optimizers(torch: Any, found: Alive) -> list[Facts]:
-    """Facts of each optimizer, that of most parameters first; wrappers around others are left out."""
+def collect_optimizers(torch: Any, found: Alive) -> list[Facts]:
+    """Collect the facts of each optimizer, the one of most parameters first; wrappers around others are left out."""
     facts = []
     for each in found["optimizer"]:
         inner = (vars(each).get(name) for name in ("optimizer", "_optimizer"))
         if not any(isinstance(one, torch.optim.Optimizer) for one in inner):
             with suppress(Exception):  # one that is half built, or of another version of PyTorch
-                facts.append(_optimizer(each))
-    return _different(sorted(facts, key=lambda each: -int(str(each["parameters"]))))
+                facts.append(_describe_optimizer(each))
+    return _drop_repeated(sorted(facts, key=lambda each: -int(str(each["parameters"]))))
 
 
-def _optimizer(optimizer: Any) -> Facts:
+def _describe_optimizer(optimizer: Any) -> Facts:
     parameters = [each for group in optimizer.param_groups for each in group["params"]]
     # What optimizers make in __init__ of their defaults is in the groups.
     options = optimizer.param_groups[0]
     class_ = type(optimizer)
     return {
         "optimizer": class_.__name__ if class_.__module__.partition(".")[0] in _PUBLIC else _OWN,
-        **{name: _chosen(options[name]) for name in ("fused", "foreach", "capturable") if name in options},
-        "parameters": sum(each.numel() for each in parameters),
-        "parameter_type": ", ".join(sorted({type_name(each.dtype) for each in parameters})),
+        **{name: _switch_or_default(options[name]) for name in ("fused", "foreach", "capturable") if name in options},
+        "parameters": sum(parameter.numel() for parameter in parameters),
+        "parameter_type": ", ".join(sorted({type_name(parameter.dtype) for parameter in parameters})),
     }
 
 
-def _chosen(switch: object) -> object:
-    """The switch, or that it is left to PyTorch."""
+def _switch_or_default(switch: object) -> object:
+    """Return the switch, or "default" if it is left to PyTorch."""
     return "default" if switch is None else switch
 
 
 def type_name(dtype: object) -> str:
-    """The name of a type of PyTorch's: bfloat16."""
+    """Return the name of a type of PyTorch: bfloat16."""
     return str(dtype).removeprefix("torch.")
 
 
-def scaler(found: Alive) -> bool | None:
-    """True if a gradient scaler is in use, which cannot be told from its absence alone."""
+def has_scaler(found: Alive) -> bool | None:
+    """Return True if a gradient scaler is in use, else None: its absence alone tells nothing."""
     return any(each.is_enabled() for each in found["scaler"]) or None
 
 
-def compiled(found: Alive) -> Facts:
-    """How torch.compile was called; that of the first of several."""
+def collect_compile(found: Alive) -> Facts:
+    """Collect how torch.compile was called, the first of several times."""
     for each in found["inductor"]:
         changed = frozenset(name for name, value in each.config.items() if value)
-        return {"compile": _MODES.get(changed, "options"), "compile_dynamic": _chosen(each.dynamic)}
+        return {"compile": _MODES.get(changed, "options"), "compile_dynamic": _switch_or_default(each.dynamic)}
     for each in found["compiler"]:
-        return {"compile": each.compiler_name, "compile_dynamic": _chosen(each.dynamic)}
+        return {"compile": each.compiler_name, "compile_dynamic": _switch_or_default(each.dynamic)}
     return {"compile": "off"}
 
 
-def parallel(torch: Any, found: Alive) -> Facts:
-    """Processes, how they share the work, and how DistributedDataParallel is set."""
+def collect_parallel(torch: Any, found: Alive) -> Facts:
+    """Collect the number of processes, how they share the work, and how DistributedDataParallel is set."""
     facts: Facts = {}
     if files.is_distributed():
         facts |= {"world_size": torch.distributed.get_world_size(), "backend": torch.distributed.get_backend()}
     else:
-        facts |= {key: value for key, value in files.launched().items() if key == "world_size"}
+        facts |= {key: value for key, value in files.read_launcher_ranks().items() if key == "world_size"}
     kinds = ("DeepSpeed", "FSDP2", "FSDP", "DDP", "DataParallel")
     facts["data_parallel"] = next((kind for kind in kinds if found.get(kind)), "none")
     for model in found["DDP"][:1]:
@@ -140,8 +140,8 @@ def parallel(torch: Any, found: Alive) -> Facts:
     return facts
 
 
-def loader(batches: Any, of: Any = None) -> Facts:
-    """The facts of a DataLoader, by its iterator, which is not yet complete where the loader is given, too."""
+def describe_loader(batches: Any, of: Any = None) -> Facts:
+    """Describe a DataLoader by its iterator, which is not yet complete if the loader `of` is given, too."""
     count = batches._num_workers  # noqa: SLF001 - there is no public way from an iterator to its loader
     facts: Facts = {"num_workers": count, "pin_memory": bool(batches._pin_memory)}  # noqa: SLF001
     if batches._auto_collation:  # noqa: SLF001 - else batches are made by the dataset
@@ -153,11 +153,11 @@ def loader(batches: Any, of: Any = None) -> Facts:
 
 
 def worker_start_method(of: Any) -> str | None:
-    """How workers are started, where the loader was told; else they are as the process starts others."""
+    """Return how workers are started if the loader was told; else they start as the process starts others."""
     context = of.multiprocessing_context
     return None if context is None else context.get_start_method()
 
 
-def _different(facts: Iterable[Facts]) -> list[Facts]:
-    """Each once, in the order in which they come."""
-    return [*{repr(sorted(each.items())): each for each in reversed(list(facts))}.values()][::-1]
+def _drop_repeated(facts: Iterable[Facts]) -> list[Facts]:
+    """Drop repeated facts, in the order in which they come."""
+    return [*{repr(sorted(fact.items())): fact for fact in reversed(list(facts))}.values()][::-1]

@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from traceq.capture.snapshot import gpu, libraries, objects
-from traceq.capture.snapshot.host import host
+from traceq.capture.snapshot import libraries, machine, objects
 from traceq.capture.snapshot.seen import Seen
 from traceq.common.version import __version__
 from traceq.formats.made_with import ENVIRONMENT, VERSION, kept, path_beside, size_of_content
@@ -36,7 +35,7 @@ def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) ->
     """
     content: dict[str, object] = {"traceq_made_with": VERSION, "traceq": __version__}
     content |= {} if size is None else {"trace_bytes": size}
-    content |= _topics(torch, seen)
+    content |= _collect_topics(torch, seen)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -45,40 +44,40 @@ def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) ->
         part.unlink(missing_ok=True)
 
 
-def _topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
-    """By topic what is known of each thing of the kind: values by their names, as text."""
+def _collect_topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
+    """Collect the facts of each thing by topic: values by their names, as text."""
     asked: dict[str, Callable[[], Things]] = {
-        "host": lambda: [host()],
-        "gpu": gpu.gpus,
-        ENVIRONMENT: lambda: [libraries.environment()],
+        "host": lambda: [machine.collect_host()],
+        "gpu": machine.collect_gpus,
+        ENVIRONMENT: lambda: [libraries.collect_environment()],
     }
     if torch is not None and seen is not None:
-        asked["software"] = lambda: [libraries.software(torch)]
+        asked["software"] = lambda: [libraries.collect_software(torch)]
         with suppress(Exception):  # a PyTorch that is different inside
-            asked |= _of_program(torch, seen)
-    topics = {topic: _kept(topic, ask) for topic, ask in asked.items()}
+            asked |= _list_program_topics(torch, seen)
+    topics = {topic: _keep_public(topic, ask) for topic, ask in asked.items()}
     return {topic: things for topic, things in topics.items() if things}
 
 
-def _of_program(torch: Any, seen: Seen) -> dict[str, Callable[[], Things]]:
-    found = objects.alive(torch)
-    compiled = objects.compiled(found)
+def _list_program_topics(torch: Any, seen: Seen) -> dict[str, Callable[[], Things]]:
+    found = objects.find_alive(torch)
+    compiled = objects.collect_compile(found)
     return {
-        "program": lambda: [libraries.program()],
+        "program": lambda: [libraries.collect_program()],
         "precision": lambda: [
             {
-                **libraries.precision(torch),
+                **libraries.collect_precision(torch),
                 "autocast": seen.autocast(compiled),
-                "grad_scaler": objects.scaler(found),
+                "grad_scaler": objects.has_scaler(found),
             }
         ],
-        "threads": lambda: [libraries.threads(torch)],
+        "threads": lambda: [libraries.collect_threads(torch)],
         "loader": lambda: seen.loaders(found),
-        "optimizer": lambda: objects.optimizers(torch, found),
+        "optimizer": lambda: objects.collect_optimizers(torch, found),
         "compile": lambda: [compiled],
         "parallel": lambda: [
             {
-                **objects.parallel(torch, found),
+                **objects.collect_parallel(torch, found),
                 "backward_passes": seen.backward_passes(),
                 "start_method": libraries.start_method(),
             }
@@ -86,12 +85,12 @@ def _of_program(torch: Any, seen: Seen) -> dict[str, Callable[[], Things]]:
     }
 
 
-def _kept(topic: str, ask: Callable[[], Things]) -> Things:
-    """What may be kept of each thing; nothing where that cannot be had."""
+def _keep_public(topic: str, ask: Callable[[], Things]) -> Things:
+    """Keep what may be kept of each thing; nothing if that cannot be had."""
     facts: Things = []
     with suppress(Exception):
         facts = [
-            {name: text for name, value in sorted(each.items()) if (text := kept(topic, name, value)) is not None}
-            for each in ask()
+            {name: text for name, value in sorted(row.items()) if (text := kept(topic, name, value)) is not None}
+            for row in ask()
         ]
-    return [each for each in facts if each]
+    return [fact for fact in facts if fact]

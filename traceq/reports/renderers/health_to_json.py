@@ -7,13 +7,13 @@ from typing import Any
 
 from traceq.health.diagnosis import TraceHealth
 from traceq.reports.renderers.json_text import json_text, pick, to_dict
-from traceq.sharing.secrets import Found
+from traceq.sharing.secrets import FoundSecrets
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
 
 
-def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[Found]] | None = None) -> str:
+def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
     """One object; its list `traces` has one object a trace, whether there are none, one or several.
 
     `secrets` is what the files of traces name, by path.
@@ -23,7 +23,7 @@ def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence
     return json_text({"schema_version": SCHEMA_VERSION, "traces": parts})
 
 
-def _part(trace: TraceHealth, secrets: Sequence[Found]) -> dict[str, Any]:
+def _part(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> dict[str, Any]:
     held = to_dict(trace.inputs)
     lost = held.pop("lost")
     inputs = {

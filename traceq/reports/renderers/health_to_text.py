@@ -10,7 +10,7 @@ from traceq.common.units import some
 from traceq.health.diagnosis import TraceHealth
 from traceq.health.identities import Checked
 from traceq.health.verdict import STATES
-from traceq.sharing.secrets import ANONYMISED, Found
+from traceq.sharing.secrets import ANONYMISED, FoundSecrets
 
 _WIDTH = 100
 _INDENT = "  "
@@ -19,7 +19,7 @@ _INDENT = "  "
 _RECORDED = ("chrome", "nsys")
 
 
-def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[Found]] | None = None) -> str:
+def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
     """One part a trace: what it is, per metric how far it goes, what brings more, and whether its numbers add up.
 
     `secrets` is what the files of traces name, by path.
@@ -30,7 +30,7 @@ def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence
     return "\n\n".join("\n".join(_part(trace, found.get(trace.path, ()))) for trace in traces) + "\n"
 
 
-def _part(trace: TraceHealth, secrets: Sequence[Found]) -> Iterator[str]:
+def _part(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> Iterator[str]:
     title = printable(trace.path)
     yield title
     yield "=" * min(width(title), _WIDTH)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.capture import status
-from traceq.capture.trial import Ran
+from traceq.capture.trial import TrialResult
 from traceq.common.text import printable
 from traceq.runs.trials.trial import Outcome, Trial
 
@@ -32,7 +32,7 @@ _LINES = 200
 _LONGEST = 200
 
 
-def trial_of(ran: Ran, setting: str, round_: int, seed: int, asked: int) -> Trial:
+def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int) -> Trial:
     """The trial that this run was; `asked` is how many steps should have been made."""
     measured = _measured(ran.events)
     outcome, reason = _outcome(ran, measured, asked)
@@ -62,27 +62,27 @@ def _measured(events: Sequence[status.Event]) -> list[status.Event]:
     return [found[rank] for rank in sorted(found)]
 
 
-def _outcome(ran: Ran, measured: Sequence[status.Event], asked: int) -> tuple[Outcome, str | None]:
+def _outcome(ran: TrialResult, measured: Sequence[status.Event], asked: int) -> tuple[Outcome, str | None]:
     if ran.end == "time" and not measured:
         return "timed out", _too_long(ran)
     if measured:
         idle = measured[0].facts["idle_knobs"]
         return ("nothing to act on", "; ".join(f"{n}: {why}" for n, why in idle.items())) if idle else ("ok", None)
     if ran.end == "gave up":
-        return "failed", "; ".join(status.told(ran.events))[:_LONGEST]
+        return "failed", "; ".join(status.list_reasons(ran.events))[:_LONGEST]
     if ran.exit_code:
         return _failed(ran)
     return "too few steps", _too_few(ran, asked)
 
 
-def _too_long(ran: Ran) -> str:
+def _too_long(ran: TrialResult) -> str:
     if any(each.kind == "step" for each in ran.events):
         return f"still running after {ran.seconds:.0f} s: raise --time-limit"
-    why = status.reasons(ran.events, got_a_trace=False, exit_code=0)[0]
+    why = status.explain_missing(ran.events, got_a_trace=False, exit_code=0)[0]
     return f"no step after {ran.seconds:.0f} s: raise --time-limit if the first one takes longer; else {why}"
 
 
-def _failed(ran: Ran) -> tuple[Outcome, str]:
+def _failed(ran: TrialResult) -> tuple[Outcome, str]:
     end = tail(ran.log, _LINES)
     said = next((line for line in reversed(end) if _NO_MEMORY.search(line)), None)
     if said is not None:
@@ -99,13 +99,13 @@ def _failed(ran: Ran) -> tuple[Outcome, str]:
     return "failed", ": ".join([how, *(errors or end)[-1:]])[:_LONGEST]
 
 
-def _too_few(ran: Ran, asked: int) -> str:
+def _too_few(ran: TrialResult, asked: int) -> str:
     made = max((each.facts["made"] for each in ran.events if each.kind == "few"), default=0)
     if made:
         return (
             f"the program ended after {made} of {asked} steps: lower --steps and --warmup, or let it train for longer"
         )
-    return status.reasons(ran.events, got_a_trace=False, exit_code=0)[0]
+    return status.explain_missing(ran.events, got_a_trace=False, exit_code=0)[0]
 
 
 def tail(log: Path, lines: int = 20) -> list[str]:

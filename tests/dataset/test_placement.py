@@ -6,13 +6,13 @@ import pytest
 
 from traceq.dataset import ingest
 from traceq.dataset.manifest import Manifest, Piece
-from traceq.dataset.piece import Made
+from traceq.dataset.piece import MadePiece
 from traceq.dataset.place import Place
-from traceq.dataset.windows import placed
+from traceq.dataset.placement import place_pieces
 
 
 def made(trace_id, rank=None, span=(None, None), file_rank=None, run="base", folder="", key="world 4"):
-    return Made(
+    return MadePiece(
         trace_id=trace_id,
         run=run,
         rank=rank,
@@ -55,13 +55,13 @@ def piece(trace_id, window, rank, span=(None, None), run="base", key=None):
     ],
 )
 def test_windows_are_what_was_recorded_together(known, new, expected):
-    assert [(each.window, each.rank) for each in placed(known, new, {})] == expected
+    assert [(each.window, each.rank) for each in place_pieces(known, new, {})] == expected
 
 
 def test_what_is_replaced_stays_where_it_was():
     known = [piece(1, 0, 0, (0, 10)), piece(2, 1, 0, (20, 30))]
     new = [made(1, 0, (0, 10), run=None), made(3, 1, (5, 15))]
-    found = placed(known[1:], new, {1: known[0]})
+    found = place_pieces(known[1:], new, {1: known[0]})
     assert [(each.run.name, each.window, each.rank) for each in found] == [("base", 0, 0), ("base", 0, 1)]
 
 
@@ -115,12 +115,12 @@ def unnamed(trace_id, rank, folder, span=(0, 10), key="world 4"):
     ],
 )
 def test_traces_without_a_run_have_that_of_their_job(known, new, expected):
-    assert [each.run.name for each in placed(known, new, {})] == expected
+    assert [each.run.name for each in place_pieces(known, new, {})] == expected
 
 
 def test_jobs_are_numbered_as_in_a_database(monkeypatch):
     monkeypatch.setattr(ingest, "fill_window", lambda _place, _manifest, _pieces, window: window)
     pieces = (piece(1, 0, 0, run="a", key="world 8"), piece(2, 0, 0, run="b", key="world 4"), piece(3, 0, 0, run="c"))
     manifest = Manifest(pieces=pieces, shapes=((),))
-    windows = ingest.refill(Place("."), manifest, {("a", 0), ("b", 0), ("c", 0)})
+    windows = ingest.refill_windows(Place("."), manifest, {("a", 0), ("b", 0), ("c", 0)})
     assert [(each.job, each.run) for each in windows] == [(0, "c"), (1, "b"), (2, "a")]

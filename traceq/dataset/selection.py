@@ -16,10 +16,10 @@ from traceq.database.connect import writer_config
 from traceq.database.empty import create_database
 from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored
-from traceq.dataset.catalogue import JOB_TABLES, of_damage
+from traceq.dataset.catalogue import JOB_TABLES, explain_damage
+from traceq.dataset.job_summary import read_summary
 from traceq.dataset.manifest import Manifest, Piece, Window
 from traceq.dataset.place import Place
-from traceq.dataset.told import read_told
 from traceq.reports.model import Job
 
 # So many pieces are copied into a database, which is then read much faster; more would not fit.
@@ -30,20 +30,22 @@ _SMALL = ("job", "job_rank", "straggler")
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a report looks at: pieces, those of them by trace_id that are asked no rules, and jobs with all their ranks."""
+class Selection:
+    """What a report reads: pieces, the trace_ids of those that no rules are asked about, and jobs with all their ranks."""
 
     pieces: tuple[Piece, ...]
     jobs: tuple[Job, ...]
     spared: frozenset[int] = frozenset()
 
 
-def look(place: Place, manifest: Manifest, traces: Collection[int] = (), rank: int | None = None) -> Look | None:
-    """What a report on these traces, or this rank, looks at; without either the ranks of each job that stand for the others.
+def select_pieces(
+    place: Place, manifest: Manifest, traces: Collection[int] = (), rank: int | None = None
+) -> Selection | None:
+    """Select what a report on these traces, or this rank, reads; by default the ranks of each job that stand for the others.
 
-    None where it needs the whole dataset: ranks were not judged together, or there are too many to look at.
+    Returns None if it needs the whole dataset: ranks were not judged together, or too many pieces are wanted.
     """
-    windows = {(each.run, each.window): read_told(place, manifest, each) for each in manifest.windows}
+    windows = {(window.run, window.window): read_summary(place, manifest, window) for window in manifest.windows}
     if not all(told.is_judged for told in windows.values()):
         return None
     unasked: frozenset[int] = frozenset()
@@ -52,21 +54,23 @@ def look(place: Place, manifest: Manifest, traces: Collection[int] = (), rank: i
         pieces = select_ranks(named, [] if rank is None else [rank])
     else:
         spared = {trace for told in windows.values() for trace in told.spared}
-        pieces = [each for each in manifest.pieces if each.trace_id not in spared]
+        pieces = [piece for piece in manifest.pieces if piece.trace_id not in spared]
         if len(pieces) == 1:
             # a report on a single trace is about that one, not about its job
-            others = [each for each in manifest.pieces if each.trace_id in spared][:1]
-            pieces, unasked = [*pieces, *others], frozenset(each.trace_id for each in others)
+            others = [piece for piece in manifest.pieces if piece.trace_id in spared][:1]
+            pieces, unasked = [*pieces, *others], frozenset(other.trace_id for other in others)
     if not pieces or len(pieces) > _MOST_COPIED:
         return None
     jobs = [job for told in windows.values() for job in told.jobs]
-    return Look(tuple(pieces), tuple(_numbered(sorted(jobs, key=lambda each: (each.job, each.time_window)))), unasked)
+    return Selection(
+        tuple(pieces), tuple(_count_windows(sorted(jobs, key=lambda each: (each.job, each.time_window)))), unasked
+    )
 
 
-def _numbered(jobs: Sequence[Job]) -> Iterable[Job]:
-    """The jobs with how many windows of each there are by now."""
-    for each in jobs:
-        yield replace(each, windows=sum(other.job == each.job for other in jobs))
+def _count_windows(jobs: Sequence[Job]) -> Iterable[Job]:
+    """Yield the jobs with the number of windows that each has by now."""
+    for job in jobs:
+        yield replace(job, windows=sum(other.job == job.job for other in jobs))
 
 
 def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> None:
@@ -79,12 +83,12 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
     for piece in pieces:
         for table in manifest.tables(piece):
             files.setdefault(table, []).append(place.address(piece.folder, f"{table}.parquet"))
-    files["trace"] = [place.address(each.folder, "trace.parquet") for each in manifest.windows]
+    files["trace"] = [place.address(window.folder, "trace.parquet") for window in manifest.windows]
     is_whole = len(pieces) == len(manifest.pieces)
     for table in JOB_TABLES if is_whole else _SMALL:
         files[table] = _of_windows(place, manifest.windows, table)
     config = writer_config(limits().memory_bytes, path.parent, usable_cpus())
-    with of_damage(place), closing(duckdb.connect(str(path), config=config)) as connection:
+    with explain_damage(place), closing(duckdb.connect(str(path), config=config)) as connection:
         if not place.is_local:
             read_through(connection, place.name)
         connection.begin()
@@ -93,12 +97,12 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
         if not is_whole:
             # what is said of collectives of all ranks is in the jobs
             members = _of_windows(place, manifest.windows, "collective_member")
-            _copy(connection, "collective_member", members, [each.trace_id for each in pieces])
+            _copy(connection, "collective_member", members, [piece.trace_id for piece in pieces])
         connection.commit()
 
 
 def _of_windows(place: Place, windows: Iterable[Window], table: str) -> list[str]:
-    return [place.address(each.folder, f"{table}.parquet") for each in windows if table in each.tables]
+    return [place.address(window.folder, f"{table}.parquet") for window in windows if table in window.tables]
 
 
 def _copy(
