@@ -22,7 +22,7 @@ from traceq.sharing.secrets import secret_kinds, texts_of
 
 @dataclass(frozen=True)
 class Anonymised:
-    """What was written: the file, its events or rows, how many different names became pseudonyms, and what went, by kind."""
+    """A written file: its path, its events or rows, the numbers of names that became pseudonyms or were removed, by kind."""
 
     path: Path
     records: int

@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 def list_entries() -> list[Entry]:
-    """What is in the cache, what was used last first."""
+    """List the entries of the cache, the one used last first."""
     found = []
     for path in _list_databases():
         try:
@@ -53,13 +53,13 @@ def list_entries() -> list[Entry]:
 
 
 def last_of(source: str | Path) -> Path | None:
-    """The entry used last of a trace of this name, found without reading the trace: it may have changed since."""
+    """Return the entry used last of a trace of this name, without reading the trace: it may have changed since."""
     pattern = re.compile(rf"{re.escape(_safe_stem(source))}-[0-9a-f]{{32}}{re.escape(_SUFFIX)}")
     return next((entry.path for entry in list_entries() if pattern.fullmatch(entry.path.name)), None)
 
 
 def clear() -> list[Entry]:
-    """Remove all entries; what was removed. Who reads one of them reads on."""
+    """Remove all entries and return them. A process that reads one of them can read on."""
     removed = list_entries()
     for entry in removed:
         entry.path.unlink(missing_ok=True)
@@ -68,7 +68,7 @@ def clear() -> list[Entry]:
 
 
 def entry_of(source: str | Path, options: TraceOptions) -> Path:
-    """Return where the cache keeps the database of the traces `source`, and note there that it is used, if it is there."""
+    """Return the path of the entry for the traces `source`; an entry that exists is marked as used now."""
     prepare_cache(cache_path())
     entry = cache_path() / _name(source, options)
     if entry.exists():
@@ -93,7 +93,7 @@ def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterato
 
 
 def _name(source: str | Path, options: TraceOptions) -> str:
-    """The name of the entry: that of the source, and the hash of all that the database depends on."""
+    """Return the name of the entry: that of the source, and the hash of all that the database depends on."""
     found = find_sources([source])
     traces = [(str(each.path.resolve()), content_hash(each.files)) for each in found]
     logs = [content_hash([log]) for each in found for log in logs_beside(each.path, ())]
@@ -121,7 +121,7 @@ def _safe_stem(source: str | Path) -> str:
 
 
 def _shrink(kept: Path) -> None:
-    """Remove what was not used for longest until all fit; `kept` stays."""
+    """Remove the entries that were not used for longest until all fit; `kept` stays."""
     found = list_entries()
     left = sum(entry.size for entry in found) - cache_limit()
     for entry in reversed(found):

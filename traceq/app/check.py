@@ -128,7 +128,7 @@ def check(
 def _read_request(
     budgets: str | Path | None, baseline: str | None, max_regression: float | None, noise: KnownNoiseOf | None
 ) -> tuple[BudgetFile | None, Compare]:
-    """The file of budgets, and what to compare with: the arguments come before the file."""
+    """Read the file of budgets, and what to compare with: the arguments come before the file."""
     path = Path(budgets) if budgets else Path(NAME) if Path(NAME).is_file() else None
     file = read_budgets(path) if path else None
     against = file.compare if file else Compare()
@@ -159,13 +159,13 @@ def _read_request(
 
 
 def _check_baseline(baseline: str) -> None:
-    """Say that there is none before sources are read."""
+    """Raise UnusableBaseline for a missing baseline, before sources are read."""
     if not Path(baseline).exists() and not any(mark in baseline for mark in "*?[") and baselines.find(baseline) is None:
         raise UnusableBaseline(baselines.explain_missing(baseline))
 
 
 def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[Measured]:
-    """The runs of a source with what the queries of the budgets return."""
+    """Return the runs of a source with the results of the queries of the budgets."""
     with open_runs(source, which, read) as (connection, runs):
         if connection is None:
             return [Measured(run) for run in runs.values()]
@@ -215,7 +215,7 @@ def _judge_regression(against: Compare, comparison: Comparison | None) -> Judged
 
 
 def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:
-    """A regression with what it is put down to, in a job with the ranks that moved it."""
+    """Add to a regression its likely causes, in a job the ranks that moved it."""
     if judged.state != "fail" or comparison is None:
         return judged
     if comparison.job is not None and comparison.job.moved:

@@ -41,15 +41,15 @@ class MemoryComparisonView(View[MemoryComparison]):
 
     @property
     def verdict(self) -> str:
-        """The peaks, their difference and who made most of it, in a line."""
+        """Return the peaks, their difference and who made most of it, in a line."""
         return "".join(memory_verdict(self.content))
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return compose_memory(self.content, self.top)
 
     def to_json(self) -> str:
-        """For programs: bytes."""
+        """Render as JSON, for programs; sizes in bytes."""
         return json_text({"schema_version": 1, **pick(self.content, *_KEYS)})
 
     def _repr_html_(self) -> str:
@@ -72,7 +72,7 @@ def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, t
 
 
 def is_snapshot(source: Source) -> bool:
-    """Whether the source is a memory snapshot of PyTorch, or a database of such."""
+    """Return whether the source is a memory snapshot of PyTorch, or a database of such."""
     path = Path(source)
     if is_dataset(source):
         # only datasets of one trace can be: looking into others may take long

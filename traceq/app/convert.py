@@ -1,4 +1,4 @@
-"""Convert: a trace database becomes a dataset, or a dataset a trace database."""
+"""Convert a trace database to a dataset, or a dataset to a trace database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from traceq.errors import StoreError, WrongUse
 
 
 class Converted(NamedTuple):
-    """What was made, of how many traces; `not_judged` says why the rules could not run on a database."""
+    """The dataset or database that was made, and its number of traces; `not_judged` says why the rules could not run."""
 
     target: str
     traces: int

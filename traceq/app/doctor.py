@@ -1,4 +1,4 @@
-"""Doctor: what a trace can answer, and whether its numbers add up."""
+"""Examine what a trace can answer, and whether its numbers add up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traceq.sharing.secrets import FoundSecrets, find_secrets
 
 
 class HealthView:
-    """What each trace can answer; `content` is one TraceHealth for each, `secrets` is what its files name, by path."""
+    """The health of traces; `content` has one TraceHealth for each, `secrets` the secrets in its files, by path."""
 
     def __init__(self, content: tuple[TraceHealth, ...], secrets: dict[str, list[FoundSecrets]] | None = None) -> None:
         self.content = content
@@ -23,21 +23,21 @@ class HealthView:
 
     @property
     def broken(self) -> list[str]:
-        """The numbers that must agree and do not; empty when all is well."""
+        """Return the numbers that must agree and do not; empty when all is well."""
         return [f"{each.identity.name} (trace {trace.trace_id})" for trace in self.content for each in trace.broken]
 
     @property
     def damage(self) -> list[str]:
-        """What is wrong with the traces whose numbers do not agree; empty where one of these is whole."""
+        """Return the damage of the traces whose numbers do not agree; empty where one of these is whole."""
         broken = [each for each in self.content if each.broken]
         return [what for each in broken for what in each.damage] if all(each.damage for each in broken) else []
 
     def to_text(self) -> str:
-        """As `traceq doctor` prints it."""
+        """Render as `traceq doctor` prints it."""
         return health_to_text(self.content, self.secrets)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return health_to_json(self.content, self.secrets)
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class HealthView:
 def doctor(
     source: Source, read: ReadOptions = AS_FOUND, *, traces: Sequence[int] = (), rank: int | None = None
 ) -> HealthView:
-    """For each trace of a trace database, or each trace: the metrics that it has, and what would bring the others.
+    """List the metrics of each trace of a trace database, or of each trace, and what would bring the others.
 
     `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
     """

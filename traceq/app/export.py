@@ -150,13 +150,13 @@ def _write_tables(
 
 
 def _file_name(table: str) -> str:
-    """A table's name without what leads out of a folder: others may have made the database, and `../x` is a name in it."""
+    """Make the name of a table safe for a file: others may have made the database, and `../x` is a name in it."""
     return re.sub(r'[/\\:%<>|?*"\x00-\x1f]', lambda found: f"%{ord(found[0]):02X}", table)
 
 
 @contextmanager
 def _write_folder(output: Path) -> Iterator[Path]:
-    """A directory that is there in full or not at all."""
+    """Yield a directory to fill, which is there in full or not at all."""
     part = output.with_name(f".{output.name}.{owner_word()}.part")
     remove_gone(output.parent, re.compile(rf"\.{re.escape(output.name)}\.({PATTERN})\.part"))
     try:
@@ -173,7 +173,7 @@ def _write_folder(output: Path) -> Iterator[Path]:
 
 
 def _quote(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[int]) -> duckdb.DuckDBPyRelation:
-    """The rows of some traces."""
+    """Select the rows of some traces."""
     relation = connection.table(table.name)
     if traces and any(column.name == "trace_id" for column in table.columns):
         return relation.filter(ColumnExpression("trace_id").isin(*map(ConstantExpression, traces)))

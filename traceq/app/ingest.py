@@ -58,7 +58,7 @@ def ingest(
 
 
 def _is_of_dataset(target: str | Path) -> bool:
-    """Whether a dataset is meant: a folder that ends in a slash, an address, or what is one already."""
+    """Return whether a dataset is meant: a folder that ends in a slash, an address, or an existing dataset."""
     return str(target).endswith("/") or is_address(target) or is_dataset(target)
 
 
@@ -82,9 +82,7 @@ def _make_workers(place: Place, traces: int, address: str | None) -> AbstractCon
     jobs = limits().share(traces).processes
     if place.is_of_process:
         if jobs > 1 or address is not None:
-            raise WrongUse(
-                f"{place.name}: only the process that writes it sees it, no other would: use one job, or a folder"
-            )
+            raise WrongUse(f"{place.name} cannot be shared between processes; use --jobs 1 or a directory")
         return InProcess()
     if address is None:
         return Processes(jobs)
@@ -94,5 +92,5 @@ def _make_workers(place: Place, traces: int, address: str | None) -> AbstractCon
 
 
 def _make_absolute(paths: Paths) -> tuple[str, ...]:
-    """The paths as processes in other folders know them."""
+    """Make the paths absolute, for processes in other folders."""
     return tuple(os.path.abspath(each) for each in paths_of(paths))  # noqa: PTH100 - Path.absolute keeps ..

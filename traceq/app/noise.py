@@ -23,11 +23,11 @@ class NoiseView(View[Noise]):
     """The noise between runs; `content` is its plain data, shares are of a step."""
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return compose_noise(self.content)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return noise_to_json(self.content)
 
 

@@ -1,4 +1,4 @@
-"""Open: a trace database, or a trace, to query and to report on."""
+"""Open a trace database, or a trace, to query and to report on."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Traces:
         self._connection.execute("set python_enable_replacements = false")
 
     def sql(self, query: str, params: user_sql.Parameters | None = None) -> duckdb.DuckDBPyRelation:
-        """The result of `query` as a DuckDB relation: .df() for pandas, .arrow() for Arrow, .fetchall().
+        """Return the result of `query` as a DuckDB relation: .df() for pandas, .arrow() for Arrow, .fetchall().
 
         `params` are the values of ? (a sequence) or $name (a mapping) in the query. Times are ns, sizes
         bytes. The relation is lazy: read it before the database is closed. Raises QueryError, with line and
@@ -62,7 +62,7 @@ class Traces:
                 self._connection.execute(user_sql.ERRORS_FOR_PEOPLE)
 
     def report(self, top: int = 10, *, goal: Goal = "throughput", rules: Sequence[str | Path] = ()) -> ReportView:
-        """The report on every trace of the database, with at most `top` findings for each; it needs no database any more.
+        """Report on every trace of the database, with at most `top` findings for each; the report needs no database.
 
         `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step).
         `rules` are files or directories of rules of your own; the word "extra" asks those that no labelled trace has confirmed.
@@ -86,7 +86,7 @@ class Traces:
         transfer_only: bool = False,
         trace: int | None = None,
     ) -> WhatIfView:
-        """How long the steps would take with all changes together; see traceq.whatif for what can be changed."""
+        """Predict how long the steps would take with all changes together; traceq.whatif describes the changes."""
         from traceq.app.whatif import answer_of
 
         asked = WhatIfRequest(remove, scale, overlap, move, graph, transfer_only).changes()
@@ -94,7 +94,7 @@ class Traces:
             return answer_of(self._connection, asked, trace)
 
     def whatif_choices(self, *, trace: int | None = None) -> WhatIfChoicesView:
-        """What `whatif` can change in a trace; `trace` is a trace_id, by default the first."""
+        """List what `whatif` can change in a trace; `trace` is a trace_id, by default the first."""
         from traceq.app.whatif import choices_of
 
         with self._reading("replayed"):
@@ -102,7 +102,7 @@ class Traces:
 
     @contextmanager
     def _reading(self, done: str) -> Iterator[None]:
-        """Say of a database that is closed or damaged that it is."""
+        """Raise StoreError where the database is closed or damaged."""
         try:
             yield
         except duckdb.ConnectionException as error:
@@ -128,7 +128,7 @@ class Traces:
 
 @contextmanager
 def _find_database(source: str | Path, read: ReadOptions, *, judged: bool = False) -> Iterator[Path]:
-    """The database `source`, or that of traces; what is not there is taken for a database, which says so."""
+    """Yield the path of the database `source`, or that of traces; a missing file is taken for a database."""
     if Path(source).exists() or is_trace(source) or is_dataset(source):
         with database_of(source, read, judged=judged) as database:
             yield database
@@ -138,7 +138,7 @@ def _find_database(source: str | Path, read: ReadOptions, *, judged: bool = Fals
 
 @contextmanager
 def open_locked(source: str | Path, read: ReadOptions = AS_FOUND) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A trace database, or that of traces, for SQL typed by anybody: read-only, without files, network and extensions."""
+    """Open a trace database, or that of traces, for SQL typed by anybody: read-only, no files, network or extensions."""
     with ExitStack() as stack:
         connection = connect(stack.enter_context(_find_database(source, read)))
         stack.callback(_close, connection)
@@ -148,7 +148,7 @@ def open_locked(source: str | Path, read: ReadOptions = AS_FOUND) -> Iterator[du
 
 
 def _close(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close, and stop what still runs: also when nobody reads its result any more (| head, Ctrl-C)."""
+    """Close, and stop queries that still run: also when nobody reads their results any more (| head, Ctrl-C)."""
     while True:
         connection.interrupt()
         try:

@@ -58,27 +58,27 @@ class ReportView(View[Report]):
 
     @property
     def traces(self) -> pd.DataFrame:
-        """A row for each trace: what it is, and how long its steps take."""
+        """Return a row for each trace: what it is, and how long its steps take."""
         return frames.traces(self.content)
 
     @property
     def findings(self) -> pd.DataFrame:
-        """A row for each finding, per trace the largest saving first, of the pack extra last; times are per counted step."""
+        """Return a row for each finding, per trace the largest saving first, the pack extra last; times are per counted step."""
         return frames.findings(self.content)
 
     @property
     def observations(self) -> pd.DataFrame:
-        """A row for each observation: worth knowing, but saving no time by itself."""
+        """Return a row for each observation: worth knowing, but saving no time by itself."""
         return frames.observations(self.content)
 
     @property
     def ledger(self) -> pd.DataFrame:
-        """A row for each device and category with time; per device they add up to the counted steps exactly."""
+        """Return a row for each device and category with time; per device they add up to the counted steps exactly."""
         return frames.ledger(self.content)
 
     @property
     def steps(self) -> pd.DataFrame:
-        """A row for each counted step and a column for each category of the ledger; they add up to `dur_ns` exactly."""
+        """Return a row for each counted step, a column for each category of the ledger; they add up to `dur_ns` exactly."""
         return frames.steps(self.content)
 
     def __init__(self, content: Report, source: Source | None = None) -> None:
@@ -86,15 +86,15 @@ class ReportView(View[Report]):
         self._source = None if source is None else str(source)
 
     def blocks(self) -> Iterable[Block]:
-        """The whole document."""
+        """Compose the whole document."""
         return compose(self.content)
 
     def markdown_blocks(self) -> Iterable[Block]:
-        """The whole document for Markdown, which has parts that open."""
+        """Compose the whole document for Markdown, which has parts that open."""
         return compose(self.content, folds=True)
 
     def html_blocks(self) -> Iterable[Block]:
-        """The whole document for HTML, which has parts that open, and drawings."""
+        """Compose the whole document for HTML, which has parts that open, and drawings."""
         return compose(self.content, folds=True, draws=True)
 
     def to_text(
@@ -121,12 +121,12 @@ class ReportView(View[Report]):
         return text_of(blocks, width, colour=colour, source=quote(self._source or "DB"))
 
     def finding(self, name: str) -> Finding:
-        """The finding called `name`: F1, E1, its id or its rule. Raises StoreError, with those there are, for another name."""
+        """Return the finding called `name`: F1, E1, its id or its rule. Raises StoreError, with the known names, for another."""
         return choose(name, {trace.trace.trace_id: trace.every_finding for trace in self.content.traces}).finding
 
     @property
     def verdict(self) -> str:
-        """The verdict in a line; of a job with late ranks that on the job, of other traces that on the one to look at first."""
+        """Return the verdict in a line: that on a job with late ranks, else that on the trace to look at first."""
         traces = self.content.traces
         if not traces:
             return "the database holds no trace"
@@ -142,11 +142,11 @@ class ReportView(View[Report]):
         return RENDERERS["json"](self.content)
 
     def suffixes(self) -> Mapping[str, str]:
-        """The formats by suffix, those of other packages too."""
+        """Return the formats by suffix, those of other packages included."""
         return all_suffixes()
 
     def render(self, format_: str) -> str:
-        """The report in the format: text, md, html, json, llm, or one of another package."""
+        """Render the report in the format: text, md, html, json, llm, or one of another package."""
         if format_ == "llm":
             from traceq.reports.renderers.to_llm import to_llm
 
@@ -190,7 +190,7 @@ def report(
     traces: Sequence[int] = (),
     rank: int | None = None,
 ) -> ReportView:
-    """The report on every trace of a trace database, on traces, or on several; traceq.app.api.report says what it is given.
+    """Report on every trace of a trace database, on traces, or on several; traceq.app.api.report describes the parameters.
 
     `drawn`: with timelines, which only HTML shows. Raises UnusableTrace where the traces hold nothing to report on.
     """
@@ -254,7 +254,7 @@ def report_of(
     traces: Sequence[int] | None = None,
     looked: Selection | None = None,
 ) -> tuple[Report, list[Judged]]:
-    """The report on these traces of an open database, on all without, and the judgements that it shows.
+    """Report on these traces of an open database, all where none is given; return the report and its judgements.
 
     Of a job of many ranks only those that stand for the others are judged, unless they are named; of a dataset, of which
     `looked` says what is looked at, only they are reported.

@@ -1,4 +1,4 @@
-"""What the use cases read: trace databases, traces that are ingested into a temporary one, and baselines."""
+"""Open the sources of use cases: trace databases, traces that are ingested into a temporary one, and baselines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Judging = tuple[Goal, Sequence[Rule]]
 
 
 def is_trace(source: Source) -> bool:
-    """Whether the source is to be ingested: a file that is no database, a directory that is no dataset, or a pattern."""
+    """Return whether the source is to be ingested: a file that is no database, a directory that is no dataset, or a pattern."""
     path = Path(source)
     if is_address(source) or is_dataset(source):
         return False
@@ -45,7 +45,7 @@ def is_trace(source: Source) -> bool:
 
 
 def check_is_trace(source: Source) -> None:
-    """Raise WrongUse for what was made of traces."""
+    """Raise WrongUse for a database or dataset that was made of traces."""
     if is_dataset(source):
         raise WrongUse(f"{source} is a dataset: name the trace that it was made from.")
     if not is_trace(source) and Path(source).exists():
@@ -74,7 +74,7 @@ def open_source(
 def open_selection(
     source: Source, traces: Sequence[int], rank: int | None, read: ReadOptions, *, whole: bool
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Selection | None]]:
-    """The database `source` to report on, as `opened` gives it, and what is looked at of a dataset; None where all of it is.
+    """Open the database `source` to report on, and return the selected part of a dataset; None for all of it.
 
     Only what is looked at is in the database then, unless the `whole` is wanted.
     """
@@ -143,7 +143,7 @@ def ingest_together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> 
 
 
 def _refuse_options(read: ReadOptions) -> None:
-    """Refuse what is said about traces that are ingested: a database is fixed."""
+    """Refuse options about traces that are ingested: a database is fixed."""
     if read.step_texts:
         raise WrongUse(
             "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
@@ -156,9 +156,9 @@ def _refuse_options(read: ReadOptions) -> None:
 
 
 def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
-    """Refuse to write what is read, baselines by name included, or one file twice; and what cannot be written.
+    """Refuse to write a file that is read, baselines by name included, one file twice, or where nothing can be written.
 
-    All this before anything is read, which may take an hour.
+    Checked before anything is read, which may take an hour.
     """
     files = {file_of(str(source)).resolve() for source in reads}
     for path in writes:
@@ -189,7 +189,7 @@ def open_runs(
     all_ranks: bool = False,
     rules: Sequence[Rule] | None = None,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection | None, dict[int, Run]]]:
-    """The runs of one rank (the lowest when none is named), or of all, by trace_id, and the connection to their database.
+    """Open the runs of one rank (the lowest when none is named), or of all, by trace_id, and the connection to their database.
 
     A baseline has no database: None, and numbers from 0.
     """
@@ -211,7 +211,7 @@ def read_runs_of(
     read: ReadOptions = AS_FOUND,
     rules: Sequence[Rule] | None = None,
 ) -> list[Run]:
-    """The runs of all sources, one rank of each, by what `rules` say. Raises WrongUse when a source lacks the rank."""
+    """Read the runs of all sources, one rank of each, judged by `rules`. Raises WrongUse when a source lacks the rank."""
     found: list[Run] = []
     for source in as_list(sources):
         with open_runs(source, which, read, rules=rules) as (_, runs):
@@ -220,5 +220,5 @@ def read_runs_of(
 
 
 def as_list(sources: Sources) -> list[Source]:
-    """The sources as a list, also when there is one."""
+    """Return the sources as a list, also when there is one."""
     return [sources] if isinstance(sources, str | Path) else list(sources)

@@ -31,7 +31,7 @@ _ENDINGS = (".json", ".gz", ".sqlite", ".db")
 
 @dataclass(frozen=True)
 class Trimmed:
-    """What was written: the file, its steps, its events or rows, and its size in bytes beside that of the whole."""
+    """A file that was written: its path, its steps, its events or rows, and its size in bytes beside that of the whole."""
 
     path: Path
     steps: int
@@ -118,7 +118,7 @@ def _rank(source: TraceSource, read: ReadOptions) -> int | None:
 
 
 def _name(source: TraceSource) -> str:
-    """What a part is called in a directory: as its trace, but that archives and reports of nsys become plain files."""
+    """Return the name of a part in a directory: that of its trace, plain where the trace is an archive or a report of nsys."""
     suffixes = _SUFFIXES.get(source.importer.NAME, ("",))
     name = source.path.name
     return name if name.lower().endswith(suffixes) else f"{source.path.stem}{suffixes[0]}"
@@ -173,7 +173,7 @@ def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: P
 
 @contextmanager
 def sqlite_target(target: Path) -> Iterator[Path]:
-    """A path for a SQLite file, which becomes `target` when the block ends without an error."""
+    """Yield a path for a SQLite file, which becomes `target` when the block ends without an error."""
     with temporary_folder() as folder:
         made = folder / "part.sqlite"
         yield made

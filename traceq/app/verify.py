@@ -25,11 +25,11 @@ class VerificationView(View[Verification]):
     """The check of a finding after its fix; `content` is its plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return compose_verification(self.content)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return verification_to_json(self.content)
 
     def append_to(self, file: Path, program: str | None = None, *, is_public: bool = False) -> str | None:

@@ -1,4 +1,4 @@
-"""What the use cases return: a result as plain data, and as a document in each format."""
+"""The results of use cases: plain data, and a document in each format."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ class View(ABC, Generic[T]):
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
 
     def markdown_blocks(self) -> Iterable[Block]:
-        """The document for Markdown, which may have parts that open."""
+        """Compose the document for Markdown, which may have parts that open."""
         return self.blocks()
 
     def html_blocks(self) -> Iterable[Block]:
-        """The document for HTML, which may have parts that open, and drawings."""
+        """Compose the document for HTML, which may have parts that open, and drawings."""
         return self.blocks()
 
     @abstractmethod
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
 
     def to_text(self, width: int = WIDTH, *, colour: bool = False) -> str:
-        """As the command prints it, in lines of at most `width` columns."""
+        """Render as the command prints it, in lines of at most `width` columns."""
         return text_of(self.blocks(), width, colour=colour)
 
     def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
-        """For GitHub, GitLab and Jira; `pictures` says for charts, by name, in which file beside it they are."""
+        """Render for GitHub, GitLab and Jira; `pictures` are the files of charts beside it, by name."""
         return markdown_of(self.markdown_blocks(), pictures=pictures)
 
     def to_html(self) -> str:
-        """One page that needs nothing else."""
+        """Render as one page that needs nothing else."""
         # Its templates take 35 ms to import.
         from traceq.reports.renderers.to_html import html_of
 
         return html_of(self.html_blocks())
 
     def suffixes(self) -> Mapping[str, str]:
-        """The formats by suffix."""
+        """Return the formats by suffix."""
         return SUFFIXES
 
     def render(self, format_: str) -> str:
-        """The result in the format: text, md, html or json."""
+        """Render the result in the format: text, md, html or json."""
         documents: Mapping[str, Callable[[], str]]
         documents = {"text": self.to_text, "md": self.to_markdown, "html": self.to_html, "json": self.to_json}
         return documents[format_]()

@@ -1,4 +1,4 @@
-"""What-if: predict how long the steps would take with a change, by replaying them."""
+"""Predict how long the steps would take with a change, by replaying them."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
 
 
 def _host_answer(subject: Subject, facts: Answer) -> Answer | None:
-    """Predict the steps of a trace without GPU work: what goes from the training thread goes from the step.
+    """Predict the steps of a trace without GPU work: time saved on the training thread is saved in the step.
 
     None where that thread, and those it waits for, have nothing of what is requested.
     """

@@ -1,4 +1,4 @@
-"""What-if of a job: how long it would take if some ranks, or all ranks of a host, were like the usual one."""
+"""Predict how long a job would take if some ranks, or all ranks of a host, were like the usual one."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _MOST_ERROR = 0.02
 
 
 class JobWhatIfView(View[JobAnswer]):
-    """How long a job would take with other ranks; `content` is that as plain data, times are ns per step of the job."""
+    """The prediction for a job with other ranks; `content` is its plain data, times are ns per step of the job."""
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Compose the document."""
         return compose_job_answer(self.content)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return job_answer_to_json(self.content)
 
 
 def whatif_job(
     source: Source, read: ReadOptions = AS_FOUND, *, ranks: Sequence[int] = (), hosts: Sequence[str] = ()
 ) -> JobWhatIfView:
-    """How long the job would take if these ranks, and those of these hosts, were like the median rank at the same place.
+    """Predict how long the job would take if these ranks, and those of these hosts, were like the median rank.
 
     Raises WrongUse for ranks or hosts that are not there, and for traces that are no job that could be judged.
     """

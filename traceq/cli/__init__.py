@@ -129,7 +129,7 @@ def _check_threads() -> None:
 
 
 def run() -> None:
-    """The program `traceq`."""
+    """Run the program `traceq`."""
     signals.end_on_signals()
     _check_address_space()
     _check_open_files()

@@ -38,11 +38,11 @@ class LazyGroup(click.Group):
     default: ClassVar[str | None] = None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Names in the order of the list, which is the order of use."""
+        """Return the names in the order of the list, which is the order of use."""
         return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
-        """Import the command's module."""
+        """Import the module of the command."""
         if cmd_name not in self.lazy:
             return None
         module, _ = self.lazy[cmd_name]
@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments begin with; `default` for a file, with suggestions for what is neither."""
+        """Return the command that the arguments begin with, `default` for a file; suggest names for anything else."""
         name, *others = args
         if name == "help" and not others:
             click.echo(ctx.get_help())
@@ -72,7 +72,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin so, without importing them; files where none does and files are taken."""
+        """Complete the names of commands, without importing these; files where no name fits and files are taken."""
         from click.shell_completion import CompletionItem
 
         found = [
@@ -123,7 +123,7 @@ class LazyGroup(click.Group):
 
 
 def _system_says(error: OSError | RuntimeError) -> str:
-    """What to say where the system refuses something; another error is a fault of traceq, and raised again."""
+    """Return the message where the system refuses something; another error is a fault of traceq, and raised again."""
     if isinstance(error, OSError):
         return os_error_words(error)
     if (lack := thread_lack_in(error)) is None:
@@ -132,7 +132,7 @@ def _system_says(error: OSError | RuntimeError) -> str:
 
 
 def os_error_words(error: OSError) -> str:
-    """What the system says, with the file that it is about."""
+    """Return the message of the system, with the file that it is about."""
     where = f"{error.filename}: " if error.filename is not None else ""
     return f"{where}{error.strerror or error}"
 

@@ -23,7 +23,7 @@ class _TimeLeft(bars.ProgressColumn):
     """Seconds or minutes left, if the rest goes as what is done; rich's own looks at the last 30 s only."""
 
     def render(self, task: bars.Task) -> Text:
-        """`12 s left`, `3 min left`; empty where hardly anything is done."""
+        """Return `12 s left`, `3 min left`; empty where hardly anything is done."""
         if not task.elapsed or not task.total or task.completed < _LEAST_DONE * task.total:
             return Text("")
         left = task.elapsed * (task.total / task.completed - 1)
@@ -54,14 +54,14 @@ class Bar:
         self._bar.start()
 
     def advance(self, read_bytes: int, rows: int) -> None:
-        """`read_bytes` are read; `rows` in all so far give the rate."""
+        """Show that `read_bytes` are read; `rows` in all so far give the rate."""
         elapsed = self._bar.tasks[self._task].elapsed
         rate = f", {rows / elapsed:,.0f} rows/s" if elapsed else ""
         share = min(1.0, read_bytes / self._total)
         self._show("reading", share * _READING, f"{size(read_bytes)} of {size(self._total)}{rate}")
 
     def analyse(self, stage: str, share: float) -> None:
-        """`share` of the analyses is done; `stage` is what is analysed now."""
+        """Show that `share` of the analyses is done; `stage` is what is analysed now."""
         self._show("analysing", _READING + share * _ANALYSES, stage)
 
     def judge(self) -> None:
@@ -69,11 +69,11 @@ class Bar:
         self._show("judging", 1 - _RULES, f"{len(RULES)} rules")
 
     def pieces(self, made: int, total: int, read_bytes: int) -> None:
-        """So many ranks are done."""
+        """Show how many ranks are done."""
         self._show("reading", min(1.0, read_bytes / self._total), f"{made:,} of {some(total, 'rank')}")
 
     def finish(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
     def _show(self, description: str, completed: float, detail: str) -> None:

@@ -20,7 +20,7 @@ from traceq.database.catalogue import everything
 
 
 def prompt_for(connection: duckdb.DuckDBPyConnection, is_ready: Callable[[str], bool]) -> Callable[[], str]:
-    """A function that asks for the next statement or dot command; raises EOFError on Ctrl-D.
+    """Make a function that asks for the next statement or dot command; raises EOFError on Ctrl-D.
 
     `is_ready` says whether what is typed can be answered.
     """
@@ -47,7 +47,7 @@ def completer(connection: duckdb.DuckDBPyConnection) -> WordCompleter:
 
 
 def history(directory: Path) -> History:
-    """What was typed in earlier sessions; only of this one where `directory` cannot be written."""
+    """Read what was typed in earlier sessions; only of this one where `directory` cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         file = directory / "history"

@@ -29,7 +29,7 @@ def write_plain(
     file: BinaryIO,
     width: int | None = None,
 ) -> None:
-    """Aligned columns, numeric ones to the right; with `width` (cells of a terminal) no line is longer.
+    """Write aligned columns, numeric ones to the right; with `width` (cells of a terminal) no line is longer.
 
     Long text is then cut, marked by an ellipsis. Where that is not enough, few rows are shown one below the other, and of
     many the columns in the middle are left out, which a last line says.
@@ -57,7 +57,7 @@ def write_plain(
 def write_vertical(
     header: Sequence[str], rows: Iterable[Sequence[str]], file: BinaryIO, width: int | None = None
 ) -> None:
-    """A line for each value, with the name of its column before it, and a blank line between rows."""
+    """Write a line for each value, with the name of its column before it, and a blank line between rows."""
     names = [printable(name) for name in header]
     margin = max(map(cell_len, names), default=0)
     for number, row in enumerate(rows):
@@ -71,14 +71,14 @@ def write_vertical(
 def write_markdown(
     header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool], file: BinaryIO
 ) -> None:
-    """A table of GitHub's Markdown."""
+    """Write a table of GitHub's Markdown."""
     rule = ["---:" if each else "---" for each in numeric]
     cells = chain((map(markdown, header), rule), ([telling_nobody(markdown(each)) for each in row] for row in rows))
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
 
 
 def write_result(result: Result, file: BinaryIO, *, vertical: bool = False) -> None:
-    """Aligned columns for a person to read, or a line for each value; a query plan, which is a drawing, as it is."""
+    """Write aligned columns, or a line for each value; a query plan, which is a drawing, as it is."""
     rows = list(result.rows())
     if result.schema.names == ["explain_key", "explain_value"]:
         file.writelines(f"{printable(line)}\n".encode() for _, plan in rows for line in plan.splitlines())
@@ -89,7 +89,7 @@ def write_result(result: Result, file: BinaryIO, *, vertical: bool = False) -> N
 
 
 def write_markdown_result(result: Result, file: BinaryIO) -> None:
-    """A Markdown table."""
+    """Write the result as a Markdown table."""
     write_markdown(result.schema.names, result.rows(), result.numeric, file)
 
 
@@ -98,7 +98,7 @@ def _total_width(widths: Sequence[int]) -> int:
 
 
 def _columns_that_fit(widths: Sequence[int], available: int) -> list[int]:
-    """The columns from both ends that fit beside a column of an ellipsis, all where all fit; at least the first."""
+    """Return the columns from both ends that fit beside a column of an ellipsis, all where all fit; at least the first."""
     if _total_width(widths) <= available:
         return list(range(len(widths)))
     left, right = [0], list[int]()
@@ -115,7 +115,7 @@ def _columns_that_fit(widths: Sequence[int], available: int) -> list[int]:
 def _leave_out(
     lines: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool], shown: Sequence[int]
 ) -> tuple[list[list[str]], list[int], list[bool]]:
-    """The same with these columns, and an ellipsis where others are left out."""
+    """Return lines, widths and kinds with the columns `shown`, and an ellipsis where others are left out."""
     at = next(number for number, column in enumerate([*shown, len(widths)]) if number != column)
 
     def cut(row: Sequence[T], mark: T) -> list[T]:

@@ -39,14 +39,14 @@ def completion(context: click.Context, /, shell: str) -> None:
 
 
 def complete_files(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Files, which the shell completes itself."""
+    """Complete files, which the shell does itself."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(begun, type="file")]
 
 
 def complete_baselines(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The baselines whose names begin so, else files: bash completes files only where nothing else is offered."""
+    """Complete names of baselines, else files: bash completes files only where nothing else is offered."""
     from traceq.runs.baselines import list_names
 
     return _complete_names(list_names(context.params.get("directory")), begun) or complete_files(
@@ -55,7 +55,7 @@ def complete_baselines(context: click.Context, parameter: click.Parameter, begun
 
 
 def complete_findings(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """F1, F2, ... of the trace on the line, as far as a database or the cache knows them; else the first few."""
+    """Complete F1, F2, ... of the trace on the line, as far as a database or the cache knows them; else the first few."""
     from click.shell_completion import CompletionItem
 
     titles = _finding_titles(context) or dict.fromkeys(range(1, _USUAL_FINDINGS + 1))
@@ -63,7 +63,7 @@ def complete_findings(context: click.Context, _parameter: click.Parameter, begun
 
 
 def _finding_titles(context: click.Context) -> dict[int, str]:
-    """The titles of the findings by number; empty where they are not known without reading a trace."""
+    """Return the titles of the findings by number; empty where they are not known without reading a trace."""
     from traceq.database.connect import connect
     from traceq.errors import TraceqError
 
@@ -78,7 +78,7 @@ def _finding_titles(context: click.Context) -> dict[int, str]:
 
 
 def _databases_on_line(context: click.Context) -> Iterator[Path]:
-    """The databases on the line, and those in the cache of traces on it."""
+    """Yield the databases on the line, and those in the cache of traces on it."""
     from traceq.app.cache import last_of
     from traceq.database.connect import is_database
 
@@ -109,7 +109,7 @@ def complete_one_of(
 
 
 def complete_rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The rules whose names begin so."""
+    """Complete names of rules."""
     from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
     from traceq.diagnosis.rules.registry import RULES
 
@@ -117,7 +117,7 @@ def complete_rules(_context: click.Context, _parameter: click.Parameter, begun: 
 
 
 def complete_metrics(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """With --plan the metrics whose names begin so, else files."""
+    """Complete names of metrics with --plan, else files."""
     from click.shell_completion import CompletionItem
 
     from traceq.formats.capabilities import METRICS
@@ -126,7 +126,7 @@ def complete_metrics(context: click.Context, _parameter: click.Parameter, begun:
 
 
 def complete_tables(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The tables, views and macros whose names begin so."""
+    """Complete names of tables, views and macros."""
     from traceq.database.connect import SCHEMA
     from traceq.database.sql import statement
 

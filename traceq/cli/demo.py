@@ -51,14 +51,14 @@ def _bundled_trace() -> Traversable:
 
 
 def default_database() -> str:
-    """The current directory's, or one in a new temporary directory when that cannot be written."""
+    """Return a path in the current directory, or in a new temporary directory when that cannot be written."""
     if os.access(Path.cwd(), os.W_OK):
         return _DATABASE
     return str(Path(tempfile.mkdtemp(prefix="traceq-")) / _DATABASE)
 
 
 def next_steps(database: str) -> str:
-    """Three commands to try on it."""
+    """Return three commands to try on the database."""
     quoted = shlex.quote(database)
     return "\n".join(
         (

@@ -148,7 +148,7 @@ def _plan_verdict(capture: Capture | str) -> str:
 
 
 def _format_commands(tool: str, commands: str | None, missing: Sequence[str]) -> str:
-    """A heading that a shell and Python take for a comment, and what to paste below it."""
+    """Return a heading that a shell and Python take for a comment, and what to paste below it."""
     if not commands:
         return f"# {tool}: gives none of these"
     exceptions = f", all but {', '.join(missing)}" if missing else ""

@@ -114,7 +114,7 @@ def record(
 
 
 def _shell_text(launch: Launch) -> str:
-    """The launch as a shell would take it."""
+    """Return the launch as a shell would take it."""
     additions = [f"{name}={shlex.quote(value)} \\" for name, value in launch.additions.items()]
     return "\n".join([*additions, shlex.join(launch.command)])
 

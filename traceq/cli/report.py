@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TextOptions(NamedTuple):
-    """What the text of a report shows."""
+    """The parts that the text of a report shows."""
 
     verbose: bool
     full: bool

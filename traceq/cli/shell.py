@@ -62,7 +62,7 @@ def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> Non
 
 
 def line_editor(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
-    """The function that asks for the next statement. Raises MissingTool where the extra `shell` is not installed."""
+    """Return a function that asks for the next statement. Raises MissingTool where the extra `shell` is not installed."""
     try:
         from traceq.cli._prompt import prompt_for
     except ModuleNotFoundError as error:
@@ -74,7 +74,7 @@ def line_editor(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
 
 
 def is_ready(text: str) -> bool:
-    """Whether `text` can be answered: nothing, a dot command, or statements up to the last semicolon."""
+    """Return whether `text` can be answered: nothing, a dot command, or statements up to the last semicolon."""
     from traceq.database.user_sql import is_complete
 
     stripped = text.strip()
@@ -99,7 +99,7 @@ class ShellSession:
         }
 
     def interact(self, ask: Callable[[], str]) -> None:
-        """Answer what `ask` returns until .quit or Ctrl-D; Ctrl-C drops the line or stops the query."""
+        """Answer each text that `ask` returns until .quit or Ctrl-D; Ctrl-C drops the line or stops the query."""
         while not self._over:
             try:
                 self.answer(ask())

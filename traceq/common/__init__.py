@@ -1,1 +1,1 @@
-"""What every room uses: numbers as text and back, safe text, files, processes."""
+"""Helpers that every room uses: numbers as text and back, safe text, files, processes."""

@@ -43,7 +43,7 @@ class Child:
         """The messages of the child, until it ends."""
 
     def send(self, message: object) -> None:
-        """Send a message. OSError when the child has ended."""
+        """Send a message. Raises OSError when the child has ended."""
         _send(self._requests, message)
 
     def stop(self) -> None:
@@ -59,18 +59,18 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """That of the child, once it has ended."""
+        """Return the exit code of the child, once it has ended."""
         return self._process.returncode
 
 
 def read_requests() -> Iterator[Any]:
-    """In a child: the messages of the parent, until there will be no more."""
+    """Yield, in a child, the messages of the parent until there will be no more."""
     block_pandas_import()
     return _read_messages(sys.stdin.buffer)
 
 
 def send_answer(message: object) -> None:
-    """In a child: send a message to the parent; where that is gone there is nothing left to do."""
+    """Send a message to the parent from a child, which ends where the parent is gone."""
     try:
         _send(sys.stdout.buffer, message)
     except BrokenPipeError:
@@ -109,6 +109,6 @@ def _end_with_parent() -> None:
 
 
 class SpawnedProcesses(SpawnContext):
-    """What multiprocessing needs to start new Pythons that leave Ctrl-C to their parent."""
+    """The context by which multiprocessing starts new Pythons that leave Ctrl-C to their parent."""
 
     Process = _SpawnedProcess

@@ -1,4 +1,4 @@
-"""A hash of parts of traceq: what was made by other code is made anew."""
+"""A hash of parts of traceq: files that other code made are made anew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 
 @cache
 def code_hash(*rooms: str) -> str:
-    """The hash of all files of code in these folders or files of the package."""
+    """Return the hash of all files of code in these folders or files of the package."""
     found = hashlib.sha256()
     for room in rooms:
         for path, content in _list_code(files("traceq").joinpath(room), room):

@@ -1,4 +1,4 @@
-"""How to install what optional features need."""
+"""The commands that install packages of optional features."""
 
 from __future__ import annotations
 

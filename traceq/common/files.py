@@ -47,7 +47,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def write_packed(path: Path, *, is_small: bool = False) -> Iterator[BinaryIO]:
-    """The same, compressed if its name ends in .gz: quickly, or to be small. The same input makes the same bytes."""
+    """Open a file as atomic_write does, compressed if its name ends in .gz: quickly, or to be small; bytes are reproducible."""
     with atomic_write(path) as file:
         if path.suffix.lower() != ".gz":
             yield file

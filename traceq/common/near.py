@@ -1,4 +1,4 @@
-"""Files whose names come close to a path where there is none."""
+"""Suggest files whose names are close to that of a missing path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLOSE = 0.7
 
 
 def find_near(path: Path) -> list[str]:
-    """At most two paths beside `path` whose names come close to its name, the closest first."""
+    """Return at most two paths beside `path` whose names are close to its name, the closest first."""
     names: dict[str, list[str]] = {}
     try:
         with os.scandir(path.parent) as entries:
@@ -31,7 +31,7 @@ def find_near(path: Path) -> list[str]:
 
 
 def way_out(path: Path, otherwise: str = "") -> str:
-    """`; did you mean A or B?` of the paths that come close, else that the folder is not there, else `otherwise`."""
+    """Return `; did you mean A or B?` of close paths, else that the folder is missing, else `otherwise`."""
     if suggestions := find_near(path):
         return f"; did you mean {' or '.join(suggestions)}?"
     return otherwise if path.parent.is_dir() else f": there is no folder {path.parent}"

@@ -1,4 +1,4 @@
-"""Who made a scratch file: a word for its name that tells later whether that process is gone."""
+"""The owner of a scratch file: a word in its name that tells later whether that process is gone."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _START = 19
 
 
 def owner_word() -> str:
-    """This process: its number, when it began, and the machine or container on which numbers mean what they do here."""
+    """Return a word for this process: its number, when it began, and a hash of the machine or container."""
     pid = os.getpid()
     return f"{pid}-{_start_of(pid)}-{_machine_hash()}"
 
 
 def is_gone(word: str) -> bool | None:
-    """Whether the process that the word stands for has ended; None where it was one of another machine, or cannot be told."""
+    """Return whether the process of this word has ended; None for one of another machine, or where it is unknown."""
     pid, _, rest = word.partition("-")
     start, _, machine = rest.partition("-")
     if machine != _machine_hash():
@@ -36,7 +36,7 @@ def is_gone(word: str) -> bool | None:
 
 
 def _start_of(pid: int) -> str:
-    """When the process began, in ticks since the machine did: numbers are given again. 0 where the system does not say it."""
+    """Return when the process began, in ticks since the machine did: numbers are given again. 0 where it is unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

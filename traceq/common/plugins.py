@@ -1,4 +1,4 @@
-"""What other installed packages add to traceq, by the entry points they declare."""
+"""Load the additions of other installed packages, by the entry points that they declare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def load_plugins(group: str) -> list[Any]:
-    """The objects of all entry points of the group, by name. Raises UnusablePlugin for one that cannot be loaded."""
+    """Load the objects of all entry points of the group, by name. Raises UnusablePlugin for one that cannot be loaded."""
     found = []
     for entry in sorted(list_entry_points(group), key=lambda each: each.name):
         try:
@@ -29,13 +29,13 @@ def load_plugins(group: str) -> list[Any]:
 
 
 def list_entry_points(group: str) -> tuple[EntryPoint, ...]:
-    """The entry points of the group."""
+    """Return the entry points of the group."""
     return tuple(_find_entry_points(tuple(sys.path)).select(group=group))
 
 
 @cache
 def _find_entry_points(_places: tuple[str, ...]) -> Any:
-    """Every entry point of the packages that can be imported; looking for them takes 3 ms, and is done for each of our groups."""
+    """Return every entry point of the packages that can be imported; looking for them takes 3 ms, for each of our groups."""
     from importlib.metadata import entry_points
 
     return entry_points()

@@ -1,4 +1,4 @@
-"""What of the machine a process may use, and what it does without."""
+"""The share of the machine that a process may use, and libraries that it does without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _USUAL_MEMORY = 8 << 30
 
 
 def usable_cpus() -> int:
-    """CPUs this process may run on, which in a container or under SLURM are fewer than the machine has."""
+    """Return the CPUs this process may run on, in a container or under SLURM fewer than the machine has."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
@@ -29,7 +29,7 @@ def usable_cpus() -> int:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is a process of this number."""
+    """Return whether there is a process of this number."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -40,7 +40,7 @@ def is_running(pid: int) -> bool:
 
 
 def usable_memory() -> int:
-    """Bytes of memory that this process may use: the machine's, or what its container or Slurm job is limited to."""
+    """Return the bytes of memory that this process may use: the machine's, or what its container or Slurm job is limited to."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows
@@ -49,7 +49,7 @@ def usable_memory() -> int:
 
 
 def _limits_of_groups() -> Iterator[int]:
-    """The limits of this process's control groups and of those around them, bytes: each holds."""
+    """Yield the limits of this process's control groups and of those around them, bytes: each holds."""
     for folder, is_new in _control_groups("memory"):
         limit = _read(folder / ("memory.max" if is_new else "memory.limit_in_bytes"))
         if limit.isdecimal():  # else "max", and the root has none
@@ -57,12 +57,12 @@ def _limits_of_groups() -> Iterator[int]:
 
 
 def memory_limit() -> int | None:
-    """Bytes of memory that the control groups of this process allow; None where that is all of the machine's."""
+    """Return the bytes of memory that the control groups of this process allow; None where that is all of the machine's."""
     return min((each for each in _limits_of_groups() if each < _LEAST_UNLIMITED), default=None)
 
 
 def address_space() -> int | None:
-    """Bytes of addresses that this process may have; None where there is no limit, or none is known."""
+    """Return the bytes of addresses that this process may have; None where there is no limit, or none is known."""
     try:
         import resource
     except ImportError:  # Windows
@@ -72,7 +72,7 @@ def address_space() -> int | None:
 
 
 def open_files(wanted: int) -> int:
-    """How many files this process may have open: `wanted` where it may, its soft limit is raised up to that."""
+    """Return how many files this process may have open; its soft limit is raised up to `wanted`."""
     try:
         import resource
     except ImportError:  # Windows
@@ -89,7 +89,7 @@ def open_files(wanted: int) -> int:
 
 
 def lack_of_threads() -> str | None:
-    """What to say where this process may not start the threads that its libraries need; None where it may.
+    """Return the message where this process may not start the threads that its libraries need; None where it may.
 
     Limits of users and control groups count the threads of other processes, too: so all are started, which 38 take 1 ms for.
     """
@@ -110,7 +110,7 @@ def lack_of_threads() -> str | None:
 
 
 def thread_lack_in(error: Exception) -> str | None:
-    """What to say of an error of Python where a thread could not be started; None for others."""
+    """Return the message for an error of Python where a thread could not be started; None for others."""
     if str(error) != "can't start new thread":
         return None
     return (
@@ -120,7 +120,7 @@ def thread_lack_in(error: Exception) -> str | None:
 
 
 def cpu_quota() -> float | None:
-    """CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
+    """Return the CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
     return min(_read_quotas(), default=None)
 
 
@@ -142,7 +142,7 @@ def _read(file: Path) -> str:
 
 
 def _control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
-    """The folders of this process's control groups and of those around them, and whether they are of version 2."""
+    """Yield the folders of this process's control groups and of those around them, and whether they are of version 2."""
     for group in _read(_GROUPS_OF_PROCESS).splitlines():  # nothing where this is not Linux
         _, controllers, place = group.split(":", 2)
         if controllers == "":
@@ -157,7 +157,7 @@ def _control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
 
 
 def _limits_of_slurm() -> Iterator[int]:
-    """What a Slurm job was given on this node, bytes: per node, or per CPU. 0 stands for all memory of the node."""
+    """Yield the memory of a Slurm job on this node, bytes: per node, or per CPU. 0 stands for all memory of the node."""
     per_node = _megabytes_of("SLURM_MEM_PER_NODE")
     per_cpu = _megabytes_of("SLURM_MEM_PER_CPU")
     cpus = os.environ.get("SLURM_CPUS_ON_NODE", "")

@@ -1,4 +1,4 @@
-"""How an ingest reports its progress."""
+"""The progress of an ingest, and callbacks for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class State(NamedTuple):
-    """How far one trace is: bytes read, rows made; then what is analysed now, and which share of the analyses is done."""
+    """The progress of one trace: bytes read, rows made; then the current analysis, and the share of analyses done."""
 
     read_bytes: int = 0
     rows: int = 0
@@ -18,41 +18,41 @@ class Progress(Protocol):
     """A callback for the progress of an ingest; called from the calling thread only."""
 
     def start(self, total_bytes: int) -> None:
-        """All sources together have `total_bytes` on disk."""
+        """Begin: all sources together have `total_bytes` on disk."""
 
     def advance(self, read_bytes: int, rows: int) -> None:
-        """So far `read_bytes` of them were read, and `rows` rows made."""
+        """Report that `read_bytes` of them were read so far, and `rows` rows made."""
 
     def analyse(self, stage: str, share: float) -> None:
-        """All is read; `stage` is what is analysed now, and `share` (0 to 1) of all analyses is done."""
+        """Report, when all is read, the analysis that runs now, `stage`, and the `share` (0 to 1) of analyses done."""
 
     def judge(self) -> None:
-        """All is analysed; now the rules run."""
+        """Report that all is analysed, and the rules run."""
 
     def pieces(self, made: int, total: int, read_bytes: int) -> None:
-        """Of the pieces of a dataset, which are made one by one, so many are made, of so many bytes, or could not be."""
+        """Report how many of the `total` pieces of a dataset are made, or failed, and the bytes of their traces."""
 
     def finish(self) -> None:
-        """Nothing more will be done."""
+        """End: nothing more will be done."""
 
 
 class Silent:
-    """A Progress that says nothing."""
+    """A Progress that reports nothing."""
 
     def start(self, total_bytes: int) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def advance(self, read_bytes: int, rows: int) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def analyse(self, stage: str, share: float) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def judge(self) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def pieces(self, made: int, total: int, read_bytes: int) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def finish(self) -> None:
-        """Say nothing."""
+        """Report nothing."""

@@ -24,7 +24,7 @@ _STALE_SECONDS = 3600
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A new folder where temporary files belong. Raises StoreError where none can be made."""
+    """Make a new folder where temporary files belong. Raises StoreError where none can be made."""
     try:
         place = Path(tempfile.gettempdir())
     except OSError as error:
@@ -54,7 +54,7 @@ def remove_abandoned() -> None:
 
 
 def remove_gone(place: Path, pattern: re.Pattern[str]) -> None:
-    """Remove what is named so in the folder, with its owner in the first group, and whose owner is gone."""
+    """Remove files of the folder whose names match `pattern`, and whose owner, its first group, is gone."""
     for path in place.glob("*"):
         match = pattern.fullmatch(path.name)
         if match is None:
@@ -66,7 +66,7 @@ def remove_gone(place: Path, pattern: re.Pattern[str]) -> None:
 
 
 def _age_of(path: Path) -> float:
-    """Seconds since the file or folder, or something in it, was written; 0 when somebody else has just removed it."""
+    """Return the seconds since the file or folder, or a file in it, was written; 0 when somebody else has just removed it."""
     try:
         return time.time() - max(each.stat().st_mtime for each in (path, *path.rglob("*")))
     except FileNotFoundError:

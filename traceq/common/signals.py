@@ -1,4 +1,4 @@
-"""How the program ends when a signal tells it to, at any moment and inside any library: one line, nothing left behind.
+"""End the program on a signal, at any moment and inside any library: one line is printed, nothing is left behind.
 
 An exception would not do. Libraries answer it with one of their own, swallow it, or notice it minutes later. So the process
 becomes another program at once, which is this file: that takes the threads with it, ends child processes and removes scratch.
@@ -36,7 +36,7 @@ _BACK = 0
 
 
 class Ended(SystemExit):
-    """What a signal other than Ctrl-C raises where signals do; `number` is that of the signal."""
+    """Raised by a signal other than Ctrl-C within raise_signals; `number` is that of the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -55,7 +55,7 @@ def remove_on_signal(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def remove_on_exit(path: str | os.PathLike[str]) -> None:
-    """Let a signal remove the file or folder, from now on."""
+    """Remove the file or folder when a signal ends the process, from now on."""
     _scratch[os.path.abspath(path)] = None  # noqa: PTH100 - as above
 
 
@@ -190,7 +190,7 @@ def _end_process(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _list_descendants() -> list[int]:
-    """The processes that this one started, and those that they did; none where the system does not say it."""
+    """Return the processes that this one started, and those that they did; none where the system does not tell."""
     children: dict[int, list[int]] = {}
     for name in os.listdir(_PROCESSES) if os.path.isdir(_PROCESSES) else ():  # noqa: PTH112, PTH208 - as above
         if name.isdecimal():
@@ -214,7 +214,7 @@ def _stop_children() -> None:
 
 
 def _list_semaphores() -> list[str]:
-    """Files of multiprocessing's locks, which its own helper would remove with a warning."""
+    """Return files of multiprocessing's locks, which its own helper would remove with a warning."""
     if "multiprocessing.synchronize" not in sys.modules or not sys.platform.startswith("linux"):
         return []
     with open("/proc/self/maps", errors="surrogateescape") as maps:  # noqa: PTH123 - as above

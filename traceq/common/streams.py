@@ -27,11 +27,11 @@ class _Closed(io.RawIOBase):
     has_failed = False
 
     def fileno(self) -> int:
-        """The number of the stream."""
+        """Return the number of the stream."""
         return 1
 
     def writable(self) -> bool:
-        """Always, as far as its callers know."""
+        """Return True: callers may write."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]

@@ -32,7 +32,7 @@ def without_controls(text: str) -> str:
 
 
 def quiet_json(text: str) -> str:
-    r"""The same JSON in which what could steer a terminal is an escape: \u001b is there already, \u202e is not."""
+    r"""Escape in JSON text what could steer a terminal: \u001b is escaped already, \u202e is not."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

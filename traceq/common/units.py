@@ -18,7 +18,7 @@ _BYTES_PER_UNIT = 1024
 
 
 def duration(nanoseconds: float | None) -> str:
-    """Four significant digits in the unit that fits: 12.34 ms. Whole nanoseconds stay whole."""
+    """Format ns with four significant digits in the unit that fits: 12.34 ms. Whole nanoseconds stay whole."""
     if nanoseconds is None:
         return UNKNOWN
     if abs(nanoseconds) < _TIME_UNITS[1][1] and nanoseconds == int(nanoseconds):
@@ -32,7 +32,7 @@ def duration(nanoseconds: float | None) -> str:
 
 
 def round_time(seconds: float) -> str:
-    """What a person who waits wants to know: 40 s, 3 min, 2 h."""
+    """Round a time for a person who waits: 40 s, 3 min, 2 h."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -40,14 +40,14 @@ def round_time(seconds: float) -> str:
 
 
 def change(nanoseconds: float | None) -> str:
-    """A difference of durations, with its sign: +12.34 ms."""
+    """Format a difference of durations, ns, with its sign: +12.34 ms."""
     if nanoseconds is None:
         return UNKNOWN
     return duration(nanoseconds) if nanoseconds <= 0 else f"+{duration(nanoseconds)}"
 
 
 def change_share(value: float | None) -> str:
-    """A difference as a share, in per cent with its sign: +4.2 %."""
+    """Format a difference as a share, in per cent with its sign: +4.2 %."""
     if value is None:
         return UNKNOWN
     return share(value) if value == 0 else f"{'+' if value > 0 else '-'}{share(abs(value)).replace('< ', '<')}"
@@ -62,7 +62,7 @@ def _significant(value: float) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share 0..1 in per cent; what is not 0 never shows as 0."""
+    """Format a share 0..1 in per cent; only 0 shows as 0."""
     if value is None:
         return UNKNOWN
     smallest = 0.0005
@@ -70,17 +70,17 @@ def share(value: float | None) -> str:
 
 
 def count(value: int | None) -> str:
-    """A number of things, with separators."""
+    """Format a number with separators."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def some(number: int, one: str, many: str | None = None) -> str:
-    """A number of things: 1 step, 1,200 steps."""
+    """Format a number of things: 1 step, 1,200 steps."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def size(value: int) -> str:
-    """Bytes in binary units."""
+    """Format bytes in binary units."""
     amount = float(value)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < _BYTES_PER_UNIT:
@@ -131,7 +131,7 @@ def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], 
 
 
 def mebibytes(value: float) -> str:
-    """Bytes in MiB whatever their number: for sentences that compare several, and what they differ by."""
+    """Format bytes in MiB whatever their number: for sentences that compare several, and their differences."""
     amount = value / _BYTES_OF["MiB"]
     if amount >= _WHOLE_MIB or not amount:
         return f"{amount:,.0f} MiB"
@@ -143,19 +143,19 @@ _BYTES_OF = {"MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def in_unit(value: str, unit: str | None) -> str:
-    """A value that may be a number, with its unit: bytes in a larger one; 700 W; what has no unit as it is."""
+    """Format a value that may be a number, with its unit: bytes in a larger one; 700 W; unchanged without a unit."""
     if unit == "bytes" and value.isdecimal():
         return size(int(value))
     return f"{value} {unit}" if unit else value
 
 
 def bytes_in(unit: Literal["MiB", "GiB"], value: float, decimals: int) -> str:
-    """Bytes as a number of `unit`, which is written after it: for sentences that compare several."""
+    """Format bytes as a number of `unit`, which is written after it: for sentences that compare several."""
     return f"{value / _BYTES_OF[unit]:,.{decimals}f}"
 
 
 def short_size(value: float | None) -> str:
-    """Bytes in three significant digits, for sentences."""
+    """Format bytes in three significant digits, for sentences."""
     if value is None:
         return "an unknown number of bytes"
     for unit in ("bytes", "KiB", "MiB"):
@@ -166,12 +166,12 @@ def short_size(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Three significant digits, for sentences: 12.3."""
+    """Format three significant digits, for sentences: 12.3."""
     return f"{value:.3g}"
 
 
 def per_cent(value: float) -> str:
-    """A share that was chosen, as it was chosen: 95 %."""
+    """Format a chosen share as it was chosen: 95 %."""
     return f"{100 * value:g} %"
 
 
@@ -179,7 +179,7 @@ _DURATIONS = ("dur", "claimed")
 
 
 def cell(column: str, value: float | str | None) -> str:
-    """A value of an evidence table, by the ending of its column's name."""
+    """Format a value of an evidence table, by the ending of its column's name."""
     if value is None or isinstance(value, str):
         return UNKNOWN if value is None else value
     if column.endswith("_ns") or column in _DURATIONS:
@@ -194,7 +194,7 @@ def cell(column: str, value: float | str | None) -> str:
 
 
 def rate(value: float) -> str:
-    """Three significant digits without an exponent: 12.3, 0.00290, 1,581."""
+    """Format three significant digits without an exponent: 12.3, 0.00290, 1,581."""
     if value == 0:
         return "0"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -202,7 +202,7 @@ def rate(value: float) -> str:
 
 
 def maybe(format_: Callable[[T], str], value: T | None) -> str:
-    """`value` by one of the functions above, a dash when it is unknown: for cells of tables."""
+    """Format `value` by one of the functions above, a dash when it is unknown: for cells of tables."""
     return "-" if value is None else format_(value)
 
 
@@ -222,7 +222,7 @@ _LONGEST = 2**63 - 1  # what a column of ns holds
 
 
 def parse_duration(text: str) -> int:
-    """The whole nanoseconds in "50 ms", "1.5s" or "200 µs": a number and ns, us, µs, ms, s or min.
+    """Parse the whole nanoseconds in "50 ms", "1.5s" or "200 µs": a number and ns, us, µs, ms, s or min.
 
     Rounds halves to the even number. Raises ValueError, which says what is wrong, for anything else, also a number alone.
     """
@@ -250,7 +250,7 @@ _SIZE = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,6})?)\s*([A-Za-z]*)\s*")
 
 
 def parse_size(text: str) -> int:
-    """The bytes in "2 GiB", "512MB" or "1073741824". Raises ValueError, which says what is wrong, for anything else."""
+    """Parse the bytes in "2 GiB", "512MB" or "1073741824". Raises ValueError, which says what is wrong, for anything else."""
     match = _SIZE.fullmatch(text)
     if match is None or match[2] not in _SIZE_UNITS:
         raise ValueError(
@@ -263,7 +263,7 @@ _SHARE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*(%?)\s*"
 
 
 def parse_share(text: str) -> float:
-    """0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong, for anything else."""
+    """Parse a share: 0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong, for anything else."""
     match = _SHARE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a percentage: a number with or without % is needed, as in 3% or 0.03")
