@@ -115,9 +115,9 @@ def test_a_program_that_fails_as_it_is_is_an_error(do, told):
 
 def test_what_was_timed_out_runs_again_when_there_is_more_time():
     over, ok = Trial("a", 0, 0, "timed out", time_limit=5.0), Trial("a", 1, 0, "ok")
-    assert app._valid([over], 5.0) == [over]
-    assert app._valid([over], 6.0) == app._valid([over], None) == []
-    assert app._valid([over, ok], 5.0) == [ok]
+    assert app._drop_timed_out([over], 5.0) == [over]
+    assert app._drop_timed_out([over], 6.0) == app._drop_timed_out([over], None) == []
+    assert app._drop_timed_out([over, ok], 5.0) == [ok]
 
 
 def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, told, monkeypatch):

@@ -30,7 +30,7 @@ if "--run" not in sys.argv:  # what runs is only the program
     import numpy as np
 
     from traceq.runs.statistics import typical_step
-    from traceq.runs.trials.paired import judged, mean_of
+    from traceq.runs.trials.paired import judge_differences, mean_of
     from traceq.runs.trials.results import Table, results_of
     from traceq.runs.trials.study_experiment import LEAST
     from traceq.runs.trials.trial import BASELINE, Setting, Trial
@@ -225,7 +225,7 @@ def drawn_verdicts(ratios: Any) -> list[str]:
         f"{place}": mean_of(list(each), [list(other) for number, other in enumerate(ratios) if number != place])
         for place, each in enumerate(ratios)
     }
-    found = judged({name: mean for name, mean in means.items() if mean}, LEAST, more_is_better=False)
+    found = judge_differences({name: mean for name, mean in means.items() if mean}, LEAST, more_is_better=False)
     return ["cannot tell" if each.verdict == "no difference" else each.verdict for each in found.values()]
 
 

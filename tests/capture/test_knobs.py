@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from traceq.capture.knobs import loader, registry
-from traceq.capture.knobs.knob import Hooks, is_on, one_of, positive
+from traceq.capture.knobs.knob import Hooks, is_on, parse_positive, require_one_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -293,20 +293,20 @@ def test_no_knob_is_without_a_check():
 def test_pinned_memory_needs_a_gpu():
     for has_gpu, acted in ((True, {"pin_memory"}), (False, set())):
         hooks, given = Hooks(), {}
-        loader.change(given, {"pin_memory": "1"}, hooks, has_gpu=has_gpu)
+        loader.change_arguments(given, {"pin_memory": "1"}, hooks, has_gpu=has_gpu)
         assert (given, hooks.acted) == ({"pin_memory": True}, acted)
 
 
 def test_some_knobs_need_variables_from_the_start():
-    assert registry.environment({"threads": "3", "amp": "bf16"})["OMP_NUM_THREADS"] == "3"
-    assert registry.environment({"launch_blocking": "0"}) == {"CUDA_LAUNCH_BLOCKING": "0"}
-    assert "True" in registry.environment({"expandable_segments": "on"})["PYTORCH_CUDA_ALLOC_CONF"]
-    assert registry.environment({"ablate": "data"}) == {}
+    assert registry.list_variables({"threads": "3", "amp": "bf16"})["OMP_NUM_THREADS"] == "3"
+    assert registry.list_variables({"launch_blocking": "0"}) == {"CUDA_LAUNCH_BLOCKING": "0"}
+    assert "True" in registry.list_variables({"expandable_segments": "on"})["PYTORCH_CUDA_ALLOC_CONF"]
+    assert registry.list_variables({"ablate": "data"}) == {}
 
 
 def test_values_are_checked():
-    assert (is_on("yes"), is_on("0"), positive("3"), one_of("a")("a")) == (True, False, 3, "a")
-    for check, text in ((is_on, "2"), (positive, "0"), (positive, "-1"), (one_of("a"), "b")):
+    assert (is_on("yes"), is_on("0"), parse_positive("3"), require_one_of("a")("a")) == (True, False, 3, "a")
+    for check, text in ((is_on, "2"), (parse_positive, "0"), (parse_positive, "-1"), (require_one_of("a"), "b")):
         with pytest.raises(ValueError, match=r"is|must"):
             check(text)
     with pytest.raises(ValueError, match="amp=int8: 'int8' is none of bf16, fp16"):

@@ -16,7 +16,7 @@ from traceq.runs import stored
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.noise import measure_noise
 from traceq.runs.made_with import find_differences
-from traceq.runs.trials.study_tradeoff import trade_off
+from traceq.runs.trials.study_tradeoff import study_tradeoff
 from traceq.runs.trials.tradeoff import Taken, TradeoffTerms
 
 BASE = {
@@ -157,7 +157,9 @@ def test_baselines_keep_it_and_older_ones_have_none():
 def differs(knob, *runs):
     taken = [Taken(value, each) for value, each in runs]
     return dict(
-        trade_off(taken, TradeoffTerms(knob, is_amount=True, work="steps", percentile="p95", budget_ns=None)).differs
+        study_tradeoff(
+            taken, TradeoffTerms(knob, is_amount=True, work="steps", percentile="p95", budget_ns=None)
+        ).differs
     )
 
 

@@ -18,8 +18,8 @@ from traceq.common.limits import limits
 from traceq.database.user_sql import interruptible, too_long
 from traceq.errors import QueryError, UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
-from traceq.reports.comparison.job import moved_plainly
-from traceq.reports.comparison.verdict import told
+from traceq.reports.comparison.job import name_moved
+from traceq.reports.comparison.verdict import describe_cause
 from traceq.reports.document import Block
 from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_json import check_to_json
@@ -219,7 +219,7 @@ def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:
     if judged.state != "fail" or comparison is None:
         return judged
     if comparison.job is not None and comparison.job.moved:
-        return replace(judged, reason=f"{judged.reason}. Moved by {moved_plainly(comparison.job)}")
+        return replace(judged, reason=f"{judged.reason}. Moved by {name_moved(comparison.job)}")
     if not comparison.named:
         return judged
-    return replace(judged, reason=f"{judged.reason}. Most of it: {''.join(told(comparison.named[0]))}")
+    return replace(judged, reason=f"{judged.reason}. Most of it: {''.join(describe_cause(comparison.named[0]))}")

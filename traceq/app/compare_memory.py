@@ -19,10 +19,10 @@ from traceq.formats.capabilities import format_of
 from traceq.reports.comparison.memory import (
     MemoryComparison,
     MemorySide,
-    compared,
     compose_memory,
-    memory_side,
+    find_memory_change,
     memory_verdict,
+    read_memory_side,
 )
 from traceq.reports.document import Block
 from traceq.reports.queries import rows
@@ -68,7 +68,7 @@ def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, t
     if not (is_snapshot(base) and is_snapshot(new)):
         raise WrongUse("A memory snapshot is compared with one other memory snapshot: nothing else has what it tells.")
     check_writes(read.writes, [base, new])
-    return MemoryComparisonView(compared(_read_side(base, read), _read_side(new, read)), top=top)
+    return MemoryComparisonView(find_memory_change(_read_side(base, read), _read_side(new, read)), top=top)
 
 
 def is_snapshot(source: Source) -> bool:
@@ -94,7 +94,7 @@ def _read_side(source: Source, read: ReadOptions) -> MemorySide:
         traces = rows(connection, "trace")
         if len(traces) != 1:
             raise WrongUse(f"{source} holds {len(traces)} memory snapshots: compare files of one each.")
-        side = memory_side(connection, traces[0]["trace_id"], traces[0]["path"])
+        side = read_memory_side(connection, traces[0]["trace_id"], traces[0]["path"])
     if side is None:
         raise WrongUse(f"{source}: nothing is in use in this snapshot, and it has no history.")
     return side

@@ -25,12 +25,12 @@ from traceq.reports.trials.experiment import compose_experiment
 from traceq.runs.run import Run
 from traceq.runs.trials import plan as plans
 from traceq.runs.trials.experiment import Experiment, Goal, Limits, Predicted
-from traceq.runs.trials.findings import lines_of, predicted
+from traceq.runs.trials.findings import list_lines, promise_of
 from traceq.runs.trials.folder import Folder, file_name
-from traceq.runs.trials.outcome import tail, trial_of
+from traceq.runs.trials.outcome import read_tail, trial_of
 from traceq.runs.trials.plan import Plan
-from traceq.runs.trials.remedies import ALL, by_hand, cost_of, settings_for
-from traceq.runs.trials.study_experiment import study
+from traceq.runs.trials.remedies import ALL, cost_of, list_by_hand, settings_for
+from traceq.runs.trials.study_experiment import study_experiment
 from traceq.runs.trials.trial import BASELINE, LEAST_SECONDS, Setting, Trial
 from traceq.runs.verify.calibration import append
 
@@ -45,7 +45,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Running:
-    """How an experiment is run and judged: what may change when it goes on. Times are seconds."""
+    """The options that may change when an experiment goes on. Times are seconds."""
 
     repeats: int
     time_limit: float | None
@@ -56,10 +56,10 @@ class Running:
 
 
 class ExperimentView(View[Experiment]):
-    """What the settings of an experiment win; `content` is that as plain data."""
+    """The result of an experiment; `content` is that as plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Return the document."""
         return compose_experiment(self.content)
 
     def to_json(self) -> str:
@@ -76,25 +76,25 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
     plans.check(plan)
     folder = Folder(directory)
     folder.begin(plan)
-    with folder.held():
+    with folder.lock():
         if kept := folder.trials():
-            running.tell(f"{some(len(kept), 'run')} kept in {directory}, begun {folder.begun()}, count as well")
+            running.tell(f"{some(len(kept), 'run')} kept in {directory}, begun {folder.start_time()}, count as well")
         runner = _Runner(plan, folder, running)
         try:
             settings, trials = runner.run()
         except (KeyboardInterrupt, SystemExit):
             running.tell(f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command goes on from here")
             raise
-        return ExperimentView(_judged(plan, folder, running, settings, trials))
+        return ExperimentView(_judge_trials(plan, folder, running, settings, trials))
 
 
-def _judged(
+def _judge_trials(
     plan: Plan, folder: Folder, running: Running, settings: Sequence[Setting], trials: Sequence[Trial]
 ) -> Experiment:
-    """What the trials say; what was predicted is written beside them."""
+    """Judge the trials, and write the checked predictions beside them."""
     profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}
-    predictions = _predictions(settings, profiles.get(BASELINE))
-    found = study(
+    predictions = _list_predictions(settings, profiles.get(BASELINE))
+    found = study_experiment(
         settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
     )
     checked = folder.path / CHECKED
@@ -108,12 +108,12 @@ def _judged(
 def _keep_checked(found: Experiment, profiles: Mapping[str, Run], file: Path, program: str) -> None:
     """Write the predictions that were checked anew: more rounds tell more of them."""
     file.unlink(missing_ok=True)
-    for line in lines_of(found, profiles, program=program, cores=usable_cpus()):
+    for line in list_lines(found, profiles, program=program, cores=usable_cpus()):
         append(file, line)
 
 
-def _predictions(settings: Sequence[Setting], own: Run | None) -> dict[str, Predicted]:
-    """By setting what the finding that asked for it promises; of an ablation all that the part costs by the recording."""
+def _list_predictions(settings: Sequence[Setting], own: Run | None) -> dict[str, Predicted]:
+    """Return by setting the saving of the finding that asked for it; of an ablation the cost of the part."""
     if own is None:
         return {}
     findings = {each.finding_id: each for each in own.findings}
@@ -121,41 +121,41 @@ def _predictions(settings: Sequence[Setting], own: Run | None) -> dict[str, Pred
     for setting in settings:
         finding = findings.get(setting.finding or "") or cost_of(setting.values.get(ABLATE, ""), own.findings)
         if finding is not None:
-            found[setting.name] = predicted(finding, own)
+            found[setting.name] = promise_of(finding, own)
     return found
 
 
 class _Runner:
-    """The trials of an experiment, those of before and those that it adds."""
+    """The trials of an experiment, earlier ones and those that it adds."""
 
     def __init__(self, plan: Plan, folder: Folder, running: Running) -> None:
         self._plan = plan
         self._folder = folder
         self._running = running
-        self._trials = _valid(folder.trials(), running.time_limit)
+        self._trials = _drop_timed_out(folder.trials(), running.time_limit)
         self._began = time.monotonic()
         self._ran = 0
         self._is_used_up = False
 
     def run(self) -> tuple[list[Setting], list[Trial]]:
-        """Decide what to run, run it, and what won together; the settings, and all trials."""
-        settings = self._folder.settings() or self._decide()
+        """Decide what to run, run it, and run together what won; return the settings and all trials."""
+        settings = self._folder.settings() or self._choose_settings()
         alone = [each for each in settings if not plans.is_together(each)]
-        is_whole = self._rounds(alone, range(self._running.repeats))
+        is_whole = self._run_rounds(alone, range(self._running.repeats))
         if is_whole and ALL in self._plan.tries:
-            together = [each for each in settings if plans.is_together(each)] or self._together(alone)
+            together = [each for each in settings if plans.is_together(each)] or self._combine_wins(alone)
             settings = [*alone, *together]
             self._folder.keep_settings(settings)
             if together:
-                self._rounds([alone[0], *together], plans.rounds_together(self._running.repeats))
+                self._run_rounds([alone[0], *together], plans.rounds_together(self._running.repeats))
         return settings, self._trials
 
-    def _decide(self) -> list[Setting]:
-        """The settings, once it is known that the program runs, and what its profile finds."""
-        own = plans.baseline(self._plan)
-        asked = plans.varied(self._plan)
-        self._rounds([own], range(1))
-        tried = self._tried(own) if self._plan.tries else []
+    def _choose_settings(self) -> list[Setting]:
+        """Return the settings, once the program has run and its profile is known."""
+        own = plans.baseline_setting(self._plan)
+        asked = plans.list_settings(self._plan)
+        self._run_rounds([own], range(1))
+        tried = self._choose_fixes(own) if self._plan.tries else []
         by_values = {tuple(each.values.items()): each for each in (own, *asked)}
         for each in tried:
             same = by_values.setdefault(tuple(each.values.items()), each)
@@ -166,12 +166,12 @@ class _Runner:
         self._folder.keep_settings(settings)
         return settings
 
-    def _tried(self, own: Setting) -> list[Setting]:
+    def _choose_fixes(self, own: Setting) -> list[Setting]:
         run = profile_of(self._folder, own)
         if run is None:
             raise UnusableTrace(f"{self._folder.traces}: no recording of the baseline, so nothing is found to --try")
         cores = usable_cpus()
-        for finding in by_hand(run.findings, self._plan.tries, cores):
+        for finding in list_by_hand(run.findings, self._plan.tries, cores):
             self._running.tell(f"no knob is known for {finding.rule} ({finding.title}): it is changed by hand")
         tried = settings_for(run.findings, self._plan.tries, cores)
         threads = next((each.threads for each in self._trials if each.threads), None)
@@ -185,9 +185,9 @@ class _Runner:
             tried.append(Setting(f"threads={cores}", "try", {"threads": str(cores)}))
         return tried
 
-    def _together(self, alone: Sequence[Setting]) -> list[Setting]:
-        """What won alone, at once; nothing where that is one change or none."""
-        choice = study(alone, self._trials, goal=self._running.goal, limits=self._running.limits).choice
+    def _combine_wins(self, alone: Sequence[Setting]) -> list[Setting]:
+        """Return a setting of all that won alone; nothing for one change or none."""
+        choice = study_experiment(alone, self._trials, goal=self._running.goal, limits=self._running.limits).choice
         by_name = {each.name: each for each in alone}
         values: dict[str, str] = {}
         for win in choice.wins if choice else ():
@@ -197,43 +197,45 @@ class _Runner:
                 values |= {name: value for name, value in setting.values.items() if name not in values}
         return [Setting(plans.name_of(values), "try", values)] if len(values) > 1 else []
 
-    def _rounds(self, settings: Sequence[Setting], rounds: range) -> bool:
-        """Run what has not run; whether all of it has now."""
+    def _run_rounds(self, settings: Sequence[Setting], rounds: range) -> bool:
+        """Run what has not run; return whether all of it has now."""
         order = list(plans.order(settings, rounds))
-        while left := self._left(order):
+        while left := self._list_left(order):
             round_, setting = left[0]
             if self._running.budget is not None and time.monotonic() - self._began > self._running.budget:
                 if not self._is_used_up:
                     self._running.tell("the budget is used up: the same command goes on from here")
                 self._is_used_up = True
                 return False
-            trial = self._trial(setting, round_)
+            trial = self._run_trial(setting, round_)
             self._folder.keep_trial(trial)
             self._trials.append(trial)
             self._ran += 1
-            self._running.tell(f"{plans.round_name(round_)}, {setting.name}: {_said(trial)}{self._rest(order)}")
+            self._running.tell(
+                f"{plans.round_name(round_)}, {setting.name}: {_describe_trial(trial)}{self._describe_rest(order)}"
+            )
         return True
 
     def _is_done(self, setting: Setting, round_: int) -> bool:
-        """Whether it was run in this round, or failed in one before: it would again."""
+        """Return whether it was run in this round, or failed in an earlier one: it would again."""
         of_setting = [each for each in self._trials if each.setting == setting.name]
         return any(each.round == round_ or (each.outcome != "ok" and setting.name != BASELINE) for each in of_setting)
 
-    def _rest(self, order: Sequence[tuple[int, Setting]]) -> str:
-        left = self._left(order)
+    def _describe_rest(self, order: Sequence[tuple[int, Setting]]) -> str:
+        left = self._list_left(order)
         if not left:
             return ""
         took = (time.monotonic() - self._began) / self._ran
         return f"; next {left[0][1].name}, {some(len(left), 'run')}, about {round_time(took * len(left))}"
 
-    def _left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
-        """What is still to be run, in order; not a baseline in rounds in which all that it is for has failed."""
+    def _list_left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
+        """Return what is still to run, in order; no baseline for rounds in which all else has failed."""
         left = [(number, each) for number, each in order if not self._is_done(each, number)]
         ran = {each.round for each in self._trials if each.outcome == "ok" and each.setting != BASELINE}
         others = ran | {number for number, each in left if each.name != BASELINE}
         return [(number, each) for number, each in left if number in others or len(order) == 1]
 
-    def _trial(self, setting: Setting, round_: int) -> Trial:
+    def _run_trial(self, setting: Setting, round_: int) -> Trial:
         has_profile = any(each.trace for each in self._trials if each.setting == setting.name)
         launch = self._launch(setting, round_, profiled=0 if has_profile else _PROFILED)
         if launch.profiled:
@@ -243,7 +245,7 @@ class _Runner:
         trial = replace(trial, time_limit=launch.time_limit)
         if setting.name == BASELINE and trial.outcome != "ok" and not self._trials:
             self._fail(trial, launch.log)
-        return self._with_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial
+        return self._add_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial
 
     def _launch(self, setting: Setting, round_: int, profiled: int) -> capture.TrialLaunch:
         return capture.TrialLaunch(
@@ -265,14 +267,14 @@ class _Runner:
         return sorted(self._folder.traces.glob(f"{launch.name}.rank*{files.SUFFIX}.gz"))
 
     def _fail(self, trial: Trial, log: Path) -> None:
-        for line in tail(log):
+        for line in read_tail(log):
             self._running.tell(f"| {line}")
         raise ProgramFailed(
             f"the program as it is gives nothing to compare with ({trial.outcome}: {trial.reason}); its output: {log}"
         )
 
-    def _with_profile(self, trial: Trial, launch: capture.TrialLaunch) -> Trial:
-        """The trial with its recording as a database, and what that says of the GPU."""
+    def _add_profile(self, trial: Trial, launch: capture.TrialLaunch) -> Trial:
+        """Return the trial with its recording as a database, and the GPU share from it."""
         traces = self._traces_of(launch)
         database = self._folder.traces / f"{launch.name}.duckdb"
         if not traces:
@@ -286,8 +288,8 @@ class _Runner:
         return replace(trial, trace=str(database.relative_to(self._folder.path)), gpu_share=_gpu_share(run))
 
 
-def _valid(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
-    """Without those that were timed out, where a later one was not, or now there is more time."""
+def _drop_timed_out(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
+    """Return the trials without timed-out ones that were run again, or may run longer now."""
 
     def is_over(place: int, trial: Trial) -> bool:
         is_longer = trial.time_limit is not None and (time_limit is None or time_limit > trial.time_limit)
@@ -297,7 +299,7 @@ def _valid(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
 
 
 def profile_of(folder: Folder, setting: Setting) -> Run | None:
-    """The recording of a setting, None where there is none: by the rules of all packs, as what they say is measured."""
+    """Return the recording of a setting, judged by the rules of all packs; None if it has none."""
     database = folder.traces / f"{file_name(setting)}.duckdb"
     return read_runs_of(database, rules=built_in())[0] if database.exists() else None
 
@@ -310,5 +312,5 @@ def _gpu_share(run: Run) -> float | None:
     return busy / total if total else None
 
 
-def _said(trial: Trial) -> str:
+def _describe_trial(trial: Trial) -> str:
     return f"{duration(median(trial.steps_ns))} a step" if trial.steps_ns else f"{trial.outcome}: {trial.reason}"

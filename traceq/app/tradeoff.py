@@ -18,7 +18,7 @@ from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
 from traceq.reports.trials import chart_values
 from traceq.reports.trials.tradeoff import compose_tradeoff
 from traceq.runs.run import Run
-from traceq.runs.trials.study_tradeoff import trade_off
+from traceq.runs.trials.study_tradeoff import study_tradeoff
 from traceq.runs.trials.tradeoff import Percentile, Taken, Tradeoff, TradeoffTerms
 from traceq.runs.trials.tradeoff import Source as ValuesFrom
 from traceq.runs.trials.values import (
@@ -26,9 +26,9 @@ from traceq.runs.trials.values import (
     STEPS,
     differing_numbers,
     is_amount,
-    marked,
-    taken_by_marks,
-    taken_by_snapshots,
+    list_marked,
+    take_by_marks,
+    take_by_snapshots,
     usual_knob,
     usual_work,
     values_of_names,
@@ -41,7 +41,7 @@ class TradeoffView(View[Tradeoff]):
     """Throughput against latency over the values of a parameter; `content` is that as plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """The document."""
+        """Return the document."""
         return compose_tradeoff(self.content)
 
     def to_json(self) -> str:
@@ -84,29 +84,29 @@ def tradeoff(
         raise WrongUse(f"--plot {plot}: pictures end in {' or '.join(_PICTURES)}.")
     read = read.writing(plot)
     check_writes(read.writes, [source for _, source in given])
-    taken, named, values_from = _valued(
+    taken, named, values_from = _find_values(
         [(value, run) for value, source in given for run in read_runs_of(source, which, read)], knob
     )
-    counted = _work(taken, named, work)
+    counted = _choose_work(taken, named, work)
     setting = TradeoffTerms(named, is_amount(taken, named, counted), counted, percentile, latency_budget, values_from)
-    view = TradeoffView(trade_off(taken, setting))
+    view = TradeoffView(study_tradeoff(taken, setting))
     if plot is not None:
         view.draw(plot)
     return view
 
 
-def _valued(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple[list[Taken], str, ValuesFrom]:
-    """The runs with their values, what the parameter is called, and where that is from."""
+def _find_values(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple[list[Taken], str, ValuesFrom]:
+    """Return the runs with their values, the name of the parameter, and where that is from."""
     if any(value is not None for value, _ in runs):
         return [Taken(value, run) for value, run in runs], knob or AMOUNTS[0], "given"
     found = [run for _, run in runs]
     chosen = knob or usual_knob(found)
-    counted = marked(found)
+    counted = list_marked(found)
     if chosen in counted:
-        return taken_by_marks(found, chosen), chosen, "marks"
+        return take_by_marks(found, chosen), chosen, "marks"
     if knob is None and len(found) <= 1:
         return [Taken(None, run) for run in found], AMOUNTS[0], "given"
-    made_with = taken_by_snapshots(found, knob)
+    made_with = take_by_snapshots(found, knob)
     if made_with is not None:
         return made_with[1], made_with[0], "snapshots"
     named = values_of_names([run.source for run in found], knob) or values_of_names([run.file for run in found], knob)
@@ -114,11 +114,12 @@ def _valued(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple
         return [Taken(value, run) for value, run in zip(named[1], found, strict=True)], named[0], "names"
     raise WrongUse(
         f"The runs have no value: not all have marks of {knob or ', '.join(AMOUNTS)} (all have: {', '.join(counted) or 'none'}), "
-        f"and neither what they were made with nor their names tell one parameter. Say the value of each: {_command(found, knob)}"
+        f"and neither what they were made with nor their names tell one parameter. Say the value of each: "
+        f"{_suggest_command(found, knob)}"
     )
 
 
-def _command(runs: Sequence[Run], knob: str | None) -> str:
+def _suggest_command(runs: Sequence[Run], knob: str | None) -> str:
     """Return the command to type, with the numbers in which file names differ as values; the user has to judge them."""
     numbers = differing_numbers([run.source for run in runs])
     values = numbers or ["VALUE"] * len(runs)
@@ -126,10 +127,10 @@ def _command(runs: Sequence[Run], knob: str | None) -> str:
     return f"traceq tradeoff --knob {quote(knob or 'NAME')} {' '.join(given)}"
 
 
-def _work(taken: list[Taken], knob: str, work: str | None) -> str:
+def _choose_work(taken: list[Taken], knob: str, work: str | None) -> str:
     if work is None:
         return usual_work(taken, knob)
-    known = [*marked([each.run for each in taken]), STEPS, *([knob] if knob in AMOUNTS else [])]
+    known = [*list_marked([each.run for each in taken]), STEPS, *([knob] if knob in AMOUNTS else [])]
     if work not in known:
         raise WrongUse(f"--work {work}: not all runs have marks of it; there is {', '.join(dict.fromkeys(known))}.")
     return work

@@ -45,7 +45,7 @@ from traceq.errors import WrongUse
 from traceq.reports.document import Block
 from traceq.reports.renderers.whatif_to_json import answer_to_json, choices_to_json
 from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
-from traceq.reports.whatif.words import asked_for, compose_answer, compose_choices
+from traceq.reports.whatif.words import compose_answer, compose_choices, describe_changes
 
 if TYPE_CHECKING:
     import duckdb
@@ -270,7 +270,7 @@ def _check_present(connection: duckdb.DuckDBPyConnection, subject: Subject, aske
 
 def _not_there(subject: Subject, asked: Asked) -> WrongUse:
     return WrongUse(
-        f"Trace {subject.trace_id} has nothing in its counted steps to {asked_for([asked])};"
+        f"Trace {subject.trace_id} has nothing in its counted steps to {describe_changes([asked])};"
         " traceq whatif SOURCE --list shows what it has."
     )
 

@@ -32,7 +32,7 @@ def install(options: Mapping[str, Any], say: Say) -> None:
     torch = sys.modules["torch"]
     trial = options["trial"]
     hooks, work = Hooks(), Work()
-    registry.seed(torch, trial["seed"])
+    registry.seed_random(torch, trial["seed"])
     registry.apply(torch, trial["values"], hooks)
     work.watch(torch)
     TrialRecorder(options, say, hooks, work).watch(torch)

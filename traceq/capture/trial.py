@@ -167,7 +167,7 @@ def _set_variables(launch: TrialLaunch) -> dict[str, str]:
         "TRACEQ_SEED": str(launch.seed),
         # Without marks there are no steps of the program's own: what a shell still says about marks is not meant for this.
         **({"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}),
-        **registry.environment(launch.values),
+        **registry.list_variables(launch.values),
     }
 
 

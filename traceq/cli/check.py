@@ -80,7 +80,7 @@ def check(
       traceq check profile.sqlite --junit junit.xml --sarif traceq.sarif -o check.md
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.check import check as check_runs
-    from traceq.reports.check.words import sentence
+    from traceq.reports.check.words import outcome_sentence
 
     view = check_runs(
         sources,
@@ -95,5 +95,5 @@ def check(
     ci.write(view)
     write_view(view, format_, output)
     if output is not None:
-        click.echo(printable(f"traceq check: {sentence(view.content)} See {output}."), err=True)
+        click.echo(printable(f"traceq check: {outcome_sentence(view.content)} See {output}."), err=True)
     ctx.exit(EXIT[view.state])

@@ -22,24 +22,26 @@ if TYPE_CHECKING:
     from traceq.runs.trials.tradeoff import Percentile
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     return parse_duration(text) / 1e9
 
 
-def _several(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Values that may be listed in one word, too."""
+def _split_values(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values, of which several may be listed in one word."""
     return tuple(dict.fromkeys(one.strip() for each in values for one in each.split(",") if one.strip()))
 
 
-def _ablations(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    found = _several(ctx, param, values)
+def _check_ablations(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    found = _split_values(ctx, param, values)
     for each in found:
         if each not in ABLATIONS:
             raise click.BadParameter(f"{each!r} cannot be left out; there are {', '.join(ABLATIONS)}.")
     return found
 
 
-def _once(_ctx: click.Context, _param: click.Parameter, pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+def _refuse_repeated(
+    _ctx: click.Context, _param: click.Parameter, pairs: tuple[tuple[str, Any], ...]
+) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
@@ -48,7 +50,7 @@ def _once(_ctx: click.Context, _param: click.Parameter, pairs: tuple[tuple[str, 
 
 
 _VALUES = Parsed("name=values", read_vary)
-_TIME = Parsed("time", _seconds)
+_TIME = Parsed("time", _parse_seconds)
 _SIZE = Parsed("size", parse_size)
 
 
@@ -81,13 +83,15 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.argument(
     "command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.complete_files
 )
-@click.option("--vary", multiple=True, type=_VALUES, callback=_once, help="Values of a knob: num_workers=0,2,4.")
-@click.option("--env", multiple=True, type=_VALUES, callback=_once, help="Values of a variable: NAME=A,B.")
+@click.option(
+    "--vary", multiple=True, type=_VALUES, callback=_refuse_repeated, help="Values of a knob: num_workers=0,2,4."
+)
+@click.option("--env", multiple=True, type=_VALUES, callback=_refuse_repeated, help="Values of a variable: NAME=A,B.")
 @click.option(
     "--try",
     "tries",
     multiple=True,
-    callback=_several,
+    callback=_split_values,
     metavar="FINDING",
     shell_complete=completion.complete_one_of(("all", "F1", "F2", "F3")),
     help="F1, a rule, or all.",
@@ -95,7 +99,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option(
     "--ablate",
     multiple=True,
-    callback=_ablations,
+    callback=_check_ablations,
     metavar="PART",
     shell_complete=completion.complete_one_of(ABLATIONS),
     help=f"{', '.join(ABLATIONS)}.",
@@ -187,11 +191,11 @@ def experiment(
 
     plan = Plan(command, vary, env, tries, ablate, factorial, steps, warmup)
     limits = Limits(latency_budget, percentile, gpu_memory, host_memory)
-    view = run(plan, directory, Running(repeats, time_limit, budget, goal, limits, _tell))
+    view = run(plan, directory, Running(repeats, time_limit, budget, goal, limits, _print_progress))
     write_view(view, format_, None)
     if html is not None:
         view.save(html)
 
 
-def _tell(text: str) -> None:
+def _print_progress(text: str) -> None:
     click.echo(f"traceq: {printable(text)}", err=True)

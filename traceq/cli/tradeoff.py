@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _GIVEN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)=(.+)", re.DOTALL)
 
 
-def _latency(text: str) -> int:
+def _parse_latency(text: str) -> int:
     found = parse_duration(text)
     if found <= 0:
         raise ValueError(f"{text} leaves no time for a step.")
@@ -34,7 +34,7 @@ def _latency(text: str) -> int:
 )
 @click.option("--knob", metavar="NAME", help="What differs. [default: batch_size, samples, tokens or sequences]")
 @click.option("--work", metavar="KEY", help="What throughput counts, as marked. [default: samples, tokens, the knob]")
-@click.option("--latency-budget", type=Parsed("time", _latency), help='Longest step allowed: "50 ms".')
+@click.option("--latency-budget", type=Parsed("time", _parse_latency), help='Longest step allowed: "50 ms".')
 @click.option(
     "--percentile",
     type=click.Choice(("p50", "p95", "p99")),
@@ -75,7 +75,7 @@ def tradeoff(
     from traceq.app.tradeoff import tradeoff as trade_off
 
     view = trade_off(
-        _sources(sources),
+        _group_sources(sources),
         which,
         read.writing(output),
         knob=knob,
@@ -87,8 +87,8 @@ def tradeoff(
     write_view(view, format_, output)
 
 
-def _sources(texts: Sequence[str]) -> dict[float, list[str]] | list[str]:
-    """What follows VALUE= by value, or the sources when none has a value."""
+def _group_sources(texts: Sequence[str]) -> dict[float, list[str]] | list[str]:
+    """Return the sources by the value before them, or all sources if none has a value."""
     matches = [_GIVEN.fullmatch(text) for text in texts]
     given = [match for match in matches if match is not None]
     if not given:

@@ -14,7 +14,7 @@ from traceq.common.text import shortened
 from traceq.common.units import cell, count, duration, share, some
 from traceq.common.version import __version__
 from traceq.diagnosis.finding import Evidence, Finding
-from traceq.reports.comparison.ticket import command, compared
+from traceq.reports.comparison.ticket import compare_command, compose_summary
 from traceq.reports.document import (
     Block,
     Facts,
@@ -124,7 +124,7 @@ def _blocks(ticket: Ticket, size: _Size) -> Iterator[Block]:
     if ticket.comparison is not None:
         yield Heading(2, ("Compared with the base",))
         # Its own headings would stand beside that.
-        yield from (_below(block) for block in compared(ticket.comparison))
+        yield from (_below(block) for block in compose_summary(ticket.comparison))
     yield from _findings(first, size)
     yield from _ledger(first)
     yield from _capture(first, size)
@@ -279,7 +279,7 @@ def _repeat(ticket: Ticket, first: TraceReport) -> Iterator[Block]:
     if first.findings:
         commands.append(f"traceq report {source}{chosen}{options} --finding F1 --sql")
     if ticket.comparison is not None:
-        commands.append(command(ticket.comparison))
+        commands.append(compare_command(ticket.comparison))
     yield Heading(2, ("To get the same numbers",))
     yield Paragraph((f"With traceq {__version__}:",))
     yield Items(tuple((Literal(each),) for each in commands))

@@ -16,7 +16,7 @@ from check_runs import MS, finding, run
 from jsonschema import Draft4Validator
 
 from traceq.reports.check.check import compose_check
-from traceq.reports.check.words import measured
+from traceq.reports.check.words import format_measured
 from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_json import check_to_json
 from traceq.reports.renderers.check_to_junit import check_to_junit
@@ -252,4 +252,4 @@ def test_names_stay_names():
 )
 def test_a_number_that_misses_its_limit_does_not_read_like_it(amount, limit, unit, expected):
     judged = Judged(Budget("sql", "q", at_most(limit, unit)), "fail", Fraction(amount))
-    assert measured(judged) == expected
+    assert format_measured(judged) == expected

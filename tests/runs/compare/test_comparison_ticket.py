@@ -11,7 +11,7 @@ import pytest
 from handmade_runs import MS, item, noisy, run
 
 from traceq.app.compare import ComparisonView
-from traceq.reports.comparison.ticket import surer
+from traceq.reports.comparison.ticket import list_advice
 from traceq.reports.redact import redact_comparison
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
@@ -141,19 +141,21 @@ def test_an_empty_side_has_a_ticket_too():
 
 def test_what_would_make_it_surer():
     base, new = sides()
-    assert [each.split(" (")[0] for each in surer(compare(base, new))] == ["3 or more runs a side"]
-    assert next(surer(compare(base, new, noise=KnownNoise(0)))).startswith("3 or more runs a side")
+    assert [each.split(" (")[0] for each in list_advice(compare(base, new))] == ["3 or more runs a side"]
+    assert next(list_advice(compare(base, new, noise=KnownNoise(0)))).startswith("3 or more runs a side")
     short = [[replace(side[0], steps=side[0].steps[:6])] for side in (base, new)]
-    assert any(each.startswith("20 counted steps a side or more (6 against 6 now)") for each in surer(compare(*short)))
+    assert any(
+        each.startswith("20 counted steps a side or more (6 against 6 now)") for each in list_advice(compare(*short))
+    )
     other = [replace(new[0], device_name="NVIDIA A100", lost=("3 events",))]
-    said = list(surer(compare(base, other)))
+    said = list(list_advice(compare(base, other)))
     assert said[0].startswith("runs that can be compared")
     assert said[-1] == "captures that lost no events"
 
 
 def test_enough_runs_and_steps_leave_nothing_to_wish_for():
     base, new = ([replace(side[0], sha256=f"{side[0].sha256}{number}") for number in range(3)] for side in sides())
-    assert list(surer(compare(base, new))) == []
+    assert list(list_advice(compare(base, new))) == []
 
 
 def test_junit_and_sarif_say_what_the_ticket_says():

@@ -9,7 +9,7 @@ import pytest
 from handmade_runs import MS, item, noisy, run
 
 from traceq.reports.comparison.ticket import compose_ticket
-from traceq.reports.comparison.verdict import verdict
+from traceq.reports.comparison.verdict import verdict_sentence
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs.budgets.budget import Budget
 from traceq.runs.budgets.regression import judge_regression
@@ -53,7 +53,7 @@ def test_a_window_that_does_the_same_work_many_times_faster_is_a_likely_improvem
         "1 against 1 steps are too few for a test, but single ones that do the same work are taken to differ by 15.23 ms "
         "(standard deviation): this is 15.8 times that"
     )
-    assert plain(verdict(found)) == (
+    assert plain(verdict_sentence(found)) == (
         "Likely improvement: the whole window takes 240.0 ms (66.7 %) shorter, 360.0 ms before and 120.0 ms now. Most of it: "
         "kernels (compute, -200.0 ms), mostly gemm: 3.00x faster at the same shape, -200.0 ms."
     )
@@ -65,7 +65,7 @@ def test_a_marked_step_is_one_too():
     facts = {"step_source": "profiler_step", "unit_name": "ProfilerStep#"}
     found = compare([window(300, 60, **facts)], [window(100, 20, name="new", **facts)])
     assert found.verdict == "likely improvement"
-    assert "a step takes 240.0 ms" in plain(verdict(found))
+    assert "a step takes 240.0 ms" in plain(verdict_sentence(found))
 
 
 NOT_LIKELY = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from handmade_runs import MS, item, noisy, run
 
-from traceq.reports.comparison.verdict import told
+from traceq.reports.comparison.verdict import describe_cause
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
 
@@ -47,7 +47,7 @@ GEMM, ADD = kernel("gemm", 60 * MS, 6), kernel("add", 40 * MS, 40)
 
 def named(base, new, **options):
     """What is named, a line each."""
-    return ["".join(told(each)) for each in compare([base], [new], **options).named]
+    return ["".join(describe_cause(each)) for each in compare([base], [new], **options).named]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_changed_for_sure_is_said_although_the_step_may_not_have():
         sides.append(replace(made, steps=steps, items=(*made.items, with_deviation(load, 0.01))))
     found = compare(sides[:1], sides[1:])
     assert found.verdict == "cannot tell"
-    (line,) = ("".join(told(each)) for each in found.named)
+    (line,) = ("".join(describe_cause(each)) for each in found.named)
     assert line.endswith("mostly gemm: 1.08x slower at the same shape, +5.000 ms")
 
 
@@ -145,7 +145,7 @@ def test_kernels_against_a_graph_of_them_are_one_part():
     found = compare([program(1, *eager)], [program(2, kernel("CUDA graph 4", 70 * MS))])
     (part,) = (part for cause in found.causes for part in cause.parts if part.name)
     assert (part.kind, part.base_ns, part.new_ns) == ("graphed", 80 * MS, 70 * MS)
-    (line,) = ("".join(told(each)) for each in found.named)
+    (line,) = ("".join(describe_cause(each)) for each in found.named)
     assert line.endswith("mostly CUDA graph 4: now in CUDA graphs, -10.00 ms")
 
 

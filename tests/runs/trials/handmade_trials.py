@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from traceq.runs.trials.study_experiment import study
+from traceq.runs.trials.study_experiment import study_experiment
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 
 MS = 1_000_000
@@ -55,7 +55,7 @@ def _trial(name, number, word, scatter, seed, **facts):
 def studied(text, *, work=None, scatter=0.01, facts=None, **options):
     """The result of such lines."""
     settings, trials = made(text, work=work, scatter=scatter, **(facts or {}))
-    return study(settings, trials, **options)
+    return study_experiment(settings, trials, **options)
 
 
 def verdicts(found, quantity="step"):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.runs.trials.curve import affine, fit, hinge, knee_of, optimum
+from traceq.runs.trials.curve import find_knee, find_optimum, fit, fit_affine, fit_hinge
 from traceq.runs.trials.tradeoff import Curve
 
 values = st.lists(st.integers(1, 4_096), min_size=3, max_size=7, unique=True).map(sorted)
@@ -14,7 +14,7 @@ per_unit = st.integers(1, 10**7)
 
 @given(values, fixed, per_unit)
 def test_a_line_is_recovered(values, fixed, per_unit):
-    curve = affine([(float(value), float(fixed + per_unit * value)) for value in values])
+    curve = fit_affine([(float(value), float(fixed + per_unit * value)) for value in values])
     scale = fixed + per_unit * values[-1]
     assert curve.fixed_ns == pytest.approx(fixed, rel=1e-6, abs=scale * 1e-6)
     assert curve.at(values[-1]) == pytest.approx(scale, rel=1e-9)
@@ -33,12 +33,12 @@ def test_no_curve_has_negative_parts_or_falls(points):
 @given(values, fixed, per_unit)
 def test_the_knee_is_where_power_is_highest_and_inside_the_range(values, fixed, per_unit):
     curve = Curve("affine", 0.0, float(fixed), float(per_unit))
-    top = optimum(curve)
+    top = find_optimum(curve)
     power = lambda value: value / curve.at(value) ** 2  # noqa: E731
     if top:
         assert power(top) >= max(power(top * 0.9), power(top * 1.1))
     points = [(float(value), PointOf(curve.at(value))) for value in values]
-    knee = knee_of(curve, points, [None] * len(points))
+    knee = find_knee(curve, points, [None] * len(points))
     place = "below" if top < values[0] else "beyond" if top > values[-1] else "within"
     assert (knee.place, knee.value is None) in {(place, place != "within"), ("within", False)}
     assert knee.value is None or values[0] <= knee.value <= values[-1]
@@ -53,7 +53,7 @@ class PointOf:
 def test_a_flat_part_is_found():
     found = fit([(b, max(10.0, 0.1 * b)) for b in (8.0, 32.0, 64.0, 128.0, 256.0, 512.0)])
     assert (found.curve.shape, found.curve.flat_ns) == ("hinge", pytest.approx(10))
-    assert optimum(found.curve) == pytest.approx(100)
+    assert find_optimum(found.curve) == pytest.approx(100)
     assert found.others["affine"] > 0.1
 
 
@@ -73,8 +73,8 @@ def test_two_values_are_no_curve(points):
 def test_steps_that_fall_have_a_flat_curve_and_no_knee():
     found = fit([(1.0, 9.0), (2.0, 8.0), (4.0, 7.0)])
     assert found.curve.per_unit_ns == 0
-    assert optimum(found.curve) == float("inf")
+    assert find_optimum(found.curve) == float("inf")
 
 
 def test_the_hinge_of_a_line_is_the_line():
-    assert hinge([(1.0, 1.0), (2.0, 2.0), (3.0, 3.0), (4.0, 4.0)]).shape == "affine"
+    assert fit_hinge([(1.0, 1.0), (2.0, 2.0), (3.0, 3.0), (4.0, 4.0)]).shape == "affine"

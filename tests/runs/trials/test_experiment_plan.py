@@ -11,31 +11,31 @@ def planned(command="python train.py", vary=None, env=None, tries=(), ablate=(),
 
 
 def names(plan):
-    return [each.name for each in plans.varied(plan)]
+    return [each.name for each in plans.list_settings(plan)]
 
 
 def test_a_knob_in_the_command_has_its_first_value_in_the_baseline():
     plan = planned("python train.py --workers={n} {{n}}", {"n": ("0", "2", "4")})
-    assert plans.baseline(plan) == Setting(BASELINE, "baseline", {"n": "0"})
+    assert plans.baseline_setting(plan) == Setting(BASELINE, "baseline", {"n": "0"})
     assert names(plan) == ["n=2", "n=4"]
-    assert plans.command_at(plan, plans.varied(plan)[1]) == ("python", "train.py", "--workers=4", "{4}")
-    assert plans.command_at(plan, plans.baseline(plan))[2] == "--workers=0"
-    assert plans.knobs_at(plan, plans.varied(plan)[1]) == {}
+    assert plans.command_at(plan, plans.list_settings(plan)[1]) == ("python", "train.py", "--workers=4", "{4}")
+    assert plans.command_at(plan, plans.baseline_setting(plan))[2] == "--workers=0"
+    assert plans.knobs_at(plan, plans.list_settings(plan)[1]) == {}
 
 
 def test_a_knob_that_is_not_in_the_command_is_turned_in_the_program():
     plan = planned(vary={"num_workers": ("0", "2")})
     assert names(plan) == ["num_workers=0", "num_workers=2"]
-    assert plans.knobs_at(plan, plans.varied(plan)[1]) == {"num_workers": "2"}
-    assert plans.command_at(plan, plans.varied(plan)[1]) == ("python", "train.py")
+    assert plans.knobs_at(plan, plans.list_settings(plan)[1]) == {"num_workers": "2"}
+    assert plans.command_at(plan, plans.list_settings(plan)[1]) == ("python", "train.py")
 
 
 def test_a_variable_is_compared_with_what_the_environment_has(monkeypatch):
     monkeypatch.setenv("LEVEL", "b")
     plan = planned(env={"LEVEL": ("a", "b"), "OTHER": ("1",)})
-    assert plans.baseline(plan).values == {"LEVEL": "b"}
+    assert plans.baseline_setting(plan).values == {"LEVEL": "b"}
     assert names(plan) == ["LEVEL=a", "OTHER=1"]
-    assert plans.variables_at(plan, plans.varied(plan)[0]) == {"LEVEL": "a"}
+    assert plans.variables_at(plan, plans.list_settings(plan)[0]) == {"LEVEL": "a"}
 
 
 def test_one_at_a_time_or_all_combinations():
@@ -51,7 +51,7 @@ def test_one_at_a_time_or_all_combinations():
 
 
 def test_an_ablation_is_a_setting():
-    (setting,) = plans.varied(planned(ablate=("data",)))
+    (setting,) = plans.list_settings(planned(ablate=("data",)))
     assert setting == Setting("without data", "ablate", {"ablate": "data"})
     assert plans.knobs_at(planned(ablate=("data",)), setting) == {"ablate": "data"}
 
@@ -76,7 +76,7 @@ def test_wrong_use_tells_the_way_out(plan, message):
 def test_braces_that_are_no_knob_stay():
     plan = planned('python t.py {"a":1} {n}', {"n": ("1", "2")})
     plans.check(plan)
-    assert plans.command_at(plan, plans.baseline(plan))[2:] == ('{"a":1}', "1")
+    assert plans.command_at(plan, plans.baseline_setting(plan))[2:] == ('{"a":1}', "1")
 
 
 def test_all_settings_run_once_a_round_in_an_order_by_the_seed():

@@ -15,7 +15,7 @@ from traceq.reports.renderers.to_text import text_of
 from traceq.reports.trials import chart_front, chart_steps
 from traceq.reports.trials.experiment import compose_experiment
 from traceq.runs.trials.experiment import Limits, Predicted
-from traceq.runs.trials.study_experiment import study
+from traceq.runs.trials.study_experiment import study_experiment
 from traceq.runs.trials.trial import Setting, Trial
 
 # Markup, quotes, a terminal's escape, a change of direction, and 100 kB.
@@ -154,7 +154,7 @@ def test_the_words_on_scaling(steps, expected):
 def test_a_setting_that_has_nothing_to_act_on_is_no_failure():
     trials = [Trial("baseline", n, n, "ok", steps_ns=(10,) * 9) for n in range(3)]
     trials.append(Trial("fused=1", 0, 0, "nothing to act on", reason="no optimizer"))
-    text = said(study([Setting("baseline", "baseline"), Setting("fused=1", "try", {"fused": "1"})], trials))
+    text = said(study_experiment([Setting("baseline", "baseline"), Setting("fused=1", "try", {"fused": "1"})], trials))
     assert "nothing to act on fused=1" in text
     assert "failed" not in text
 
@@ -169,7 +169,7 @@ def test_hostile_names(show):
     ]
     trials.append(Trial(settings[3].name, 0, 0, "failed", reason=HOSTILE))
     prediction = {settings[1].name: Predicted(HOSTILE, HOSTILE, HOSTILE, 0.1, 0.0, 0.2)}
-    text = show(compose_experiment(study(settings, trials, predictions=prediction)))
+    text = show(compose_experiment(study_experiment(settings, trials, predictions=prediction)))
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert show is not html_of or "<script>alert" not in text
@@ -179,7 +179,9 @@ def test_hostile_names(show):
 def test_what_a_win_may_cost_is_said():
     settings, trials = made("baseline : 100 101 99 100\na=1 : 80 81 79 80")
     peaks = {"baseline": (100, 130, 80, 110), "a=1": (130, 80, 110, 100)}
-    found = study(settings, [replace(each, host_memory_peak=peaks[each.setting][each.round]) for each in trials])
+    found = study_experiment(
+        settings, [replace(each, host_memory_peak=peaks[each.setting][each.round]) for each in trials]
+    )
     assert "cannot tell: host memory" in said(found)
     assert "nothing that was measured" not in said(found)
 

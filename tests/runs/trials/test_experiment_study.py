@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.experiment import Limits, Predicted
-from traceq.runs.trials.study_experiment import study
+from traceq.runs.trials.study_experiment import study_experiment
 
 THREE = """
 baseline       : 100 101 99 100 100
@@ -135,7 +135,9 @@ def test_a_change_that_may_lose_something_is_dominant_perhaps_by_chance():
     settings, trials = made(lines)
     peaks = {"baseline": (100, 130, 80, 110), "a=1": (130, 80, 110, 100)}
     noisy = [replace(each, host_memory_peak=peaks[each.setting][each.round]) for each in trials]
-    assert [(each.setting, each.is_sure) for each in study(settings, noisy).dominated] == [("baseline", False)]
+    assert [(each.setting, each.is_sure) for each in study_experiment(settings, noisy).dominated] == [
+        ("baseline", False)
+    ]
 
 
 def test_an_ablation_is_a_bound_and_no_choice():
@@ -401,6 +403,6 @@ def test_rare_long_steps_count_in_what_was_won():
     slow = tuple(int(20e6) if step % 10 == 9 else int(10e6) for step in range(20))
     trials = [Trial("baseline", n, n, "ok", steps_ns=slow) for n in range(4)]
     trials += [Trial("async=1", n, n, "ok", steps_ns=(int(10e6),) * 20) for n in range(4)]
-    found = study([Setting("baseline", "baseline"), Setting("async=1", "try", {"async": "1"})], trials)
+    found = study_experiment([Setting("baseline", "baseline"), Setting("async=1", "try", {"async": "1"})], trials)
     assert verdicts(found) == {"async=1": "no difference"}
     assert found.choice.wins[0].ratio == pytest.approx(1.1)

@@ -49,9 +49,9 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 def test_an_experiment_runs_once_at_a_time(tmp_path):
     folder = Folder(tmp_path)
     folder.begin(PLAN)
-    with folder.held(), pytest.raises(StoreError, match="running already"), Folder(tmp_path).held():
+    with folder.lock(), pytest.raises(StoreError, match="running already"), Folder(tmp_path).lock():
         pass
-    with Folder(tmp_path).held():
+    with Folder(tmp_path).lock():
         pass
 
 

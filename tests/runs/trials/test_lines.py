@@ -5,7 +5,7 @@ import pytest
 from handmade_trials import studied
 
 from traceq.runs.run import FindingKept
-from traceq.runs.trials.findings import lines_of, predicted
+from traceq.runs.trials.findings import list_lines, promise_of
 
 LOADER = FindingKept("synchronous-loader", "synchronous-loader", "Loads batches", 28, 20, 33, "high")
 PYTHON = FindingKept("python-bound", "python-bound", "Runs Python", 8, 4, 10, "high")
@@ -15,8 +15,8 @@ def lines(text, after, **settings):
     """The lines of an experiment whose settings all try the loader's finding."""
     base = handmade_runs.run(100, 100, findings=(LOADER, PYTHON), name="base.json")
     profiles = {"baseline": base, **{name: handmade_runs.run(70, 70, findings=after, name=name) for name in settings}}
-    found = studied(text, predictions=dict.fromkeys(settings, predicted(LOADER, base)), profiles=profiles)
-    return list(lines_of(found, profiles, program="train", cores=2, is_public=True))
+    found = studied(text, predictions=dict.fromkeys(settings, promise_of(LOADER, base)), profiles=profiles)
+    return list(list_lines(found, profiles, program="train", cores=2, is_public=True))
 
 
 def test_a_finding_that_was_fixed_is_a_line():

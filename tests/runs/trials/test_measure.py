@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traceq.runs.trials.results import percentiles, usual_work
+from traceq.runs.trials.results import choose_work, measure_percentiles
 from traceq.runs.trials.trial import Trial
 
 
@@ -21,7 +21,7 @@ def test_intervals_of_percentiles_hold_the_true_ones(count, steps):
     true = {"p50": 1e7, "p95": 1e7 * np.exp(1.645 * spread), "p99": 1e7 * np.exp(2.326 * spread)}
     held = {name: [] for name in true}
     for seed in range(150):
-        for name, found in percentiles(list(trials(count, steps, seed))).items():
+        for name, found in measure_percentiles(list(trials(count, steps, seed))).items():
             if found.interval is not None:
                 held[name].append(found.interval[0] <= true[name] <= found.interval[1])
     for each in held.values():
@@ -31,7 +31,7 @@ def test_intervals_of_percentiles_hold_the_true_ones(count, steps):
 
 
 def test_one_trial_has_no_intervals():
-    assert {each.interval for each in percentiles(list(trials(1, 400))).values()} == {None}
+    assert {each.interval for each in measure_percentiles(list(trials(1, 400))).values()} == {None}
 
 
 def test_work_is_what_all_trials_that_ran_count():
@@ -39,6 +39,6 @@ def test_work_is_what_all_trials_that_ran_count():
         return Trial("a", 0, 0, "ok", work=work)
 
     failed = Trial("a", 1, 1, "failed")
-    assert usual_work([of(tokens=8.0, samples=2.0), of(samples=4.0, tokens=1.0), failed]) == "samples"
-    assert usual_work([of(samples=2.0), of(frames=2.0)]) == "steps"
-    assert usual_work([of(samples=0.0)]) == "steps"
+    assert choose_work([of(tokens=8.0, samples=2.0), of(samples=4.0, tokens=1.0), failed]) == "samples"
+    assert choose_work([of(samples=2.0), of(frames=2.0)]) == "steps"
+    assert choose_work([of(samples=0.0)]) == "steps"

@@ -4,7 +4,7 @@ import pytest
 
 from traceq.capture.status import Event
 from traceq.capture.trial import TrialResult
-from traceq.runs.trials.outcome import tail, trial_of
+from traceq.runs.trials.outcome import read_tail, trial_of
 
 
 def measured(rank, steps, **facts):
@@ -99,5 +99,5 @@ def test_one_that_hangs_in_its_profile_was_measured(trial):
 
 def test_the_end_of_a_log(tmp_path):
     (tmp_path / "log").write_bytes(b"x" * 70_000 + b"\na\x1b[0m\n\n  \nb\xff\n")
-    assert tail(tmp_path / "log", 2) == ["a\\x1b[0m", "b\N{REPLACEMENT CHARACTER}"]
-    assert tail(tmp_path / "none") == []
+    assert read_tail(tmp_path / "log", 2) == ["a\\x1b[0m", "b\N{REPLACEMENT CHARACTER}"]
+    assert read_tail(tmp_path / "none") == []

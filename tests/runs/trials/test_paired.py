@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.runs.trials.paired import holm, judged, logs, mean_of
+from traceq.runs.trials.paired import adjust_holm, judge_differences, log_ratios, mean_of
 
 ps = st.lists(st.floats(0, 1), max_size=8)
 
@@ -15,7 +15,7 @@ ps = st.lists(st.floats(0, 1), max_size=8)
 @given(ps)
 def test_holm_is_what_it_is_by_its_definition(values):
     ordered = sorted(values)
-    found = holm(values)
+    found = adjust_holm(values)
     for value, adjusted in zip(values, found, strict=True):
         expected = max(min(1, (len(values) - place) * each) for place, each in enumerate(ordered) if each <= value)
         assert adjusted == pytest.approx(expected)
@@ -24,25 +24,25 @@ def test_holm_is_what_it_is_by_its_definition(values):
 
 @given(ps)
 def test_holm_keeps_the_order(values):
-    pairs = sorted(zip(values, holm(values), strict=True))
+    pairs = sorted(zip(values, adjust_holm(values), strict=True))
     assert [adjusted for _, adjusted in pairs] == sorted(adjusted for _, adjusted in pairs)
 
 
 def test_what_is_common_to_a_round_cancels():
     busy = [1.0, 1.4, 0.9, 2.0, 1.1]
-    found = mean_of(logs(dict(enumerate(9 * each for each in busy)), dict(enumerate(10 * each for each in busy))))
+    found = mean_of(log_ratios(dict(enumerate(9 * each for each in busy)), dict(enumerate(10 * each for each in busy))))
     assert exp(found.value) == pytest.approx(0.9)
     assert found.interval() == (pytest.approx(0.9), pytest.approx(0.9))
 
 
 def test_only_rounds_in_which_both_ran_count():
-    assert logs({0: 1.0, 2: 4.0, 3: 5.0}, {1: 1.0, 2: 2.0}) == [pytest.approx(log(2))]
+    assert log_ratios({0: 1.0, 2: 4.0, 3: 5.0}, {1: 1.0, 2: 2.0}) == [pytest.approx(log(2))]
 
 
 def test_a_round_alone_says_nothing_of_how_sure_it_is():
     found = mean_of([0.1])
     assert (found.p, found.interval()) == (None, None)
-    assert judged({"one": found}, 0.02, more_is_better=False)["one"].verdict == "cannot tell"
+    assert judge_differences({"one": found}, 0.02, more_is_better=False)["one"].verdict == "cannot tell"
 
 
 def test_where_rounds_are_few_the_scatter_of_other_settings_counts():
@@ -69,9 +69,9 @@ def test_it_does_not_for_two_rounds_or_where_the_setting_is_much_noisier(ratios,
     ],
 )
 def test_verdicts(ratios, expected):
-    found = judged({"it": mean_of([log(each) for each in ratios])}, 0.02, more_is_better=False)["it"]
+    found = judge_differences({"it": mean_of([log(each) for each in ratios])}, 0.02, more_is_better=False)["it"]
     assert found.verdict == expected
-    turned = judged({"it": mean_of([-log(each) for each in ratios])}, 0.02, more_is_better=True)["it"]
+    turned = judge_differences({"it": mean_of([-log(each) for each in ratios])}, 0.02, more_is_better=True)["it"]
     assert turned.verdict == expected
 
 
@@ -84,6 +84,6 @@ def test_of_settings_that_change_nothing_few_experiments_call_any_different(nois
         shared = [random.gauss(0, noise[0]) for _ in range(4)]
         ratios = {f"{place}": [random.gauss(0, each) - one for one in shared] for place, each in enumerate(noise)}
         means = {name: mean_of(each, [o for n, o in ratios.items() if n != name]) for name, each in ratios.items()}
-        found = judged(means, 0.0, more_is_better=False)
+        found = judge_differences(means, 0.0, more_is_better=False)
         wrong += any(each.verdict in ("better", "worse") for each in found.values())
     assert wrong / 400 < 0.05 + 2 * sqrt(0.05 * 0.95 / 400)

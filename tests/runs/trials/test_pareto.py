@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.runs.trials.pareto import alike, dominated, dominates, worth
+from traceq.runs.trials.pareto import dominates, drop_dominated, find_alike, find_dominated
 
 # Powers of 1.005, so that ties and differences that nobody would act on are common. Of equal products rounding would decide.
 powers = st.lists(st.tuples(*[st.integers(0, 8)] * 3), min_size=1, max_size=7, unique_by=sum).map(
@@ -28,24 +28,24 @@ def beats(one, other):
 
 @given(powers)
 def test_what_is_dominated_is_what_another_beats(rows):
-    found = dominated({name: point_of(row) for name, row in rows.items()})
+    found = find_dominated({name: point_of(row) for name, row in rows.items()})
     assert set(found) == {name for name, row in rows.items() if any(beats(other, row) for other in rows.values())}
     assert all(beats(rows[by], rows[name]) for name, by in found.items())
 
 
 @given(points)
 def test_something_is_always_left_to_recommend(points):
-    beaten = dominated(points)
+    beaten = find_dominated(points)
     assert set(points) - set(beaten)
     values = {name: point[0] for name, point in points.items()}
-    left = worth(alike(values, lambda _one, _best: False), values, beaten)
+    left = drop_dominated(find_alike(values, lambda _one, _best: False), values, beaten)
     assert left
     assert not set(left) & set(beaten)
 
 
 @given(powers)
 def test_only_what_beats_and_is_not_beaten_is_named_if_there_is_such(rows):
-    beaten = dominated({name: point_of(row) for name, row in rows.items()})
+    beaten = find_dominated({name: point_of(row) for name, row in rows.items()})
     for name, by in beaten.items():
         others = [each for each, row in rows.items() if beats(row, rows[name])]
         assert by not in beaten or all(each in beaten for each in others)

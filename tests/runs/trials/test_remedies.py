@@ -41,7 +41,7 @@ def test_a_rule_is_tried_where_a_knob_of_its_is_turned():
 
 def test_findings_without_a_knob_are_listed():
     findings = found("late-rank", "tf32-off")
-    assert [each.rule for each in remedies.by_hand(findings, ["all"], 4)] == ["late-rank"]
+    assert [each.rule for each in remedies.list_by_hand(findings, ["all"], 4)] == ["late-rank"]
     assert tried(findings, "F1") == []
 
 
@@ -69,7 +69,7 @@ def test_a_part_costs_what_its_largest_finding_claims():
 
 @pytest.mark.parametrize("rule", sorted(remedies._WAYS))
 def test_all_ways_are_knobs_of_values_they_take(rule):
-    for way in remedies.ways(rule, 4):
+    for way in remedies.list_ways(rule, 4):
         for name, value in way.items():
             if name == registry.ABLATE:
                 assert value in registry.ABLATIONS

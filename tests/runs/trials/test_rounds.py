@@ -6,7 +6,7 @@ import pytest
 from handmade_trials import made
 
 from traceq.cli.experiment import experiment
-from traceq.runs.trials.paired import judged, mean_of
+from traceq.runs.trials.paired import judge_differences, mean_of
 from traceq.runs.trials.results import Table
 from traceq.runs.trials.study_experiment import rounds_needed
 from traceq.runs.trials.trial import ROUNDS, STEPS, Trial
@@ -58,7 +58,12 @@ def test_at_the_usual_noise_the_default_sees_five_per_cent_and_little_else(noise
 
     numbers = np.random.default_rng(7)
     ratios = numbers.normal(0, noise * 2**0.5, (600, ROUNDS))
-    verdicts = [judged({"it": mean_of(list(each))}, 0.02, more_is_better=False)["it"].verdict for each in ratios]
-    longer = [judged({"it": mean_of(list(each + 0.0488))}, 0.02, more_is_better=False)["it"].verdict for each in ratios]
+    verdicts = [
+        judge_differences({"it": mean_of(list(each))}, 0.02, more_is_better=False)["it"].verdict for each in ratios
+    ]
+    longer = [
+        judge_differences({"it": mean_of(list(each + 0.0488))}, 0.02, more_is_better=False)["it"].verdict
+        for each in ratios
+    ]
     assert sum(each in ("better", "worse") for each in verdicts) <= 0.05 * 600
     assert sum(each == "worse" for each in longer) >= 0.8 * 600

@@ -27,7 +27,7 @@ def found(tmp_path_factory):
     from traceq.database.connect import connect
     from traceq.loading.ingest import ingest
     from traceq.runs.read import read_runs
-    from traceq.runs.trials.study_tradeoff import trade_off
+    from traceq.runs.trials.study_tradeoff import study_tradeoff
     from traceq.runs.trials.tradeoff import Taken, TradeoffTerms
 
     folder = tmp_path_factory.mktemp("series")
@@ -39,7 +39,7 @@ def found(tmp_path_factory):
         database = ingest([str(path)], folder / f"b{batch}.duckdb").database
         with closing(connect(str(database))) as connection:
             taken += [Taken(float(batch), run) for run in read_runs(connection, path.name).values()]
-    return trade_off(taken, TradeoffTerms("batch_size", is_amount=True, work="batch_size"))
+    return study_tradeoff(taken, TradeoffTerms("batch_size", is_amount=True, work="batch_size"))
 
 
 @pytest.mark.slow

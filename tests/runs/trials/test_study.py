@@ -6,13 +6,13 @@ from handmade_runs import item, on_host
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.runs.trials.study_tradeoff import trade_off
+from traceq.runs.trials.study_tradeoff import study_tradeoff
 from traceq.runs.trials.tradeoff import Taken, TradeoffTerms
 from traceq.runs.trials.values import (
     is_amount,
-    marked,
-    taken_by_marks,
-    taken_by_snapshots,
+    list_marked,
+    take_by_marks,
+    take_by_snapshots,
     usual_knob,
     usual_work,
     values_of_names,
@@ -24,7 +24,7 @@ def line(value):
 
 
 def test_throughput_latency_knee_and_budget():
-    found = trade_off(series(line, [8, 32, 64, 128, 256]), batch(budget_ns=30 * MS))
+    found = study_tradeoff(series(line, [8, 32, 64, 128, 256]), batch(budget_ns=30 * MS))
     assert [round(point.throughput) for point in found.points] == [741, 2424, 3902, 5614, 7191]
     assert found.knee.place == "within"
     assert found.knee.value == pytest.approx(100, rel=0.01)
@@ -37,7 +37,9 @@ def test_throughput_latency_knee_and_budget():
 
 
 def test_intervals_hold_the_true_value_and_shrink_with_steps():
-    few, many = (trade_off([Taken(1.0, run(*about(10 * MS, count, 0.1)))], batch()).points[0] for count in (10, 400))
+    few, many = (
+        study_tradeoff([Taken(1.0, run(*about(10 * MS, count, 0.1)))], batch()).points[0] for count in (10, 400)
+    )
     for point in (few, many):
         assert point.typical_interval_ns[0] <= 10 * MS <= point.typical_interval_ns[1]
     width = [high - low for low, high in (few.typical_interval_ns, many.typical_interval_ns)]
@@ -45,8 +47,8 @@ def test_intervals_hold_the_true_value_and_shrink_with_steps():
 
 
 def test_runs_of_one_value_are_pooled_and_their_difference_counts():
-    alone = trade_off([Taken(1.0, run(*about(10 * MS)))], batch())
-    pooled = trade_off([Taken(1.0, run(*about(ms * MS))) for ms in (9, 10, 11)], batch())
+    alone = study_tradeoff([Taken(1.0, run(*about(10 * MS)))], batch())
+    pooled = study_tradeoff([Taken(1.0, run(*about(ms * MS))) for ms in (9, 10, 11)], batch())
     (point,) = pooled.points
     assert (len(point.runs), point.steps) == (3, 60)
     assert point.typical_ns == pytest.approx(10 * MS)
@@ -58,7 +60,7 @@ def test_runs_of_one_value_are_pooled_and_their_difference_counts():
 
 
 def test_the_smallest_of_equal_throughputs_is_chosen():
-    found = trade_off(series(lambda b: max(10, 0.1 * b) * MS, [8, 64, 128, 256, 512]), batch())
+    found = study_tradeoff(series(lambda b: max(10, 0.1 * b) * MS, [8, 64, 128, 256, 512]), batch())
     assert found.choice.throughput.value == 128
     assert found.choice.throughput_alike == (128, 256, 512)
     assert found.choice.latency.value == 64
@@ -66,29 +68,29 @@ def test_the_smallest_of_equal_throughputs_is_chosen():
 
 
 def test_two_values_have_no_curve_and_no_knee():
-    found = trade_off(series(line, [8, 32]), batch(budget_ns=12 * MS))
+    found = study_tradeoff(series(line, [8, 32]), batch(budget_ns=12 * MS))
     assert found.fit is None
     assert found.knee is None
     assert (found.within.largest.value, found.within.estimate) == (8, None)
 
 
 def test_a_budget_is_not_extrapolated():
-    above = trade_off(series(line, [8, 32, 64]), batch(budget_ns=100 * MS))
+    above = study_tradeoff(series(line, [8, 32, 64]), batch(budget_ns=100 * MS))
     assert (above.within.largest.value, above.within.next, above.within.estimate) == (64, None, None)
-    below = trade_off(series(line, [8, 32, 64]), batch(budget_ns=1 * MS))
+    below = study_tradeoff(series(line, [8, 32, 64]), batch(budget_ns=1 * MS))
     assert (below.within.largest, below.within.estimate) == (None, None)
 
 
 @pytest.mark.parametrize(("cost", "place"), [(lambda b: b * MS, "below"), (lambda b: (900 + b) * MS, "beyond")])
 def test_a_knee_outside_the_range_has_no_value(cost, place):
-    found = trade_off(series(cost, [8, 32, 64]), batch())
+    found = study_tradeoff(series(cost, [8, 32, 64]), batch())
     assert (found.knee.place, found.knee.value) == (place, None)
 
 
 def test_other_knobs_have_no_curve():
     steps = {0: 100, 1: 60, 2: 40, 4: 39.9, 8: 41}
     setting = TradeoffTerms("num_workers", is_amount=False, work="samples", budget_ns=50 * MS)
-    found = trade_off(series(lambda w: steps[w] * MS, steps, payload={"samples": 64.0}), setting)
+    found = study_tradeoff(series(lambda w: steps[w] * MS, steps, payload={"samples": 64.0}), setting)
     assert found.fit is None
     assert found.knee is None
     assert found.choice.throughput.value == found.choice.latency.value == 2
@@ -98,7 +100,7 @@ def test_other_knobs_have_no_curve():
 
 def test_different_gpus_are_measured_but_not_compared():
     taken = [Taken(float(b), run(*about(line(b)), device_name=f"GPU {b}")) for b in (8, 16, 32)]
-    found = trade_off(taken, batch(budget_ns=MS))
+    found = study_tradeoff(taken, batch(budget_ns=MS))
     assert found.gpus == ("GPU 16", "GPU 32", "GPU 8")
     assert len(found.points) == 3
     assert (found.fit, found.knee, found.choice, found.within) == (None, None, None, None)
@@ -110,10 +112,10 @@ def test_what_has_no_steps_is_left_out_beside_what_has_some():
         Taken(16.0, run()),
         Taken(32.0, run(0, 0)),
     ]
-    found = trade_off([*taken, Taken(64.0, run(MS, MS))], batch())
+    found = study_tradeoff([*taken, Taken(64.0, run(MS, MS))], batch())
     assert [each.why for each in found.left_out] == ["no counted steps", "no counted steps", "no steps"]
     assert [point.value for point in found.points] == [64]
-    nothing = trade_off(taken[1:], batch())
+    nothing = study_tradeoff(taken[1:], batch())
     assert nothing.points == ()
     assert len(nothing.headroom) == 2
 
@@ -125,26 +127,26 @@ def window(value, ms, launches, **facts):
 
 
 def test_windows_stand_for_steps_where_no_run_has_any():
-    found = trade_off([window(2, 32, 575), window(64, 40, 560), window(128, 31, 555)], batch())
+    found = study_tradeoff([window(2, 32, 575), window(64, 40, 560), window(128, 31, 555)], batch())
     assert [round(point.throughput) for point in found.points] == [62, 1600, 4129]
     assert found.launches == (555, 575)
     assert found.left_out == ()
 
 
 def test_windows_that_may_hold_other_numbers_of_passes_are_not_compared():
-    found = trade_off([window(2, 32, 500), window(64, 80, 1000)], batch())
+    found = study_tradeoff([window(2, 32, 500), window(64, 80, 1000)], batch())
     assert [each.why for each in found.left_out] == ["other windows", "other windows"]
     assert found.points == ()
 
 
 def test_a_cold_run_is_left_out_with_what_it_would_take_when_warm():
     taken = [window(2, 32, 9), window(64, 40, 9, start_up_ns=2 * MS), window(512, 1018, 9, start_up_ns=923 * MS)]
-    found = trade_off(taken, batch())
+    found = study_tradeoff(taken, batch())
     assert [point.value for point in found.points] == [2, 64]
     ((taken, why, warm_ns),) = [(each.taken.value, each.why, each.warm_ns) for each in found.left_out]
     assert (taken, why, warm_ns) == (512, "cold", 95 * MS)
     assert found.limit.point.value == 64
-    marked = trade_off([Taken(8.0, run(100 * MS, start_up_ns=90 * MS))], batch())
+    marked = study_tradeoff([Taken(8.0, run(100 * MS, start_up_ns=90 * MS))], batch())
     assert [each.why for each in marked.left_out] == ["cold"]
 
 
@@ -152,7 +154,7 @@ def test_without_a_gpu_the_parts_are_those_of_the_training_thread():
     def host(ms):
         return on_host(*[ms * MS] * 8, ledger={"host_data": 5 * MS})
 
-    found = trade_off([Taken(8.0, host(10)), Taken(16.0, host(15))], batch())
+    found = study_tradeoff([Taken(8.0, host(10)), Taken(16.0, host(15))], batch())
     assert {part.category: part.growth for part in found.parts} == {
         "host_operator": "proportional",
         "host_data": "constant",
@@ -188,13 +190,13 @@ def test_values_by_what_the_runs_were_made_with():
         return run(MS, made_with={"torch": "2.5.1", **facts})
 
     runs = [made(batch_size="8", num_workers="2"), made(batch_size="16", num_workers="2")]
-    name, taken = taken_by_snapshots(runs)
+    name, taken = take_by_snapshots(runs)
     assert (name, [each.value for each in taken]) == ("batch_size", [8, 16])
     both = [made(batch_size="8", num_workers="2"), made(batch_size="16", num_workers="4")]
-    assert taken_by_snapshots(both) is None
-    assert taken_by_snapshots(both, "num_workers")[0] == "num_workers"
-    assert taken_by_snapshots([made(optimizer="SGD"), made(optimizer="Adam")]) is None
-    assert taken_by_snapshots([runs[0], run(MS)]) is None
+    assert take_by_snapshots(both) is None
+    assert take_by_snapshots(both, "num_workers")[0] == "num_workers"
+    assert take_by_snapshots([made(optimizer="SGD"), made(optimizer="Adam")]) is None
+    assert take_by_snapshots([runs[0], run(MS)]) is None
 
 
 def test_parts_of_the_step_grow():
@@ -202,7 +204,7 @@ def test_parts_of_the_step_grow():
         total = 2 * b + 40
         return {"compute": 1.5 * b / total, "copy_h2d": 0.5 * b / total, "idle_launch": 40 / total}
 
-    found = trade_off(series(lambda b: (2 * b + 40) * MS, [8, 32, 128], ledger), batch())
+    found = study_tradeoff(series(lambda b: (2 * b + 40) * MS, [8, 32, 128], ledger), batch())
     assert {part.category: part.growth for part in found.parts} == {
         "compute": "proportional",
         "copy_h2d": "proportional",
@@ -225,7 +227,9 @@ def test_parts_of_the_step_grow():
     ],
 )
 def test_the_bound_needs_compute_that_grows_in_proportion(compute, exponent, is_limit, bound):
-    found = trade_off(series(lambda b: compute(b) * MS, [4, 8, 16, 32, 64, 128], saturated="It computes."), batch())
+    found = study_tradeoff(
+        series(lambda b: compute(b) * MS, [4, 8, 16, 32, 64, 128], saturated="It computes."), batch()
+    )
     (room,) = found.headroom
     assert room.exponent == pytest.approx(exponent, abs=0.05)
     assert found.limit.is_compute == is_limit
@@ -235,15 +239,15 @@ def test_the_bound_needs_compute_that_grows_in_proportion(compute, exponent, is_
 
 def test_a_curve_that_misses_the_steps_is_not_used():
     steps = {1: 50, 2: 20, 4: 60, 8: 10, 16: 100}
-    found = trade_off(series(lambda b: steps[b] * MS, steps), batch(budget_ns=70 * MS))
+    found = study_tradeoff(series(lambda b: steps[b] * MS, steps), batch(budget_ns=70 * MS))
     assert found.missed > 0.5
     assert (found.fit, found.knee, found.within.estimate) == (None, None, None)
-    assert trade_off(series(line, [8, 32, 64]), batch()).missed is None
+    assert study_tradeoff(series(line, [8, 32, 64]), batch()).missed is None
 
 
 def test_one_run_says_what_the_rule_says():
     saturated, untold = (
-        trade_off([Taken(None, run(MS, MS, **facts))], batch(work="steps")).headroom[0]
+        study_tradeoff([Taken(None, run(MS, MS, **facts))], batch(work="steps")).headroom[0]
         for facts in ({"saturated": "The GPU computes."}, {"cannot_tell": {"gpu-saturated": "kernels are small"}})
     )
     assert (saturated.saturated, saturated.reason) == ("The GPU computes.", None)
@@ -251,7 +255,7 @@ def test_one_run_says_what_the_rule_says():
 
 
 def test_a_run_without_a_gpu_has_no_bound():
-    found = trade_off([Taken(8.0, run(*about(MS), ledger={}, device=None))], batch())
+    found = study_tradeoff([Taken(8.0, run(*about(MS), ledger={}, device=None))], batch())
     assert (found.limit, found.parts, found.headroom[0].bound) == (None, (), None)
 
 
@@ -260,11 +264,11 @@ def test_marks_name_the_knob():
         run(1, payload={"zeta": 1.0, "samples": 31.9, "tokens": 100.0}),
         run(1, payload={"samples": 32.1, "tokens": 300.0}),
     ]
-    assert marked(runs) == ["samples", "tokens"]
+    assert list_marked(runs) == ["samples", "tokens"]
     assert usual_knob(runs) == "samples"
-    taken = taken_by_marks(runs, "samples")
+    taken = take_by_marks(runs, "samples")
     assert [each.value for each in taken] == [32.0, 32.0]
-    assert usual_work(taken_by_marks(runs, "tokens"), "tokens") == "tokens"
+    assert usual_work(take_by_marks(runs, "tokens"), "tokens") == "tokens"
     assert usual_work(taken, "num_workers") == "samples"
     assert usual_work([Taken(None, run(1))], "batch_size") == "steps"
 
@@ -280,14 +284,14 @@ def test_a_knob_that_work_grows_with_is_an_amount():
 @pytest.mark.parametrize("work", [float("inf"), float("nan"), 1e300, 0.0, -1.0])
 def test_marks_that_are_no_work_do_not_count(work):
     runs = [run(MS, MS, payload={"samples": work})]
-    assert marked(runs) == []
-    assert trade_off([Taken(8.0, runs[0])], batch(work="samples")).points[0].throughput == pytest.approx(1_000)
+    assert list_marked(runs) == []
+    assert study_tradeoff([Taken(8.0, runs[0])], batch(work="samples")).points[0].throughput == pytest.approx(1_000)
 
 
 def test_a_value_that_another_beats_in_both_is_not_recommended_however_little_is_known_of_it():
     """Of 64 two steps were seen, one of them long: it may be as good as any other, and 16 is faster and does more."""
     taken = [Taken(16.0, run(*about(0.927 * MS))), Taken(64.0, run(5 * MS, 6 * MS, 0.5 * MS, 12 * MS))]
-    found = trade_off(taken, batch())
+    found = study_tradeoff(taken, batch())
     assert (found.choice.latency.value, found.choice.throughput.value) == (16, 16)
 
 
@@ -300,7 +304,7 @@ def test_the_longest_step_with_less_throughput_is_never_called_best(budget_ns, s
         Taken(float(value), run(*about(ns, spread=scatter), payload={"samples": float(value)}, name=f"{value}.json"))
         for value, ns in tried.items()
     ]
-    found = trade_off(taken, batch(knob="samples", work="samples", budget_ns=budget_ns))
+    found = study_tradeoff(taken, batch(knob="samples", work="samples", budget_ns=budget_ns))
     assert [round(point.throughput) for point in found.points] == [17_260, 15_238, 11_658]
     assert (found.choice.latency.value, found.choice.throughput.value) == (16, 16)
     assert {(point.value, by.value) for point, by in found.dominated} == {(32, 16), (64, 16)}
@@ -318,7 +322,7 @@ _STEPS = st.lists(st.integers(1, 100).map(lambda ms: ms * MS), min_size=2, max_s
 )
 def test_nothing_that_is_recommended_is_dominated(tried, is_amount, budget):
     taken = [Taken(float(value), run(*steps, name=f"run{value}.json")) for value, steps in tried]
-    found = trade_off(taken, batch(is_amount=is_amount, budget_ns=budget * MS))
+    found = study_tradeoff(taken, batch(is_amount=is_amount, budget_ns=budget * MS))
     fitting = [point for point in found.points if point.latency("p95") <= budget * MS]
     within = [(found.within.largest, fitting)] if fitting else []
     for chosen, points in ((found.choice.latency, found.points), (found.choice.throughput, found.points), *within):

@@ -10,7 +10,7 @@ from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
 from traceq.reports.trials.tradeoff import compose_tradeoff
-from traceq.runs.trials.study_tradeoff import trade_off
+from traceq.runs.trials.study_tradeoff import study_tradeoff
 from traceq.runs.trials.tradeoff import Taken, TradeoffTerms
 
 # Markup, quotes, a terminal's escape, a change of direction, and 100 kB.
@@ -23,7 +23,9 @@ def found():
         whole = 10 + 0.1 * b
         return {"compute": 0.1 * b / whole, "idle_data": 6 / whole, "idle_launch": 4 / whole}
 
-    return trade_off(series(lambda b: (10 + 0.1 * b) * MS, [8, 32, 64, 128, 256], ledger), batch(budget_ns=30 * MS))
+    return study_tradeoff(
+        series(lambda b: (10 + 0.1 * b) * MS, [8, 32, 64, 128, 256], ledger), batch(budget_ns=30 * MS)
+    )
 
 
 def test_golden(found, golden):
@@ -41,7 +43,7 @@ def test_json(found):
 
 
 def test_same_runs_same_bytes(found):
-    again = trade_off([Taken(point.value, each) for point in found.points for each in point.runs], found.setting)
+    again = study_tradeoff([Taken(point.value, each) for point in found.points for each in point.runs], found.setting)
     assert tradeoff_to_json(again) == tradeoff_to_json(found)
 
 
@@ -57,7 +59,7 @@ def test_hostile_names(show):
     taken.append(Taken(32.0, run(name=HOSTILE)))
     for same in (taken, taken[:1], [*taken[:1] * 2, taken[2]]):
         text = show(
-            compose_tradeoff(trade_off(same, TradeoffTerms(HOSTILE, is_amount=True, work=HOSTILE, budget_ns=1)))
+            compose_tradeoff(study_tradeoff(same, TradeoffTerms(HOSTILE, is_amount=True, work=HOSTILE, budget_ns=1)))
         )
         assert "\x1b" not in text
         assert "\u202e" not in text
@@ -66,7 +68,7 @@ def test_hostile_names(show):
 
 
 def said(taken, **setting):
-    return " ".join(text_of(compose_tradeoff(trade_off(taken, batch(**setting)))).replace("\n! ", "\n").split())
+    return " ".join(text_of(compose_tradeoff(study_tradeoff(taken, batch(**setting)))).replace("\n! ", "\n").split())
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_compute_that_does_not_grow_is_no_limit_and_bounds_nothing():
     )
     assert "at most" not in text
     assert "GPU compute is the limit." not in text
-    (room,) = json.loads(tradeoff_to_json(trade_off(taken, batch())))["headroom"]
+    (room,) = json.loads(tradeoff_to_json(study_tradeoff(taken, batch())))["headroom"]
     assert (room["is_saturated"], room["saturated"], room["upper_bound"]) == (None, None, None)
 
 
@@ -191,7 +193,7 @@ def test_a_bad_curve_is_not_told():
     assert "The knee" not in text
     assert "Estimate" not in text
     assert "GPU compute is the limit." not in text
-    content = json.loads(tradeoff_to_json(trade_off(taken, batch())))
+    content = json.loads(tradeoff_to_json(study_tradeoff(taken, batch())))
     assert (content["curve"], content["knee"], content["values"][0]["curve_ns"]) == (None, None, None)
     assert content["curve_missed_share"] == pytest.approx(0.85, abs=0.01)
 

@@ -11,7 +11,7 @@ from traceq.app.blind.folder import LABELS, PAIRS
 from traceq.app.compare import compare
 from traceq.diagnosis.grading.frozen import FrozenPair
 from traceq.errors import TraceqError, UnusableLabel
-from traceq.reports.comparison.verdict import verdict as words_of
+from traceq.reports.comparison.verdict import verdict_sentence as words_of
 from traceq.runs.compare.comparison import Verdict
 
 _NOT_COMPARABLE = "not comparable"

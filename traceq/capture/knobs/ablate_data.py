@@ -27,13 +27,13 @@ def apply(torch: Any, hooks: Hooks) -> None:
     @functools.wraps(made)
     def __init__(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes the method
         made(self, loader, *args, **kwargs)
-        self.traceq_loader, self.traceq_left = loader, _length(loader)
+        self.traceq_loader, self.traceq_left = loader, _count_batches(loader)
 
     @functools.wraps(reset)
     def _reset(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
         # Persistent workers begin a new epoch so.
         reset(self, loader, *args, **kwargs)
-        self.traceq_left = _length(loader)
+        self.traceq_left = _count_batches(loader)
 
     @functools.wraps(original)
     def __next__(self: Any) -> Any:  # noqa: N807 - it becomes the method
@@ -52,7 +52,7 @@ def apply(torch: Any, hooks: Hooks) -> None:
     batches_class.__init__, batches_class._reset, batches_class.__next__ = __init__, _reset, __next__  # noqa: SLF001 - as above
 
 
-def _length(loader: Any) -> int | None:
+def _count_batches(loader: Any) -> int | None:
     try:
         return len(loader)
     except TypeError:
@@ -70,23 +70,23 @@ class _Batch:
         self._is_written = False
 
     def again(self) -> Any:
-        """The batch; what holds the tensors is new each time, so that a program may take things out of it."""
+        """Return the batch in new containers, so that a program may take things out of it."""
         self._is_written = self._is_written or self._written() != self._versions
-        return copy.deepcopy(self._kept) if self._is_written else _rebuilt(self._torch, self._given)
+        return copy.deepcopy(self._kept) if self._is_written else _rebuild_batch(self._torch, self._given)
 
     def _written(self) -> list[int]:
         from torch.utils import _pytree
 
-        leaves = _pytree.tree_leaves(_opened(self._given))
+        leaves = _pytree.tree_leaves(_open_batch(self._given))
         return [each._version for each in leaves if isinstance(each, self._torch.Tensor)]  # noqa: SLF001 - what autograd asks, too
 
 
-def _opened(batch: Any) -> Any:
-    """What a batch of a class of its own (BatchEncoding) holds."""
+def _open_batch(batch: Any) -> Any:
+    """Return the content of a batch of a class of its own (BatchEncoding)."""
     return dict(batch) if hasattr(batch, "keys") and hasattr(batch, "__getitem__") else batch
 
 
-def _rebuilt(torch: Any, batch: Any) -> Any:
+def _rebuild_batch(torch: Any, batch: Any) -> Any:
     from torch.utils import _pytree
 
     return _pytree.tree_map(lambda each: each if isinstance(each, torch.Tensor) else copy.copy(each), batch)

@@ -28,12 +28,12 @@ def apply(torch: Any, hooks: Hooks) -> None:
         original(self)
         class_ = type(self)
         if not hasattr(class_.step, _MARK):
-            class_.step = _skipping(class_.step, hooks)
+            class_.step = _make_skip(class_.step, hooks)
 
     optimizer._patch_step_function = _patch_step_function  # noqa: SLF001 - as traceq.capture.watch does
 
 
-def _skipping(step: Any, hooks: Hooks) -> Any:
+def _make_skip(step: Any, hooks: Hooks) -> Any:
     @functools.wraps(step)
     def skip(_self: Any, closure: Any = None, **_kwargs: Any) -> Any:
         hooks.acted.add("optimizer")

@@ -8,18 +8,18 @@ from typing import Any
 from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on
 
 
-def _segments(value: str) -> Mapping[str, str]:
+def _set_segments(value: str) -> Mapping[str, str]:
     text = f"expandable_segments:{is_on(value)}"
     return {"PYTORCH_CUDA_ALLOC_CONF": text, "PYTORCH_ALLOC_CONF": text}
 
 
-def _blocking(value: str) -> Mapping[str, str]:
+def _set_blocking(value: str) -> Mapping[str, str]:
     return {"CUDA_LAUNCH_BLOCKING": str(int(is_on(value)))}
 
 
 KNOBS = (
-    Knob("expandable_segments", "GPU memory in segments that grow", SWITCH, is_on, _segments),
-    Knob("launch_blocking", "launches that wait for their kernels", SWITCH, is_on, _blocking),
+    Knob("expandable_segments", "GPU memory in segments that grow", SWITCH, is_on, _set_segments),
+    Knob("launch_blocking", "launches that wait for their kernels", SWITCH, is_on, _set_blocking),
 )
 
 

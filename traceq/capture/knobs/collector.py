@@ -6,9 +6,9 @@ import gc
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import Hooks, Knob, one_of
+from traceq.capture.knobs.knob import Hooks, Knob, require_one_of
 
-KNOBS = (Knob("gc", "Python's garbage collections", "off", one_of("off")),)
+KNOBS = (Knob("gc", "Python's garbage collections", "off", require_one_of("off")),)
 
 
 def apply(_torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:

@@ -1,4 +1,4 @@
-"""What a knob is, what its values may be, and what it tells of itself in the program."""
+"""The shape of a knob, its values, and its report from inside the program."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Knob:
 
 @dataclass
 class Hooks:
-    """What the knobs of a process tell: those that found something to act on, else why not; what to do at the first step."""
+    """The report of a process's knobs: which acted, why others did not, and what to do at the first step."""
 
     acted: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
     at_first_step: list[Callable[[], None]] = field(default_factory=list)
 
     def idle(self, names: Iterable[str]) -> dict[str, str]:
-        """Of these knobs and ablations those that did nothing, and why."""
+        """Return the knobs and ablations of `names` that did nothing, and why."""
         return {
             name: self.reasons.get(name, "the program made nothing that it acts on")
             for name in names
@@ -46,7 +46,7 @@ class Hooks:
 
 
 def is_on(text: str) -> bool:
-    """Whether a switch is on. ValueError for what is neither on nor off."""
+    """Return whether a switch is on. Raises ValueError for what is neither on nor off."""
     if text.lower() in _ON:
         return True
     if text.lower() in _OFF:
@@ -54,22 +54,22 @@ def is_on(text: str) -> bool:
     raise ValueError(f"{text!r} is neither 1 (on) nor 0 (off)")
 
 
-def whole(text: str) -> int:
-    """A whole number, 0 or more."""
+def parse_whole(text: str) -> int:
+    """Parse a whole number, 0 or more."""
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is no whole number")
     return int(text)
 
 
-def positive(text: str) -> int:
-    """A whole number, 1 or more."""
-    if not whole(text):
+def parse_positive(text: str) -> int:
+    """Parse a whole number, 1 or more."""
+    if not parse_whole(text):
         raise ValueError("it must be at least 1")
     return int(text)
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
-    """The text, if it is one of these."""
+def require_one_of(*choices: str) -> Callable[[str], str]:
+    """Return a check that accepts only these texts."""
 
     def check(text: str) -> str:
         if text not in choices:

@@ -1,4 +1,4 @@
-"""How PyTorch's DataLoaders load: workers, prefetching, pinned memory, batch size."""
+"""Settings of PyTorch's DataLoaders: workers, prefetching, pinned memory, batch size."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on, positive, whole
+from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on, parse_positive, parse_whole
 
 KNOBS = (
-    Knob("num_workers", "worker processes of each DataLoader", "a number, 0 for none", whole),
-    Knob("prefetch_factor", "batches that each worker prepares ahead", "a number", positive),
+    Knob("num_workers", "worker processes of each DataLoader", "a number, 0 for none", parse_whole),
+    Knob("prefetch_factor", "batches that each worker prepares ahead", "a number", parse_positive),
     Knob("persistent_workers", "workers that live on from epoch to epoch", SWITCH, is_on),
     Knob("pin_memory", "batches in pinned memory", SWITCH, is_on),
-    Knob("batch_size", "samples in each batch of the DataLoaders", "a number", positive),
+    Knob("batch_size", "samples in each batch of the DataLoaders", "a number", parse_positive),
 )
 
 # What a DataLoader takes only with workers.
@@ -32,14 +32,14 @@ def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
     @functools.wraps(original)
     def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes the method
         bound = signature.bind(*args, **kwargs)
-        change(bound.arguments, values, hooks, has_gpu=has_gpu)
+        change_arguments(bound.arguments, values, hooks, has_gpu=has_gpu)
         original(*bound.args, **bound.kwargs)
 
     DataLoader.__init__ = __init__  # type: ignore[method-assign]
 
 
-def change(given: dict[str, Any], values: Mapping[str, str], hooks: Hooks, *, has_gpu: bool) -> None:
-    """Put the values into the arguments of a DataLoader, where they go together with the others."""
+def change_arguments(given: dict[str, Any], values: Mapping[str, str], hooks: Hooks, *, has_gpu: bool) -> None:
+    """Put the values into the arguments of a DataLoader, if they go together with the others."""
     if "num_workers" in values:
         given["num_workers"] = int(values["num_workers"])
         hooks.acted.add("num_workers")

@@ -1,4 +1,4 @@
-"""How the model runs: compiled, in lower precision, with channels last."""
+"""Modes of the model: compiled, in lower precision, with channels last."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on, one_of
+from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on, require_one_of
 from traceq.capture.knobs.modules import change_models, device_of
 
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _TYPES = {"bf16": "bfloat16", "fp16": "float16"}
 
 KNOBS = (
-    Knob("amp", "autocast around the model", "bf16 or fp16", one_of(*_TYPES)),
-    Knob("compile", "torch.compile of the model", "default, or another mode", one_of(*_MODES)),
+    Knob("amp", "autocast around the model", "bf16 or fp16", require_one_of(*_TYPES)),
+    Knob("compile", "torch.compile of the model", "default, or another mode", require_one_of(*_MODES)),
     Knob("channels_last", "images with their channels last", SWITCH, is_on),
 )
 
@@ -27,7 +27,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
             _lay_out(torch, model, hooks, last=is_on(values["channels_last"]))
         if "amp" in values:
             kind = device_of(model)
-            model.forward = _cast(torch, model.forward, kind, getattr(torch, _TYPES[values["amp"]]))
+            model.forward = _make_cast(torch, model.forward, kind, getattr(torch, _TYPES[values["amp"]]))
             hooks.acted.add("amp")
         if "compile" in values:
             model.compile(mode=values["compile"])
@@ -37,7 +37,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
     change_models(change, hooks)
 
 
-def _cast(torch: Any, forward: Any, device: str, type_: Any) -> Any:
+def _make_cast(torch: Any, forward: Any, device: str, type_: Any) -> Any:
     @functools.wraps(forward)
     def cast(*args: Any, **kwargs: Any) -> Any:
         with torch.autocast(device, type_):

@@ -47,6 +47,6 @@ def change_models(change: Callable[[Any], None], hooks: Hooks) -> None:
 
 
 def device_of(model: Any) -> str:
-    """The kind of device that the model is on."""
+    """Return the kind of device that the model is on."""
     kind: str = next(model.parameters()).device.type
     return kind

@@ -1,4 +1,4 @@
-"""How optimizers update and clear: fused or foreach kernels, gradients set to None."""
+"""Modes of optimizers: fused or foreach kernels, gradients set to None."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def _update(optimizer: Any, forms: Mapping[str, bool], hooks: Hooks) -> None:
 
 def _clear(torch: Any, hooks: Hooks, *, set_to_none: bool) -> None:
     for class_ in (torch.optim.Optimizer, torch.nn.Module):
-        class_.zero_grad = _clearing(class_.zero_grad, hooks, set_to_none=set_to_none)
+        class_.zero_grad = _make_zero_grad(class_.zero_grad, hooks, set_to_none=set_to_none)
 
 
-def _clearing(original: Any, hooks: Hooks, *, set_to_none: bool) -> Any:
+def _make_zero_grad(original: Any, hooks: Hooks, *, set_to_none: bool) -> Any:
     @functools.wraps(original)
     def zero_grad(self: Any, *_args: Any, **_kwargs: Any) -> None:
         hooks.acted.add("set_to_none")

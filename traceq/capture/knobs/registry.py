@@ -40,7 +40,7 @@ ABLATE = "ablate"
 
 
 def check(name: str, value: str) -> None:
-    """ValueError where there is no such knob, or it does not take the value; the message names what there is."""
+    """Raise ValueError for an unknown knob or a value it does not take; the message names what there is."""
     if name not in KNOBS:
         close = difflib.get_close_matches(name, KNOBS, n=2)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
@@ -53,8 +53,8 @@ def check(name: str, value: str) -> None:
         raise ValueError(f"{name}={value}: {error}; {KNOBS[name].what}: {KNOBS[name].values}") from error
 
 
-def environment(values: Mapping[str, str]) -> dict[str, str]:
-    """Variables that the program needs from its start for these values of knobs."""
+def list_variables(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the program needs from its start for these values of knobs."""
     found: dict[str, str] = {}
     for name, value in values.items():
         if name in KNOBS:
@@ -72,7 +72,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
         ABLATIONS[values[ABLATE]].apply(torch, hooks)
 
 
-def seed(torch: Any, number: int) -> None:
+def seed_random(torch: Any, number: int) -> None:
     """Let what is random in this process begin at `number`, unless the program says otherwise."""
     random.seed(number)
     torch.manual_seed(number)

@@ -7,16 +7,16 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import Hooks, Knob, positive
+from traceq.capture.knobs.knob import Hooks, Knob, parse_positive
 
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-def _environment(value: str) -> Mapping[str, str]:
+def _set_variables(value: str) -> Mapping[str, str]:
     return dict.fromkeys(_VARIABLES, value)
 
 
-KNOBS = (Knob("threads", "threads that an operator may use on the CPU", "a number", positive, _environment),)
+KNOBS = (Knob("threads", "threads that an operator may use on the CPU", "a number", parse_positive, _set_variables),)
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, some
-from traceq.reports.check.words import label, limits, measured, reason, sentence
-from traceq.reports.comparison.job import in_short
-from traceq.reports.comparison.words import both_sides, confidence, interval
+from traceq.reports.check.words import describe_limits, explain_result, format_measured, name_budget, outcome_sentence
+from traceq.reports.comparison.job import list_facts
+from traceq.reports.comparison.words import both_sides, format_confidence, format_interval
 from traceq.reports.document import (
     Block,
     Facts,
@@ -38,81 +38,86 @@ _REASON = 1_000
 
 
 def compose_check(check: Check) -> Iterator[Block]:
-    """What became of every budget, and what was checked."""
+    """Yield the result of every budget, and what was checked."""
     yield Heading(1, ("traceq check",))
-    yield Verdict((sentence(check),), _OUTCOMES[check.state], label="Check")
+    yield Verdict((outcome_sentence(check),), _OUTCOMES[check.state], label="Check")
     ordered = sorted(check.judged, key=lambda each: _ORDER.index(each.state))
     yield table(
         ordered,
         {
             "result": lambda each: _SHOUTED[each.state],
-            "budget": lambda each: Name(label(each.budget)),
-            "measured": measured,
-            "limit": lambda each: limits(each.budget),
+            "budget": lambda each: Name(name_budget(each.budget)),
+            "measured": format_measured,
+            "limit": lambda each: describe_limits(each.budget),
         },
         text=(0, 1),
     )
     for each in ordered:
         if each.state != "pass":
-            yield from _why(each, check.path)
+            yield from _explain_result(each, check.path)
     if check.comparison is not None and check.baseline is not None:
-        yield from _comparison(check.comparison, check.baseline)
+        yield from _compose_comparison(check.comparison, check.baseline)
     yield Heading(2, ("What was checked",))
-    yield Facts(tuple(_run(run) for run in check.runs[:_LISTED]))
+    yield Facts(tuple(_describe_run(run) for run in check.runs[:_LISTED]))
     if len(check.runs) > _LISTED:
         yield Paragraph((f"... and {count(len(check.runs) - _LISTED)} more.",))
-    yield from _lost(check.runs)
+    yield from _compose_lost(check.runs)
 
 
-def _why(judged: Judged, path: str | None) -> Iterator[Block]:
-    yield Heading(3, (f"{_SHOUTED[judged.state]}: ", Name(label(judged.budget))))
-    said = reason(judged)
+def _explain_result(judged: Judged, path: str | None) -> Iterator[Block]:
+    yield Heading(3, (f"{_SHOUTED[judged.state]}: ", Name(name_budget(judged.budget))))
+    said = explain_result(judged)
     if said:
         yield Paragraph((shortened(said[:1].upper() + said[1:], _REASON), "."))
     if judged.state == "fail":
-        yield Paragraph((f"Measured {measured(judged)}; the limit is: {limits(judged.budget)}.", *_explained(judged)))
+        yield Paragraph(
+            (
+                f"Measured {format_measured(judged)}; the limit is: {describe_limits(judged.budget)}.",
+                *_suggest_explain(judged),
+            )
+        )
     if path is not None and judged.budget.line is not None:
         yield Paragraph(("Set in ", Name(path), f", line {judged.budget.line}."))
     if judged.query is not None:
         yield Query(judged.query)
 
 
-def _explained(judged: Judged) -> Spans:
+def _suggest_explain(judged: Judged) -> Spans:
     if judged.budget.table != "findings" or judged.budget.name == "any":
         return ()
     return (" ", Literal(f"traceq explain {judged.budget.name}"), " says what to try.")
 
 
-def _comparison(comparison: Comparison, baseline: str) -> Iterator[Block]:
+def _compose_comparison(comparison: Comparison, baseline: str) -> Iterator[Block]:
     yield Heading(2, ("Against the baseline ", Name(baseline)))
     rows: list[tuple[str, Spans]] = [("verdict", (comparison.verdict,))]
     if comparison.change is not None:
-        rows += _changed(comparison.change, comparison.level)
+        rows += _list_change(comparison.change, comparison.level)
     if comparison.job is not None:
-        rows += in_short(comparison.job)
+        rows += list_facts(comparison.job)
     yield Facts(tuple(rows))
     reasons = (*comparison.obstacles, *(each for each in comparison.reasons if each not in comparison.obstacles))
     if reasons:
         yield Items(tuple((shortened(each, _REASON),) for each in reasons[:_LISTED]))
     if comparison.change is not None and comparison.change.delta_ns and comparison.verdict != "no change":
-        yield from _causes(comparison)
+        yield from _compose_causes(comparison)
     yield Paragraph((Literal("traceq compare"), " says more."))
 
 
-def _changed(total: Change, level: float) -> list[tuple[str, Spans]]:
+def _list_change(total: Change, level: float) -> list[tuple[str, Spans]]:
     rows: list[tuple[str, Spans]] = [
         (f"{total.statistic} step", (f"{duration(total.base_ns)} before, {duration(total.new_ns)} now",)),
         ("change", (f"{change(total.delta_ns)} ({change_share(total.share)})",)),
     ]
     if total.interval_ns is not None:
-        rows.append((f"{confidence(level)} interval", (interval(total),)))
+        rows.append((f"{format_confidence(level)} interval", (format_interval(total),)))
     if total.detectable_ns:
         rows.append(("would be seen from", (duration(total.detectable_ns),)))
     return rows
 
 
-def _causes(comparison: Comparison) -> Iterator[Block]:
-    """The categories that changed most, the way the step changed first."""
+def _compose_causes(comparison: Comparison) -> Iterator[Block]:
+    """Yield the categories that changed most, largest change first."""
     found = sorted(comparison.causes, key=lambda cause: (-abs(cause.delta_ns), cause.category))
     changed = [each for each in found[:_LISTED] if each.delta_ns]
     rows = [(Literal(each.category), in_words(each.category), *both_sides(each)) for each in changed]
@@ -122,7 +127,7 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
         yield Table(("category", "what it is", "before", "now", "change"), tuple(rows), text_columns=(0, 1))
 
 
-def _run(run: Run) -> tuple[str, Spans]:
+def _describe_run(run: Run) -> tuple[str, Spans]:
     facts = ", ".join(("", some(len(run.counted), "step"), *explain_left_out([run])))
     if run.rank is not None:
         facts += f", rank {run.rank}"
@@ -130,7 +135,7 @@ def _run(run: Run) -> tuple[str, Spans]:
     return "run", (Name(run.file), facts, *gpu)
 
 
-def _lost(runs: Sequence[Run]) -> Iterator[Block]:
+def _compose_lost(runs: Sequence[Run]) -> Iterator[Block]:
     lost = [(Name(run.file), ": ", shortened(each, _REASON)) for run in runs for each in run.lost]
     if lost:
         yield Paragraph(("The traces are not complete:",))

@@ -14,19 +14,19 @@ _SMALLEST, _LARGEST = 1e-6, 1e15
 _CALLED = {"findings": "finding", "compare": "regression against"}
 
 
-def label(budget: Budget) -> str:
-    """What the budget is called: step p95."""
+def name_budget(budget: Budget) -> str:
+    """Return the name of the budget: step p95."""
     return f"{_CALLED.get(budget.table, budget.table)} {budget.name}"
 
 
-def limits(budget: Budget) -> str:
-    """The limits, one after the other: at least 2 and at most 5."""
-    said = [f"{limit.bound} {amount(limit.amount, limit.unit)}" for limit in budget.limits]
+def describe_limits(budget: Budget) -> str:
+    """Return the limits, one after the other: at least 2 and at most 5."""
+    said = [f"{limit.bound} {format_amount(limit.amount, limit.unit)}" for limit in budget.limits]
     return " and ".join(said) or (ABSENT if budget.table in ("findings", "job") else "no regression")
 
 
-def measured(judged: Judged) -> str:
-    """What was measured; a dash for nothing. It never reads like a limit that it misses."""
+def format_measured(judged: Judged) -> str:
+    """Return the measured number, a dash if there is none. It never reads like a limit that it misses."""
     if judged.measured is None:
         return "-"
     unit = judged.budget.unit
@@ -34,14 +34,16 @@ def measured(judged: Judged) -> str:
         return "none"
     if judged.budget.table == "compare":
         return change_share(float(judged.measured))
-    said = amount(judged.measured, unit)
-    if judged.state == "fail" and any(said == amount(limit.amount, limit.unit) for limit in judged.budget.limits):
-        return _exactly(judged.measured, unit)
+    said = format_amount(judged.measured, unit)
+    if judged.state == "fail" and any(
+        said == format_amount(limit.amount, limit.unit) for limit in judged.budget.limits
+    ):
+        return _format_exactly(judged.measured, unit)
     return said
 
 
-def amount(value: Fraction, unit: str) -> str:
-    """An amount in its unit."""
+def format_amount(value: Fraction, unit: str) -> str:
+    """Return an amount in its unit."""
     if unit == NANOSECONDS:
         return duration(int(value) if value.denominator == 1 else float(value))
     if unit == SHARE:
@@ -49,35 +51,35 @@ def amount(value: Fraction, unit: str) -> str:
     if unit == BYTES:
         return size(round(value)) if value >= 0 else f"-{size(-round(value))}"
     if unit == PER_SECOND:
-        return f"{_number(value)}/s"
+        return f"{_format_number(value)}/s"
     if unit == TIMES:
-        return f"{_number(value)}x"
-    return f"{_number(value)} {unit}".rstrip()
+        return f"{_format_number(value)}x"
+    return f"{_format_number(value)} {unit}".rstrip()
 
 
-def _number(value: Fraction) -> str:
+def _format_number(value: Fraction) -> str:
     if value and not _SMALLEST <= abs(value) < _LARGEST:
-        return f"{_double(value):.4g}"
-    return count(int(value)) if value.denominator == 1 else rate(_double(value))
+        return f"{_to_float(value):.4g}"
+    return count(int(value)) if value.denominator == 1 else rate(_to_float(value))
 
 
-def _double(value: Fraction) -> float:
+def _to_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _exactly(value: Fraction, unit: str) -> str:
+def _format_exactly(value: Fraction, unit: str) -> str:
     if unit == NANOSECONDS:
-        return f"{_double(value):,.0f} ns" if value.denominator == 1 else f"{_double(value):,.3f} ns"
+        return f"{_to_float(value):,.0f} ns" if value.denominator == 1 else f"{_to_float(value):,.3f} ns"
     if unit == SHARE:
-        return f"{100 * _double(value):.9g} %"
-    return f"{_double(value):.15g} {'/s' if unit == PER_SECOND else unit}".rstrip()
+        return f"{100 * _to_float(value):.9g} %"
+    return f"{_to_float(value):.15g} {'/s' if unit == PER_SECOND else unit}".rstrip()
 
 
-def sentence(check: Check) -> str:
-    """The outcome in one sentence."""
+def outcome_sentence(check: Check) -> str:
+    """Return the outcome in one sentence."""
     total = len(check.judged)
     failed, unclear = check.number("fail"), check.number("cannot judge")
     budgets = some(total, "budget")
@@ -88,8 +90,8 @@ def sentence(check: Check) -> str:
     return f"{beginning}: {', '.join(said) or f'{budgets} kept'}."
 
 
-def reason(judged: Judged) -> str:
-    """Why the budget ended so, as a sentence without its period; empty where the numbers say it."""
+def explain_result(judged: Judged) -> str:
+    """Return why the budget ended so, as a sentence without its period; empty if the numbers say it."""
     if judged.state == "fail" and judged.budget.table == "findings" and not judged.budget.limits:
         return f"found: {judged.reason}"
     return judged.reason

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from traceq.common.units import count, duration, rate, share, size
-from traceq.reports.comparison.job import kept_in_short
-from traceq.reports.comparison.words import captured, gpu
+from traceq.reports.comparison.job import summarize_job
+from traceq.reports.comparison.words import list_capture, name_gpus
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
 from traceq.reports.savings import saves
 from traceq.runs.baselines import Kept
@@ -20,7 +20,7 @@ _DATE = 16  # to the minute
 
 
 def compose_baseline(name: str, kept: Kept) -> Iterator[Block]:
-    """Facts, ledger and findings of every run of the baseline."""
+    """Yield facts, ledger and findings of every run of the baseline."""
     yield Heading(1, ("traceq baseline ", Name(name)))
     facts: list[tuple[str, Spans]] = [("saved", (Name(kept.saved), ", by traceq ", Name(kept.traceq)))]
     runs = runs_with_steps(kept.runs)
@@ -29,20 +29,20 @@ def compose_baseline(name: str, kept: Kept) -> Iterator[Block]:
     facts.append(("runs", (count(len(kept.runs)),)))
     yield Facts(tuple(facts))
     for run in kept.runs:
-        yield from _run(run)
+        yield from _compose_run(run)
 
 
-def _run(run: Run) -> Iterator[Block]:
+def _compose_run(run: Run) -> Iterator[Block]:
     yield Heading(2, (Name(run.file),))
-    yield Facts(tuple(_facts(run)))
-    yield from _ledger(run)
-    yield from _findings(run)
+    yield Facts(tuple(_list_facts(run)))
+    yield from _compose_ledger(run)
+    yield from _compose_findings(run)
 
 
-def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
+def _list_facts(run: Run) -> Iterator[tuple[str, Spans]]:
     counted = run.counted
-    yield "GPU", gpu([run])
-    yield from captured(run)
+    yield "GPU", name_gpus([run])
+    yield from list_capture(run)
     yield (
         "steps",
         (
@@ -56,12 +56,12 @@ def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
     for key, value in sorted(run.payload.items()):
         yield "a step", (Name(key), f": {rate(value)}")
     if run.job is not None:
-        yield "job", (kept_in_short(run.job),)
+        yield "job", (summarize_job(run.job),)
     yield "SHA-256", (Name(run.sha256),)
 
 
-def _ledger(run: Run) -> Iterator[Block]:
-    """The mean step by category, the largest first."""
+def _compose_ledger(run: Run) -> Iterator[Block]:
+    """Yield the mean step by category, the largest first."""
     total = sum(step.dur for step in run.counted)
     held: Counter[str] = Counter()
     for step in run.counted:
@@ -77,7 +77,7 @@ def _ledger(run: Run) -> Iterator[Block]:
     )
 
 
-def _findings(run: Run) -> Iterator[Block]:
+def _compose_findings(run: Run) -> Iterator[Block]:
     if not run.findings:
         yield Paragraph(("There were no findings.",))
         return
@@ -96,12 +96,12 @@ def _findings(run: Run) -> Iterator[Block]:
 
 
 def compose_baselines(rows: Sequence[tuple[str, Kept | str, int]]) -> Iterator[Block]:
-    """A row for each baseline: its name, what it holds, or why it cannot be read, and its size in bytes."""
+    """Yield a row for each baseline: its name, its content or why it cannot be read, and its size in bytes."""
     readable = [(name, kept, bytes_) for name, kept, bytes_ in rows if not isinstance(kept, str)]
     if readable:
         yield Table(
             ("name", "runs", "steps", "typical step", "GPU", "saved", "size"),
-            tuple(_listed(name, kept, bytes_) for name, kept, bytes_ in readable),
+            tuple(_make_row(name, kept, bytes_) for name, kept, bytes_ in readable),
             text_columns=(0, 4, 5),
         )
     for _, kept, _ in rows:
@@ -109,7 +109,7 @@ def compose_baselines(rows: Sequence[tuple[str, Kept | str, int]]) -> Iterator[B
             yield Warn((kept,))
 
 
-def _listed(name: str, kept: Kept, bytes_: int) -> tuple[str, ...]:
+def _make_row(name: str, kept: Kept, bytes_: int) -> tuple[str, ...]:
     runs = runs_with_steps(kept.runs)
     gpus = sorted({run.device_name for run in kept.runs if run.device_name})
     return (

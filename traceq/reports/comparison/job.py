@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import in_words
 from traceq.common.units import change, count, duration, maybe, some
-from traceq.reports.comparison.words import confidence
+from traceq.reports.comparison.words import format_confidence
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.job.change import JobChange, JobSide, UnitChange
@@ -16,21 +16,21 @@ _MOST_TOLD = 3
 _LISTED = 5
 
 
-def moved(job: JobChange) -> Spans:
-    """Whose change moved the step, to end a verdict with."""
+def describe_moved(job: JobChange) -> Spans:
+    """Return whose change moved the step, to end a verdict with."""
     if not job.moved:
-        return (f". {nobody(job)}",)
-    told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_told(unit), "; ")]
+        return (f". {explain_nobody(job)}",)
+    told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_describe_unit(unit), "; ")]
     more = len(job.moved) - _MOST_TOLD
     return (". Moved by ", *told[:-1], *((f"; and {some(more, 'other')}",) if more > 0 else ()))
 
 
-def nobody(job: JobChange) -> str:
-    """What is said where no rank's change moved the step."""
+def explain_nobody(job: JobChange) -> str:
+    """Return the sentence for a step that no rank's change moved."""
     return f"No rank moved it more than the others: own time of the usual rank {change(job.usual_delta_ns)}"
 
 
-def _told(unit: UnitChange) -> Spans:
+def _describe_unit(unit: UnitChange) -> Spans:
     costs = (
         f"it costs the job {maybe(duration, unit.base_cost_ns)} a step before, {maybe(duration, unit.new_cost_ns)} now"
     )
@@ -38,27 +38,27 @@ def _told(unit: UnitChange) -> Spans:
     return (Name(unit.name), f" ({costs}; {own})")
 
 
-def in_the_job(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
-    """The job on both sides, its ranks, hosts and stages by how much they moved it, and stragglers that come and go."""
+def compose_job(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
+    """Yield the job on both sides, its ranks, hosts and stages by how much they moved it, and stragglers."""
     if comparison.verdict == "cannot tell" and job.moved:
-        yield Paragraph((_unsure(job), *moved(job)[1:], "."))
+        yield Paragraph((_introduce_moved(job), *describe_moved(job)[1:], "."))
     yield Heading(3, ("The job",), anchor="job")
-    yield Table(("", "base", "new", "change"), tuple(_rows(job)))
-    yield from _units(comparison, job, top)
-    yield from _come_and_go(job)
+    yield Table(("", "base", "new", "change"), tuple(_list_rows(job)))
+    yield from _compose_units(comparison, job, top)
+    yield from _compose_stragglers(job)
 
 
-def _come_and_go(job: JobChange) -> Iterator[Block]:
+def _compose_stragglers(job: JobChange) -> Iterator[Block]:
     found = (
-        *(("no longer: ", *_straggler(each)) for each in job.stragglers_gone[:_LISTED]),
-        *(("now: ", *_straggler(each)) for each in job.stragglers_new[:_LISTED]),
+        *(("no longer: ", *_describe_straggler(each)) for each in job.stragglers_gone[:_LISTED]),
+        *(("now: ", *_describe_straggler(each)) for each in job.stragglers_new[:_LISTED]),
     )
     if found:
         yield Paragraph(("Who holds the job up and did not before, and who no longer does:",))
         yield Items(found)
 
 
-def _unsure(job: JobChange) -> str:
+def _introduce_moved(job: JobChange) -> str:
     known = any(unit.interval_ns is not None for unit in job.moved)
     return (
         "As measured, the step was moved by "
@@ -67,55 +67,55 @@ def _unsure(job: JobChange) -> str:
     )
 
 
-def _rows(job: JobChange) -> Iterator[tuple[str, ...]]:
+def _list_rows(job: JobChange) -> Iterator[tuple[str, ...]]:
     base, new = job.base, job.new
-    yield "ranks", _ranks(base), _ranks(new), ""
-    yield "if all ranks were as usual", *_both(base.ideal_ns, new.ideal_ns)
+    yield "ranks", _describe_ranks(base), _describe_ranks(new), ""
+    yield "if all ranks were as usual", *_make_cells(base.ideal_ns, new.ideal_ns)
     factor = "-"
     if base.slowdown is not None and new.slowdown is not None:
         factor = f"{new.slowdown - base.slowdown:+.2f}"
-    yield "slowdown by late ranks", *(maybe(_times, each.slowdown) for each in (base, new)), factor
+    yield "slowdown by late ranks", *(maybe(_format_factor, each.slowdown) for each in (base, new)), factor
     if base.patterns or new.patterns:
         yield "who is late", *(", ".join(each.patterns) or "-" for each in (base, new)), ""
 
 
-def _times(value: float) -> str:
+def _format_factor(value: float) -> str:
     return f"{value:.2f}x"
 
 
-def _ranks(side: JobSide) -> str:
+def _describe_ranks(side: JobSide) -> str:
     of = f" of {count(side.world_size)}" if side.world_size is not None else ""
     hosts = f", {some(side.hosts, 'host')}" if side.hosts else ""
     jobs = f", {some(side.jobs, 'job')}" if side.jobs > 1 else ""
     return f"{count(len(side.ranks))}{of}{hosts}{jobs}"
 
 
-def _both(base: int | None, new: int | None) -> tuple[str, str, str]:
+def _make_cells(base: int | None, new: int | None) -> tuple[str, str, str]:
     delta = None if base is None or new is None else new - base
     return maybe(duration, base), maybe(duration, new), maybe(change, delta)
 
 
-def _units(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
+def _compose_units(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
     if not job.units:
         return
     yield Heading(4, ("Ranks, hosts and stages, those that moved the step first",))
     yield Paragraph(
         ("Per step. Own time: no other rank is waited for. Cost: what the job would save if this one were as usual.",)
     )
-    rows = [_unit(unit) for unit in job.units[:top]]
-    title = f"{confidence(comparison.level)} interval"
+    rows = [_make_row(unit) for unit in job.units[:top]]
+    title = f"{format_confidence(comparison.level)} interval"
     yield Table(("who", "own", "new", "change", title, "waits", "new", "costs", "new"), tuple(rows), text_columns=(0,))
     left = job.units[top:]
     if left:
-        yield Paragraph((f"... and {count(len(left))} more{_spread(left)}.",))
+        yield Paragraph((f"... and {count(len(left))} more{_describe_spread(left)}.",))
 
 
-def _spread(units: Sequence[UnitChange]) -> str:
+def _describe_spread(units: Sequence[UnitChange]) -> str:
     deltas = [unit.own_delta_ns for unit in units]
     return f", whose own time changed by {change(min(deltas))} to {change(max(deltas))}"
 
 
-def _unit(unit: UnitChange) -> tuple[str, ...]:
+def _make_row(unit: UnitChange) -> tuple[str, ...]:
     sure = "-" if unit.interval_ns is None else " to ".join(map(change, unit.interval_ns))
     return (
         Name(f"{unit.name}{' (moved it)' if unit.moved else ''}"),
@@ -130,43 +130,48 @@ def _unit(unit: UnitChange) -> tuple[str, ...]:
     )
 
 
-def _straggler(each: JobStraggler) -> Spans:
+def _describe_straggler(each: JobStraggler) -> Spans:
     cause = f", {in_words(each.cause)}" if each.cause else ""
     return (Name(each.name), f", {duration(each.adds_ns)} a step{cause}")
 
 
-def in_short(job: JobChange) -> Iterator[tuple[str, Spans]]:
-    """Facts for a report on something else: how many ranks, the slowdown before and now, and who moved the step."""
-    yield "ranks", (f"{_ranks(job.base)} before, {_ranks(job.new)} now",)
+def list_facts(job: JobChange) -> Iterator[tuple[str, Spans]]:
+    """Yield facts for another report: the number of ranks, the slowdown before and now, and who moved the step."""
+    yield "ranks", (f"{_describe_ranks(job.base)} before, {_describe_ranks(job.new)} now",)
     if job.base.slowdown is not None and job.new.slowdown is not None:
-        yield "slowdown by late ranks", (f"{_times(job.base.slowdown)} before, {_times(job.new.slowdown)} now",)
+        yield (
+            "slowdown by late ranks",
+            (f"{_format_factor(job.base.slowdown)} before, {_format_factor(job.new.slowdown)} now",),
+        )
     if job.moved:
-        yield "moved by", moved(job)[1:]
+        yield "moved by", describe_moved(job)[1:]
 
 
-def for_a_ticket(job: JobChange) -> Iterator[Block]:
-    """The ranks, hosts and stages that moved the step, the job on both sides, and stragglers that come and go: a few of each."""
-    yield Table(("over all ranks", "base", "new", "change"), tuple(_rows(job)))
+def compose_for_ticket(job: JobChange) -> Iterator[Block]:
+    """Yield a few units that moved the step, the job on both sides, and a few stragglers that come and go."""
+    yield Table(("over all ranks", "base", "new", "change"), tuple(_list_rows(job)))
     if job.moved:
-        yield Items(tuple(_told(unit) for unit in job.moved[:_LISTED]))
+        yield Items(tuple(_describe_unit(unit) for unit in job.moved[:_LISTED]))
     else:
-        yield Paragraph((f"{nobody(job)}.",))
-    yield from _come_and_go(job)
+        yield Paragraph((f"{explain_nobody(job)}.",))
+    yield from _compose_stragglers(job)
 
 
-def kept_in_short(job: Job) -> str:
-    """A job of a baseline in a line: its ranks, and how much late ones slow it down, or why that cannot be told."""
+def summarize_job(job: Job) -> str:
+    """Return a baseline's job in a line: its ranks, and its slowdown by late ones or why that is unknown."""
     steps = sum(step.excluded is None for step in job.steps)
-    slow = f"cannot tell: {job.cannot_tell}" if job.slowdown is None else f"{_times(job.slowdown)} by late ranks"
+    slow = (
+        f"cannot tell: {job.cannot_tell}" if job.slowdown is None else f"{_format_factor(job.slowdown)} by late ranks"
+    )
     return f"{some(len(job.ranks), 'rank')}, {some(steps, 'step')} over all ranks, slowdown {slow}"
 
 
-def of_rank_title(job: JobChange) -> str:
-    """What the comparison of one rank is headed with."""
+def rank_title(job: JobChange) -> str:
+    """Return the heading of the comparison of one rank."""
     is_moving = any(job.shown in unit.ranks for unit in job.moved)
     return f"Rank {job.shown}, {'whose change moved the step' if is_moving else 'as one of them'}"
 
 
-def moved_plainly(job: JobChange) -> str:
-    """Who moved the step, for the reason of a budget; empty where nobody did."""
-    return "; ".join("".join(map(str, _told(unit))) for unit in job.moved[:_MOST_TOLD])
+def name_moved(job: JobChange) -> str:
+    """Return who moved the step, for the reason of a budget; empty if nobody did."""
+    return "; ".join("".join(map(str, _describe_unit(unit))) for unit in job.moved[:_MOST_TOLD])

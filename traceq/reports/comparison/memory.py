@@ -49,7 +49,7 @@ class MemoryChange:
 
 @dataclass(frozen=True)
 class MemoryComparison:
-    """What changed from one snapshot to another. `categories` and `owners` each add up to the peaks, the largest change first.
+    """The change between two snapshots. `categories` and `owners` each add up to the peaks, the largest change first.
 
     Segments are told apart by address and size, which means something for snapshots of one process only.
     """
@@ -67,8 +67,8 @@ class MemoryComparison:
         return self.new.peak.peak_bytes - self.base.peak.peak_bytes
 
 
-def memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path: str) -> MemorySide | None:
-    """The snapshot, as its device with the highest peak has it; None where nothing was ever in use."""
+def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path: str) -> MemorySide | None:
+    """Read the snapshot's device with the highest peak; None if nothing was ever in use."""
     asked = {
         name: rows(connection, f"snapshot_{name}", trace_id=trace_id, top=_ALL)
         for name in ("peak", "category", "holder", "segment")
@@ -87,60 +87,62 @@ def memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path: str)
     )
 
 
-def compared(base: MemorySide, new: MemorySide) -> MemoryComparison:
-    """What changed from `base` to `new`."""
+def find_memory_change(base: MemorySide, new: MemorySide) -> MemoryComparison:
+    """Compare `new` with `base`."""
     before, after = set(base.segments.items()), set(new.segments.items())
     return MemoryComparison(
         base,
         new,
-        _changes(base.categories, new.categories),
-        _changes(base.holders, new.holders),
+        _list_changes(base.categories, new.categories),
+        _list_changes(base.holders, new.holders),
         tuple(sorted(address for address, _ in before - after)),
         tuple(sorted(address for address, _ in after - before)),
     )
 
 
-def _changes(base: Mapping[str, int], new: Mapping[str, int]) -> tuple[MemoryChange, ...]:
+def _list_changes(base: Mapping[str, int], new: Mapping[str, int]) -> tuple[MemoryChange, ...]:
     changes = [MemoryChange(name, base.get(name, 0), new.get(name, 0)) for name in {**base, **new}]
     return tuple(sorted(changes, key=lambda each: (-abs(each.delta_bytes), -each.base_bytes, each.name)))
 
 
 def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
-    """The document: the peaks, then what changed by category and by line, at most `top` of them."""
+    """Yield the document: the peaks, then what changed by category and by line, at most `top` of them."""
     yield Heading(1, ("traceq compare",))
-    yield Verdict(memory_verdict(comparison), _outcome(comparison), label="Against the base")
-    yield _sides(comparison)
+    yield Verdict(memory_verdict(comparison), _judge_outcome(comparison), label="Against the base")
+    yield _tabulate_sides(comparison)
     yield Paragraph(("At the peak, by what it is:",))
-    yield _table("category", comparison.categories)
+    yield _tabulate_changes("category", comparison.categories)
     yield Paragraph(("By line of the program:",))
-    yield _table("line", comparison.owners[:top])
+    yield _tabulate_changes("line", comparison.owners[:top])
     left = len(comparison.owners) - top
     if left > 0:
         yield Paragraph(
-            (f"{some(left, 'more line')}, {_signed(sum(each.delta_bytes for each in comparison.owners[top:]))}.",)
+            (
+                f"{some(left, 'more line')}, {_format_signed(sum(each.delta_bytes for each in comparison.owners[top:]))}.",
+            )
         )
 
 
 def memory_verdict(comparison: MemoryComparison) -> Spans:
-    """The peaks, their difference, and the line that changed most, up or down."""
+    """Return the peaks, their difference, and the line that changed most, up or down."""
     base, new = comparison.base.peak, comparison.new.peak
     delta = comparison.delta_bytes
     words = f"Peak: {size(base.peak_bytes)} -> {size(new.peak_bytes)}"
     if not delta:
         return (f"{words}, the same to the byte",)
     part = f", {change_share(delta / base.peak_bytes)}" if base.peak_bytes else ""
-    words += f" ({_signed(delta)}{part})"
+    words += f" ({_format_signed(delta)}{part})"
     if not comparison.owners:
         return (words,)
     first = comparison.owners[0]
-    return (f"{words}; ", Name(first.name), f" changed most, {_signed(first.delta_bytes)}")
+    return (f"{words}; ", Name(first.name), f" changed most, {_format_signed(first.delta_bytes)}")
 
 
-def _outcome(comparison: MemoryComparison) -> Outcome:
+def _judge_outcome(comparison: MemoryComparison) -> Outcome:
     return "problem" if comparison.delta_bytes > 0 else "healthy"
 
 
-def _sides(comparison: MemoryComparison) -> Table:
+def _tabulate_sides(comparison: MemoryComparison) -> Table:
     sides = {"base": comparison.base, "new": comparison.new}
     peak, most, end, reserved = (
         sizes_alike(getattr(each.peak, name) for each in sides.values())
@@ -161,7 +163,7 @@ def _sides(comparison: MemoryComparison) -> Table:
     )
 
 
-def _table(what: str, changes: Sequence[MemoryChange]) -> Table:
+def _tabulate_changes(what: str, changes: Sequence[MemoryChange]) -> Table:
     base, new = sizes_alike(each.base_bytes for each in changes), sizes_alike(each.new_bytes for each in changes)
     delta = sizes_alike(abs(each.delta_bytes) for each in changes)
     return table(
@@ -170,10 +172,10 @@ def _table(what: str, changes: Sequence[MemoryChange]) -> Table:
             what: lambda each: Name(each.name),
             "base": lambda each: base(each.base_bytes),
             "new": lambda each: new(each.new_bytes),
-            "difference": lambda each: _signed(each.delta_bytes, delta),
+            "difference": lambda each: _format_signed(each.delta_bytes, delta),
         },
     )
 
 
-def _signed(value: int, words: Callable[[int], str] = size) -> str:
+def _format_signed(value: int, words: Callable[[int], str] = size) -> str:
     return f"-{words(-value)}" if value < 0 else f"+{words(value)}" if value else words(0)

@@ -13,7 +13,7 @@ _ENOUGH = 5
 
 
 def compose_noise(noise: Noise) -> Iterator[Block]:
-    """The standard deviation of runs, and the option that takes it."""
+    """Yield the standard deviation of runs, and the option that takes it."""
     yield Heading(1, ("traceq noise",))
     said = (
         f"Runs differ by {share(noise.between)} of a step (standard deviation of {len(noise.runs)} runs, beyond the "

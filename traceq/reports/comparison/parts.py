@@ -27,11 +27,11 @@ _KINDS = {
 }
 
 
-def inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
-    """What a category is made of, the parts that changed most, with intervals that are so `sure`; the others are summed."""
+def compose_inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
+    """Yield the parts of a category that changed most, with intervals that are so `sure`; others are summed."""
     yield Heading(4, ("Inside ", Literal(cause.category), f", {change(cause.delta_ns)}"))
     shown = [part for part in cause.parts if part.delta_ns][:top]
-    rows = [_part(part) for part in shown]
+    rows = [_make_row(part) for part in shown]
     others = cause.parts[len(shown) :]  # what has not changed comes last
     if sum(part.delta_ns for part in others):
         rows.append((f"{count(len(others))} others", "", "", *both_sides(*others), ""))
@@ -40,10 +40,10 @@ def inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
     )
 
 
-def _part(part: Part) -> tuple[str, ...]:
-    counts = f"{_number(part.base_count)} -> {_number(part.new_count)}"
+def _make_row(part: Part) -> tuple[str, ...]:
+    counts = f"{_format_number(part.base_count)} -> {_format_number(part.new_count)}"
     return (
-        _named(part),
+        _name_part(part),
         describe_same_copy(part) if part.kind == "other memory" else _KINDS[part.kind],
         counts if part.base_count or part.new_count else "",
         duration(part.base_ns) if part.kind != "new" else "-",
@@ -53,15 +53,15 @@ def _part(part: Part) -> tuple[str, ...]:
     )
 
 
-def _named(part: Part) -> str:
+def _name_part(part: Part) -> str:
     if part.name is None:
         return "not told apart"
     names = part.new_names or part.base_names
-    return Name(_names(names, part.category) + (f" {part.shape}" if part.shape else ""))
+    return Name(_shorten_names(names, part.category) + (f" {part.shape}" if part.shape else ""))
 
 
-def _names(names: Sequence[str], category: str) -> str:
-    """The first name, of a kernel what distinguishes it, and how many more there are."""
+def _shorten_names(names: Sequence[str], category: str) -> str:
+    """Return the first name, of a kernel what distinguishes it, and how many more there are."""
     if not names:
         return "-"
     first = canonical_name(names[0]) if category == "compute" else names[0]
@@ -69,12 +69,12 @@ def _names(names: Sequence[str], category: str) -> str:
     return shortened(first, _NAME_WIDTH) + more
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return count(round(value)) if abs(value - round(value)) < 1e-9 else rate(value)  # noqa: PLR2004 - rounding of floats
 
 
-def kernels(comparison: Comparison, top: int) -> Iterator[Block]:
-    """Kernels that are not what they were."""
+def compose_kernels(comparison: Comparison, top: int) -> Iterator[Block]:
+    """Yield kernels that are not what they were."""
     changed = [
         part
         for cause in comparison.causes
@@ -90,8 +90,8 @@ def kernels(comparison: Comparison, top: int) -> Iterator[Block]:
     yield Paragraph((", ".join(f"{count(numbers[kind])} {kind}" for kind in kinds if numbers[kind]) + ".",))
     rows = [
         (
-            Name(_names(part.base_names, part.category)),
-            Name(_names(part.new_names, part.category)),
+            Name(_shorten_names(part.base_names, part.category)),
+            Name(_shorten_names(part.new_names, part.category)),
             _KINDS[part.kind],
             Name(part.operator) if part.operator else part.role or "-",
             change(part.delta_ns),
@@ -103,8 +103,8 @@ def kernels(comparison: Comparison, top: int) -> Iterator[Block]:
         yield Paragraph((f"... and {count(len(changed) - top)} more.",))
 
 
-def cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]:
-    """The time of the GPU by operator or phase."""
+def compose_cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]:
+    """Yield the time of the GPU by operator or phase."""
     if not any(row.delta_ns for row in rows):
         return
     yield Heading(3, (title,))
@@ -114,7 +114,7 @@ def cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]
     shown = [
         (
             Name(row.name) if row.name is not None else f"no {what} known",
-            f"{_number(row.base_count)} -> {_number(row.new_count)}",
+            f"{_format_number(row.base_count)} -> {_format_number(row.new_count)}",
             *both_sides(row),
         )
         for row in rows[:top]
@@ -124,15 +124,15 @@ def cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]
     yield Table((what, "slices a step", "base", "new", "change"), tuple(shown))
 
 
-def numbers(counts: Sequence[Count]) -> Iterator[Block]:
-    """How many kernels, copies and bytes a step has."""
+def compose_counts(counts: Sequence[Count]) -> Iterator[Block]:
+    """Yield how many kernels, copies and bytes a step has."""
     if not counts:
         return
     yield Heading(3, ("How many a step",))
     rows = [
         (
             each.what,
-            *(size(round(value)) if each.unit == "bytes" else _number(value) for value in (each.base, each.new)),
+            *(size(round(value)) if each.unit == "bytes" else _format_number(value) for value in (each.base, each.new)),
             change_share((each.new - each.base) / each.base if each.base else None),
         )
         for each in counts

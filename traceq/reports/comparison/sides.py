@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from traceq.common.text import shortened
 from traceq.common.units import count, rate, share
-from traceq.reports.comparison.words import captured, gpu
+from traceq.reports.comparison.words import list_capture, name_gpus
 from traceq.reports.document import Block, Facts, Heading, Items, Literal, Name, Paragraph, Spans
 from traceq.reports.savings import saves
 from traceq.runs.compare.comparison import Comparison, Side
@@ -16,25 +16,25 @@ _LISTED = 5
 _TEXT_LIMIT = 400
 
 
-def said(text: str) -> Spans:
-    """Reasons name files and shapes, which come from a trace; they may be cut like names."""
+def shorten_reason(text: str) -> Spans:
+    """Return a reason, cut like a name: it may name files and shapes, which come from a trace."""
     return (shortened(text, _TEXT_LIMIT),)
 
 
-def findings(comparison: Comparison) -> Iterator[Block]:
-    """Findings that only one side has."""
+def compose_findings(comparison: Comparison) -> Iterator[Block]:
+    """Yield findings that only one side has."""
     if not comparison.findings_new and not comparison.findings_gone:
         return
     yield Heading(3, ("Findings that come and go",))
     yield Items(
         (
-            *(("gone: ", *_finding(each)) for each in comparison.findings_gone[:_LISTED]),
-            *(("new: ", *_finding(each)) for each in comparison.findings_new[:_LISTED]),
+            *(("gone: ", *_describe_finding(each)) for each in comparison.findings_gone[:_LISTED]),
+            *(("new: ", *_describe_finding(each)) for each in comparison.findings_new[:_LISTED]),
         )
     )
 
 
-def _finding(finding: FindingKept) -> Spans:
+def _describe_finding(finding: FindingKept) -> Spans:
     return (
         f"{finding.title} (",
         Literal(finding.rule),
@@ -42,34 +42,34 @@ def _finding(finding: FindingKept) -> Spans:
     )
 
 
-def compared(comparison: Comparison) -> Iterator[Block]:
-    """The runs of both sides, what has to be known of them, and how they were compared."""
+def compose_compared(comparison: Comparison) -> Iterator[Block]:
+    """Yield the runs of both sides, what has to be known of them, and how they were compared."""
     yield Heading(3, ("What was compared",))
     for name, side in (("base", comparison.base), ("new", comparison.new)):
         if side.runs:
             yield Heading(4, (name,))
-            yield Facts(tuple(_facts(side)))
+            yield Facts(tuple(_list_facts(side)))
     if comparison.remarks:
         yield Paragraph(("To be known before a difference is believed:",))
-        yield Items(tuple(said(remark) for remark in comparison.remarks))
-    yield Paragraph((_method(comparison),))
+        yield Items(tuple(shorten_reason(remark) for remark in comparison.remarks))
+    yield Paragraph((_describe_method(comparison),))
 
 
-def _facts(side: Side) -> Iterator[tuple[str, Spans]]:
+def _list_facts(side: Side) -> Iterator[tuple[str, Spans]]:
     first = side.runs[0]
     files = [Name(run.file) for run in side.runs[:_LISTED]]
     yield "files", tuple(span for number, file in enumerate(files) for span in ((", ", file) if number else (file,)))
     if len(side.runs) > _LISTED:
         yield "and", (f"{len(side.runs) - _LISTED} more",)
-    yield "GPU", gpu(side.runs)
-    yield from captured(first)
+    yield "GPU", name_gpus(side.runs)
+    yield from list_capture(first)
     found_by = Name(first.step_source) if first.step_source else "nothing"
     yield "steps", (f"{count(side.counted)} counted, {count(side.excluded)} left out; found by ", found_by)
     for key, value in first.payload.items():
         yield f"{key} a step", (rate(value),)
 
 
-def _method(comparison: Comparison) -> str:
+def _describe_method(comparison: Comparison) -> str:
     total = comparison.change
     statistic = total.statistic if total else "typical"
     what = (

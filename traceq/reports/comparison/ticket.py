@@ -8,9 +8,9 @@ from shlex import quote
 from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration
-from traceq.reports.comparison.job import for_a_ticket, of_rank_title
-from traceq.reports.comparison.verdict import others, told, verdict
-from traceq.reports.comparison.words import both_sides, boxed, confidence, interval, knobs
+from traceq.reports.comparison.job import compose_for_ticket, rank_title
+from traceq.reports.comparison.verdict import describe_cause, other_causes, verdict_sentence
+from traceq.reports.comparison.words import both_sides, compose_knobs, format_confidence, format_interval, verdict_block
 from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, table
 from traceq.runs.compare.comparison import Comparison, NamedCause, Side
 from traceq.runs.compare.known_noise import ENOUGH_RUNS
@@ -24,47 +24,47 @@ _FEW_STEPS = 20
 
 
 def compose_ticket(comparison: Comparison) -> Iterator[Block]:
-    """At most 10 KB as Markdown, whatever is in the traces: names and remarks are cut, of many runs the first are listed."""
+    """Yield at most 10 KB of Markdown for any trace: names and remarks are cut, of many runs the first are listed."""
     yield Heading(1, ("traceq compare",))
-    yield from compared(comparison)
-    yield from _surer(comparison)
+    yield from compose_summary(comparison)
+    yield from _compose_advice(comparison)
     if comparison.remarks:
         yield Heading(2, ("To be known before it is believed",))
         yield Items(tuple((shortened(remark, _REMARK),) for remark in comparison.remarks[:_MOST_REMARKS]))
-    yield from _repeat(comparison)
+    yield from _compose_command(comparison)
 
 
-def compared(comparison: Comparison) -> Iterator[Block]:
-    """The verdict, what it rests on, and what the change is put down to."""
-    yield boxed(comparison.verdict, verdict(comparison))
-    yield from _rests_on(comparison)
-    yield from _causes(comparison)
+def compose_summary(comparison: Comparison) -> Iterator[Block]:
+    """Yield the verdict, what it rests on, and what the change is put down to."""
+    yield verdict_block(comparison.verdict, verdict_sentence(comparison))
+    yield from _compose_grounds(comparison)
+    yield from _compose_causes(comparison)
 
 
-def _rests_on(comparison: Comparison) -> Iterator[Block]:
+def _compose_grounds(comparison: Comparison) -> Iterator[Block]:
     known = comparison.reasons[:1] if comparison.verdict == "cannot tell" else ()
     said = dict.fromkeys((*comparison.obstacles, *comparison.reasons, *comparison.assumptions))
     for each in [each for each in said if each not in known][: 2 * _MOST_REMARKS]:
         yield Paragraph((shortened(f"{each[0].upper()}{each[1:]}.", _REMARK),))
-    yield from knobs(comparison.made_with)
+    yield from compose_knobs(comparison.made_with)
     total = comparison.change
     if total is None:
         return
     of_all = "" if comparison.job is None else " (mean rank)"
     rows = (
-        ("step", *both_sides(total), change_share(total.share), interval(total)),
+        ("step", *both_sides(total), change_share(total.share), format_interval(total)),
         *(
             (
                 f"{each.category}{of_all}",
                 *both_sides(each),
                 change_share(each.delta_ns / total.base_ns if total.base_ns else None),
-                interval(each),
+                format_interval(each),
             )
             for each in comparison.causes[:_MOST_REMARKS]
             if each.delta_ns
         ),
     )
-    title = f"{confidence(comparison.level)} interval"
+    title = f"{format_confidence(comparison.level)} interval"
     yield Table(("", "base", "new", "change", "of the step", title), rows)
     p = "-" if total.p is None else f"{total.p:.2g}"
     found = f"; a change of {duration(total.detectable_ns)} would have been found" if total.detectable_ns else ""
@@ -82,25 +82,25 @@ def _rests_on(comparison: Comparison) -> Iterator[Block]:
         )
 
 
-def _causes(comparison: Comparison) -> Iterator[Block]:
+def _compose_causes(comparison: Comparison) -> Iterator[Block]:
     yield Heading(2, ("What it is put down to",))
     if comparison.job is not None:
-        yield from for_a_ticket(comparison.job)
+        yield from compose_for_ticket(comparison.job)
         if comparison.of_rank is None:
             return
-        yield Heading(3, (of_rank_title(comparison.job),))
+        yield Heading(3, (rank_title(comparison.job),))
         comparison = comparison.of_rank
     if comparison.verdict in ("no change", "cannot tell"):
-        yield from _all_the_same(comparison)
+        yield from _compose_sure(comparison)
     elif comparison.named:
-        yield _listed(comparison, comparison.named)
+        yield _list_causes(comparison, comparison.named)
     else:
-        yield from _unnamed(comparison)
+        yield from _compose_largest(comparison)
     if comparison.across is not None:
-        yield Paragraph(list(others(comparison))[-1])
+        yield Paragraph(list(other_causes(comparison))[-1])
 
 
-def _all_the_same(comparison: Comparison) -> Iterator[Block]:
+def _compose_sure(comparison: Comparison) -> Iterator[Block]:
     """List what changed for sure in a step that may not have; none of it is given as a reason."""
     total = comparison.change
     if total is None:
@@ -109,7 +109,7 @@ def _all_the_same(comparison: Comparison) -> Iterator[Block]:
         yield Paragraph(("Nothing: the sides cannot be compared. What was measured stands in the table.",))
     elif total.interval_ns is None:
         yield Paragraph(("Nothing: too few steps to tell a change from noise. What was measured stands in the table.",))
-        yield from _unnamed(comparison)
+        yield from _compose_largest(comparison)
     else:
         none = "" if comparison.named else ", and no part changed by more than its own noise"
         yield Paragraph((f"Nothing: the step did not surely change{none}.",))
@@ -117,15 +117,15 @@ def _all_the_same(comparison: Comparison) -> Iterator[Block]:
         found = [each for each in comparison.named if (each.delta_ns * total.delta_ns > 0) == goes]
         if found:
             yield Paragraph((f"Changed for sure all the same, {words}:",))
-            yield _listed(comparison, found)
+            yield _list_causes(comparison, found)
 
 
-def _listed(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
-    return Items(tuple((*told(each), "; ", *_evidence(comparison, each)) for each in causes))
+def _list_causes(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
+    return Items(tuple((*describe_cause(each), "; ", *_describe_evidence(comparison, each)) for each in causes))
 
 
-def _unnamed(comparison: Comparison) -> Iterator[Block]:
-    """Name what changed most where nothing is put down to anything: how much parts vary is known only of several steps."""
+def _compose_largest(comparison: Comparison) -> Iterator[Block]:
+    """Yield what changed most if nothing is put down to anything: parts' variation is known only of several steps."""
     if any(cause.interval_ns is not None for cause in comparison.causes):
         yield Paragraph(("No part of the step changed its way by more than its own noise.",))
         return
@@ -141,9 +141,9 @@ def _unnamed(comparison: Comparison) -> Iterator[Block]:
         yield Paragraph(("Nothing: no part of the step changed.",))
 
 
-def _evidence(comparison: Comparison, cause: NamedCause) -> Spans:
-    level = confidence(comparison.level)
-    sure = "how sure is not known" if cause.interval_ns is None else f"{level} interval {interval(cause)}"
+def _describe_evidence(comparison: Comparison, cause: NamedCause) -> Spans:
+    level = format_confidence(comparison.level)
+    sure = "how sure is not known" if cause.interval_ns is None else f"{level} interval {format_interval(cause)}"
     part = cause.part
     if part is None:
         return (sure,)
@@ -155,15 +155,15 @@ def _evidence(comparison: Comparison, cause: NamedCause) -> Spans:
     return (f"{sure}; the part: {base} before, {new} now a step", *shape)
 
 
-def _surer(comparison: Comparison) -> Iterator[Block]:
-    found = tuple((each,) for each in surer(comparison))
+def _compose_advice(comparison: Comparison) -> Iterator[Block]:
+    found = tuple((each,) for each in list_advice(comparison))
     if found:
         yield Heading(2, ("What would make it surer",))
         yield Items(found)
 
 
-def surer(comparison: Comparison) -> Iterator[str]:
-    """What to capture for a better comparison."""
+def list_advice(comparison: Comparison) -> Iterator[str]:
+    """Yield what to capture for a better comparison."""
     base, new = comparison.base, comparison.new
     runs = (len(base.runs), len(new.runs))
     if comparison.obstacles:
@@ -182,9 +182,9 @@ def surer(comparison: Comparison) -> Iterator[str]:
         yield "captures that lost no events"
 
 
-def _repeat(comparison: Comparison) -> Iterator[Block]:
+def _compose_command(comparison: Comparison) -> Iterator[Block]:
     yield Heading(2, ("To repeat it",))
-    yield Paragraph((Literal(command(comparison)),))
+    yield Paragraph((Literal(compare_command(comparison)),))
     rows = tuple(
         (name, Name(shortened(run.file, _NAME)), Literal(run.sha256))
         for name, side in (("base", comparison.base), ("new", comparison.new))
@@ -196,9 +196,9 @@ def _repeat(comparison: Comparison) -> Iterator[Block]:
         yield Paragraph((f"... and {count(left)} more runs.",))
 
 
-def command(comparison: Comparison) -> str:
-    """The command that makes the comparison again."""
-    sides = {name: _files(side) for name, side in (("base", comparison.base), ("new", comparison.new))}
+def compare_command(comparison: Comparison) -> str:
+    """Return the command that makes the comparison again."""
+    sides = {name: _quote_files(side) for name, side in (("base", comparison.base), ("new", comparison.new))}
     several = any(len(files) > 1 for files in sides.values())
     words = [f"--{name} {' '.join(files)}" if several else " ".join(files) for name, files in sides.items()]
     options = [
@@ -210,6 +210,6 @@ def command(comparison: Comparison) -> str:
     return f"traceq compare {' '.join(words)} {' '.join(options)}"
 
 
-def _files(side: Side) -> list[str]:
-    """The names of the first files, for a shell."""
+def _quote_files(side: Side) -> list[str]:
+    """Return the names of the first files, for a shell."""
     return [quote(shortened(run.file, _NAME)) for run in side.runs[:_MOST_RUNS]]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from traceq.analysis.categories import OF_HOST, in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, duration, rate, share, some
-from traceq.reports.comparison.job import moved
-from traceq.reports.comparison.sides import said
-from traceq.reports.comparison.words import confidence, describe_same_copy, interval
+from traceq.reports.comparison.job import describe_moved
+from traceq.reports.comparison.sides import shorten_reason
+from traceq.reports.comparison.words import describe_same_copy, format_confidence, format_interval
 from traceq.reports.document import Name, Spans
 from traceq.runs.compare.comparison import CHANGED, LIKELY, AcrossTheBoard, Change, Comparison, NamedCause
 from traceq.runs.compare.names import canonical_name
@@ -27,35 +27,37 @@ _OTHERWISE = {
 _SAME = {"compute": " at the same shape", "communication": " at the same size"}
 
 
-def mostly(comparison: Comparison) -> Spans:
-    """The first cause, to end the verdict with; nothing where there is no verdict on a change."""
+def first_cause(comparison: Comparison) -> Spans:
+    """Return the first cause, to end the verdict with; nothing without a verdict on a change."""
     if not _is_change(comparison) or comparison.change is None:
         return ()
     if comparison.job is not None:
-        return moved(comparison.job)
+        return describe_moved(comparison.job)
     if not comparison.named:
         sign = 1 if comparison.change.delta_ns > 0 else -1
         largest = max(comparison.causes, key=lambda cause: sign * cause.delta_ns)
-        said = f"{in_words(largest.category)} ({largest.category}, {change(largest.delta_ns)}; {interval(largest)})"
+        said = (
+            f"{in_words(largest.category)} ({largest.category}, {change(largest.delta_ns)}; {format_interval(largest)})"
+        )
         return (f". No part of it is sure on its own; the largest is {said}",)
     first = comparison.named[0]
     words = "Most of it" if abs(first.delta_ns) * 2 >= abs(comparison.change.delta_ns) else "The largest part"
-    return (f". {words}: ", *told(first))
+    return (f". {words}: ", *describe_cause(first))
 
 
-def told(cause: NamedCause) -> Spans:
-    """The category in words, its change, and the part that stands for it."""
+def describe_cause(cause: NamedCause) -> Spans:
+    """Return the category in words, its change, and the part that stands for it."""
     begins = f"{in_words(cause.category)} ({cause.category}, {change(cause.delta_ns)})"
     if cause.part is None:
         return (f"{begins}, no single part for sure",)
     name = cause.part.name or ""
     is_kernel = cause.category in _SAME and ("(" in name or "<" in name)
     first = shortened(canonical_name(name) if is_kernel else name, _NAME_WIDTH)
-    return (f"{begins}, mostly ", Name(first), f": {did(cause)}, {change(cause.part.delta_ns)}")
+    return (f"{begins}, mostly ", Name(first), f": {describe_part(cause)}, {change(cause.part.delta_ns)}")
 
 
-def did(cause: NamedCause) -> str:
-    """What the part did: 1.20x slower at the same shape, 12 % more often (8 -> 9 a step)."""
+def describe_part(cause: NamedCause) -> str:
+    """Return what the part did: 1.20x slower at the same shape, 12 % more often (8 -> 9 a step)."""
     part = cause.part
     if part is None or cause.how is None:
         raise ValueError(f"{cause.category}: no part stands for it")
@@ -75,21 +77,21 @@ def did(cause: NamedCause) -> str:
     return f"{rate(factor)}x {cause.how}{size}"
 
 
-def others(comparison: Comparison) -> Iterator[Spans]:
-    """The causes after the first, or what changed for sure where the step did not, and what is so of all kernels."""
+def other_causes(comparison: Comparison) -> Iterator[Spans]:
+    """Yield the causes after the first, sure changes of parts if the step did not change, and a common factor."""
     if _is_change(comparison):
-        yield from (("Also ", *told(cause), ".") for cause in comparison.named[1:])
+        yield from (("Also ", *describe_cause(cause), ".") for cause in comparison.named[1:])
     else:
-        yield from (("Sure all the same: ", *told(cause), ".") for cause in comparison.named)
+        yield from (("Sure all the same: ", *describe_cause(cause), ".") for cause in comparison.named)
     if comparison.across is not None:
-        yield (_across(comparison.across),)
+        yield (_describe_across(comparison.across),)
 
 
 def _is_change(comparison: Comparison) -> bool:
     return comparison.verdict in CHANGED
 
 
-def _across(across: AcrossTheBoard) -> str:
+def _describe_across(across: AcrossTheBoard) -> str:
     return (
         f"Kernels are {rate(across.factor if across.factor > 1 else 1 / across.factor)}x "
         f"{'slower' if across.factor > 1 else 'faster'} across the board: {across.kernels} of {across.of} at the same shape, "
@@ -108,15 +110,15 @@ _BEGINNINGS = {
 }
 
 
-def verdict(comparison: Comparison) -> Spans:
-    """The verdict in a sentence: the step before and now, the interval, and the cause most of it is put down to."""
+def verdict_sentence(comparison: Comparison) -> Spans:
+    """Return the verdict in a sentence: the step before and now, the interval, and the main cause."""
     total = comparison.change
     begins = _BEGINNINGS[comparison.verdict]
     if comparison.verdict == "cannot tell":
-        return (begins, *said(comparison.reasons[0] if comparison.reasons else "nothing to compare"), ".")
+        return (begins, *shorten_reason(comparison.reasons[0] if comparison.reasons else "nothing to compare"), ".")
     if total is None:
         raise ValueError(f"a verdict without a change: {comparison.verdict}")
-    what = f"{'a' if unit(comparison) == 'step' else 'the'} {unit(comparison)}"
+    what = f"{'a' if unit_name(comparison) == 'step' else 'the'} {unit_name(comparison)}"
     if total.delta_ns == 0:
         sentence = f"{what} takes {duration(total.base_ns)} on both sides"
     else:
@@ -130,18 +132,18 @@ def verdict(comparison: Comparison) -> Spans:
         sentence += f" over {some(len(comparison.job.new.ranks), 'rank')}"
     of_kind = f"steps of kind {comparison.kind}: " if comparison.kind else ""
     # The steps themselves do not make a likely change sure.
-    sure = "" if comparison.verdict in LIKELY else f"; {how_sure(comparison, total)}"
-    return (f"{begins}{of_kind}{sentence}{sure}", *mostly(comparison), ".")
+    sure = "" if comparison.verdict in LIKELY else f"; {describe_interval(comparison, total)}"
+    return (f"{begins}{of_kind}{sentence}{sure}", *first_cause(comparison), ".")
 
 
-def unit(comparison: Comparison) -> str:
+def unit_name(comparison: Comparison) -> str:
     """Name what is compared: a step, or where none were found the whole window."""
     sides = (comparison.base, comparison.new)
     return "whole window" if all(side.windows == len(side.runs) for side in sides) else "step"
 
 
-def how_sure(comparison: Comparison, total: Change) -> str:
-    """The interval of a change, with its confidence."""
+def describe_interval(comparison: Comparison, total: Change) -> str:
+    """Return the interval of a change, with its confidence."""
     if total.interval_ns is None:
         return "how sure that is is unknown"
-    return f"{confidence(comparison.level)} interval {interval(total)}"
+    return f"{format_confidence(comparison.level)} interval {format_interval(total)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from traceq.analysis.categories import in_words as category_in_words
 from traceq.common.units import change, duration, share
 from traceq.diagnosis.calibrated import ON, in_words
-from traceq.reports.comparison.words import both_sides, confidence, knobs
+from traceq.reports.comparison.words import both_sides, compose_knobs, format_confidence
 from traceq.reports.document import (
     Block,
     Facts,
@@ -40,17 +40,17 @@ _MOST = 6
 
 
 def compose_verification(verification: Verification) -> Iterator[Block]:
-    """What became of the finding, and of the step."""
+    """Yield what became of the finding, and of the step."""
     finding, comparison = verification.finding, verification.comparison
     yield Heading(1, ("traceq verify",))
     yield Heading(2, (finding.title,), anchor="finding")
-    said = f"{_STATES[verification.state]}; {_won(verification)}; {_PREDICTIONS[verification.prediction]}."
-    yield Verdict((said,), _outcome(verification), label="After the fix")
+    said = f"{_STATES[verification.state]}; {_describe_gain(verification)}; {_PREDICTIONS[verification.prediction]}."
+    yield Verdict((said,), _judge_outcome(verification), label="After the fix")
     if verification.reason:
         yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
     yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
-    yield from knobs(comparison.made_with)
-    yield Facts(tuple(_facts(verification)))
+    yield from compose_knobs(comparison.made_with)
+    yield Facts(tuple(_list_facts(verification)))
     if comparison.change is None:
         return
     yield Heading(3, ("What became of the step",))
@@ -65,13 +65,13 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     yield Paragraph(("traceq compare says more of the difference.",))
 
 
-def _outcome(verification: Verification) -> Outcome:
+def _judge_outcome(verification: Verification) -> Outcome:
     if verification.comparison.verdict == "regression" or verification.state in ("smaller", "still there"):
         return "problem"
     return "healthy" if verification.state == "gone" and verification.is_saved else "cannot tell"
 
 
-def _won(verification: Verification) -> str:
+def _describe_gain(verification: Verification) -> str:
     won = verification.won_ns
     if won is None:
         return "the saving is unknown"
@@ -85,7 +85,7 @@ def _won(verification: Verification) -> str:
     return f"no saving is certain, the step is {by}"
 
 
-def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
+def _list_facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     finding, after = verification.finding, verification.after
     yield "finding", (Name(finding.finding_id),)
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
@@ -93,7 +93,7 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     yield "predicted", (f"{likely}{low} to {high}; {finding.confidence} confidence",)
     if verification.won_interval_ns is not None:
         least, most = map(change, verification.won_interval_ns)
-        level = confidence(verification.comparison.level)
+        level = format_confidence(verification.comparison.level)
         what = "won" if verification.is_saved else "shorter by"
         yield what, (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{saves(after)} a step left to save" if after else "nothing of it found",)

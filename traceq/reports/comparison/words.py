@@ -12,8 +12,8 @@ from traceq.runs.made_with import Difference, is_turned
 from traceq.runs.run import Run
 
 
-def boxed(verdict: str, spans: Spans) -> Verdict:
-    """The sentence on what changed, as a page shows it: a regression as a problem, what cannot be told as that."""
+def verdict_block(verdict: str, spans: Spans) -> Verdict:
+    """Return the sentence on what changed as a block: a regression is a problem."""
     outcome: Outcome = (
         "problem" if "regression" in verdict else "cannot tell" if verdict == "cannot tell" else "healthy"
     )
@@ -21,23 +21,23 @@ def boxed(verdict: str, spans: Spans) -> Verdict:
 
 
 def both_sides(*changed: Cause | Change | Part | Row) -> tuple[str, str, str]:
-    """What they take together on the base and on the new side, and the difference: cells of a table."""
+    """Return their sums on the base and on the new side, and the difference: cells of a table."""
     base, new, delta = (sum(getattr(each, name) for each in changed) for name in ("base_ns", "new_ns", "delta_ns"))
     return duration(base), duration(new), change(delta)
 
 
-def interval(each: Cause | Change | NamedCause) -> str:
-    """What holds the true difference; a dash where that cannot be known."""
+def format_interval(each: Cause | Change | NamedCause) -> str:
+    """Return the interval of the true difference; a dash if it is not known."""
     return "-" if each.interval_ns is None else " to ".join(map(change, each.interval_ns))
 
 
-def confidence(level: float) -> str:
-    """How sure an interval is at this level: 98 %."""
+def format_confidence(level: float) -> str:
+    """Return the confidence of intervals at this level: 98 %."""
     return per_cent(1 - level)
 
 
-def gpu(runs: Sequence[Run]) -> Spans:
-    """The names of the GPUs that the runs are about, or that none works in them."""
+def name_gpus(runs: Sequence[Run]) -> Spans:
+    """Return the names of the GPUs that the runs are about, or that none works in them."""
     if all(run.device is None for run in runs):
         return ("none works in the steps",)
     return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
@@ -49,8 +49,8 @@ def describe_same_copy(part: Part) -> str:
     return f"the same copy, {'pinned' if was_pageable else 'pageable'} memory now"
 
 
-def captured(run: Run) -> Iterator[tuple[str, Spans]]:
-    """The facts about what recorded the run."""
+def list_capture(run: Run) -> Iterator[tuple[str, Spans]]:
+    """Yield the facts about what recorded the run."""
     yield "profiler", (Name(" ".join(filter(None, (run.producer or run.format, run.producer_version)))),)
     if run.rank is not None or run.world_size is not None:
         yield "rank", (f"{maybe(count, run.rank)} of {maybe(count, run.world_size)}",)
@@ -63,37 +63,41 @@ _MOST_TOLD = 8
 _ONLY_DIFFERS = frozenset(("command_line",))
 
 
-def knobs(differences: Sequence[Difference]) -> Iterator[Block]:
-    """A line on the knobs that were turned, a warning where they are several; a line on what else differs."""
+def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
+    """Yield a line on the knobs that were turned, a warning if they are several, and a line on what else differs."""
     turned = [each for each in differences if is_turned(each)]
     # A knob is mostly turned by an option.
     others = [each for each in differences if not is_turned(each) and not (turned and each.name in _ONLY_DIFFERS)]
     if len(turned) == 1:
-        yield Paragraph(("One knob changed: ", *told(turned[0]), "."))
+        yield Paragraph(("One knob changed: ", *describe_difference(turned[0]), "."))
     elif turned:
         yield Warn(
-            (f"{some(len(turned), 'knob')} changed: ", *_listed(turned), ": the change cannot be told to one of them.")
+            (
+                f"{some(len(turned), 'knob')} changed: ",
+                *_list_differences(turned),
+                ": the change cannot be told to one of them.",
+            )
         )
     if others:
-        yield Paragraph(("Also differs: ", *_listed(others), "."))
+        yield Paragraph(("Also differs: ", *_list_differences(others), "."))
 
 
-def _listed(differences: Sequence[Difference]) -> Spans:
-    spans = tuple(span for each in differences[:_MOST_TOLD] for span in (", ", *told(each)))[1:]
+def _list_differences(differences: Sequence[Difference]) -> Spans:
+    spans = tuple(span for each in differences[:_MOST_TOLD] for span in (", ", *describe_difference(each)))[1:]
     more = len(differences) - _MOST_TOLD
     return (*spans, f" and {some(more, 'other')}") if more > 0 else spans
 
 
-def told(difference: Difference) -> Spans:
-    """What it is, its values on the sides, and what it follows from."""
+def describe_difference(difference: Difference) -> Spans:
+    """Return what differs, its values on the sides, and what it follows from."""
     if difference.name in _ONLY_DIFFERS:
         return (difference.words,)
-    arrow = [span for values in difference.values for span in (" -> ", *in_words(values, difference.unit))][1:]
+    arrow = [span for values in difference.values for span in (" -> ", *describe_values(values, difference.unit))][1:]
     follows = f" (with {difference.follows})" if difference.follows else ""
     return (f"{difference.words} ", *arrow, follows)
 
 
-def in_words(values: Sequence[str], unit: str | None) -> Spans:
-    """The values of a side, with their unit; of many the first."""
+def describe_values(values: Sequence[str], unit: str | None) -> Spans:
+    """Return the values of a side, with their unit; of many the first."""
     shown = [span for value in values[:_MOST_VALUES] for span in (" or ", Name(in_unit(value, unit)))][1:]
     return (*shown, " and more") if len(values) > _MOST_VALUES else tuple(shown)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.common.text import printable, shortened
-from traceq.reports.check.words import reason
+from traceq.reports.check.words import explain_result
 from traceq.reports.renderers.check_to_junit import message
 from traceq.reports.renderers.check_to_sarif import fingerprint, place
 from traceq.runs.budgets.budget import Check, Judged
@@ -30,7 +30,7 @@ def _entry(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
     path, line = place(judged, check)
     text = message(judged)
     if judged.state == "fail" and judged.reason:
-        text += f" ({reason(judged)})"
+        text += f" ({explain_result(judged)})"
     return {
         "description": shortened(printable(text), _TEXT),
         "check_name": f"traceq/{judged.budget.table}",

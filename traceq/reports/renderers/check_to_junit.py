@@ -8,7 +8,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from traceq.common.text import printable, shortened
-from traceq.reports.check.words import label, limits, measured, reason
+from traceq.reports.check.words import describe_limits, explain_result, format_measured, name_budget
 from traceq.runs.budgets.budget import Check, Judged
 
 _SUITE = "traceq check"
@@ -39,7 +39,7 @@ def _case(suite: ET.Element, judged: Judged, path: str | None) -> None:
     kind = "failure" if judged.state == "fail" else "error"
     type_ = "budget" if judged.state == "fail" else "cannot judge"
     found = ET.SubElement(case, kind, type=type_, message=_text(message(judged), _TEXT))
-    lines = [reason(judged)]
+    lines = [explain_result(judged)]
     if path is not None and judged.budget.line is not None:
         lines.append(f"{path}:{judged.budget.line}")
     if judged.query is not None:
@@ -50,8 +50,10 @@ def _case(suite: ET.Element, judged: Judged, path: str | None) -> None:
 def message(judged: Judged) -> str:
     """The outcome in one line."""
     if judged.state == "fail":
-        return f"{label(judged.budget)}: measured {measured(judged)}, limit: {limits(judged.budget)}"
-    return f"{label(judged.budget)}: cannot judge: {reason(judged)}"
+        return (
+            f"{name_budget(judged.budget)}: measured {format_measured(judged)}, limit: {describe_limits(judged.budget)}"
+        )
+    return f"{name_budget(judged.budget)}: cannot judge: {explain_result(judged)}"
 
 
 def _text(text: str, limit: int) -> str:

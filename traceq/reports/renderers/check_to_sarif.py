@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
-from traceq.reports.check.words import measured, reason
+from traceq.reports.check.words import explain_result, format_measured
 from traceq.reports.renderers.check_to_junit import message
 from traceq.runs.budgets.budget import Check, Judged, Table
 
@@ -102,14 +102,14 @@ def _result(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
     budget = judged.budget
     text = message(judged)
     if judged.state == "fail" and judged.reason:
-        text += f" ({reason(judged)})"
+        text += f" ({explain_result(judged)})"
     result: dict[str, Any] = {
         "ruleId": _id(budget.table),
         "ruleIndex": list(_RULES).index(budget.table),
         "level": "error" if judged.state == "fail" else "warning",
         "message": {"text": shortened(printable(text), _TEXT)},
         "partialFingerprints": _fingerprints(judged),
-        "properties": {"budget": shortened(printable(budget.name), _TEXT), "measured": measured(judged)},
+        "properties": {"budget": shortened(printable(budget.name), _TEXT), "measured": format_measured(judged)},
     }
     where = _where(judged, check, root)
     return {**result, "locations": [{"physicalLocation": where}]} if where else result

@@ -1,1 +1,1 @@
-"""The report of traceq experiment."""
+"""The reports of traceq experiment and traceq tradeoff."""

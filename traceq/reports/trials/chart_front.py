@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traceq.reports.drawing import Dot, Drawing, Line, Mark, Note, Panel, axis, label, unit_of_size, unit_of_time
-from traceq.reports.trials.words import NAMED, amount, per_second
+from traceq.reports.trials.words import NAMED, format_amount, per_second
 from traceq.runs.trials.experiment import Experiment, Quantity, Result
 
 _MOST_POINTS = 40
@@ -18,40 +18,41 @@ _LEGEND = [("compute", "on the front"), ("other", "dominated")]
 
 def has_data(found: Experiment) -> bool:
     """Return whether two settings differ in two ways."""
-    return _against(found) is not None and len(_points(found)) > 1
+    return _choose_other(found) is not None and len(_list_points(found)) > 1
 
 
-def _against(found: Experiment) -> Quantity | None:
-    """Return what the step is drawn against."""
-    results = _ran(found)
+def _choose_other(found: Experiment) -> Quantity | None:
+    """Return the quantity that the step is drawn against."""
+    results = _list_judged(found)
     works = {round(result.work, 6) for result in results}
     memory: tuple[Quantity, ...] = ("gpu_memory", "host_memory")
-    known = [name for name in memory if _differs(name, results)]
+    known = [name for name in memory if _is_telling(name, results)]
     return "throughput" if len(works) > 1 else known[0] if known else None
 
 
-def _differs(quantity: Quantity, results: Sequence[Result]) -> bool:
-    """Return whether it is known of all, and there is something to see."""
+def _is_telling(quantity: Quantity, results: Sequence[Result]) -> bool:
+    """Return whether the quantity is known of all results and differs visibly."""
     values = [result.measures[quantity].value for result in results if quantity in result.measures]
     return bool(values) and len(values) == len(results) and max(values) > min(values) * _APART
 
 
-def _ran(found: Experiment) -> list[Result]:
+def _list_judged(found: Experiment) -> list[Result]:
     judged = {*found.front, *(setting.setting for setting in found.dominated)}
     return [result for result in found.results if result.setting.name in judged]
 
 
-def _points(found: Experiment) -> list[tuple[Result, float, float]]:
-    against = _against(found) or "step"
+def _list_points(found: Experiment) -> list[tuple[Result, float, float]]:
+    against = _choose_other(found) or "step"
     return [
-        (result, result.measures["step"].value, result.measures[against].value) for result in _ran(found)[:_MOST_POINTS]
+        (result, result.measures["step"].value, result.measures[against].value)
+        for result in _list_judged(found)[:_MOST_POINTS]
     ]
 
 
 def draw(found: Experiment) -> Drawing:
     """Draw a point a setting; those on the front are joined."""
-    against = _against(found) or "step"
-    points = _points(found)
+    against = _choose_other(found) or "step"
+    points = _list_points(found)
     unit = unit_of_time(max(step for _, step, _ in points))
     scale, title = 1, per_second(found)
     if against != "throughput":
@@ -74,11 +75,11 @@ def draw(found: Experiment) -> Drawing:
 
 def describe(found: Experiment) -> str:
     """Describe each setting with both numbers, and whether it is dominated."""
-    against = _against(found) or "step"
+    against = _choose_other(found) or "step"
     beaten = {setting.setting: setting.by for setting in found.dominated}
     words = "; ".join(
-        f"{result.setting.name}: {amount('step', step)}, {amount(against, other)}"
+        f"{result.setting.name}: {format_amount('step', step)}, {format_amount(against, other)}"
         + (f", dominated by {beaten[result.setting.name]}" if result.setting.name in beaten else "")
-        for result, step, other in _points(found)
+        for result, step, other in _list_points(found)
     )
     return f"Step against {NAMED[against]} by setting: {words}."

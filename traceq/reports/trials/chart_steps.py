@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traceq.reports.drawing import Dot, Drawing, Line, Mark, Panel, axis, label, room_for, rows_axis, unit_of_time
-from traceq.reports.trials.words import amount
+from traceq.reports.trials.words import format_amount
 from traceq.runs.trials.experiment import Experiment, Measure, Result
 from traceq.runs.trials.trial import BASELINE
 
@@ -15,17 +15,17 @@ _LEGEND = [("compute", "better for the goal"), ("idle", "worse"), ("other", "nei
 
 def has_data(found: Experiment) -> bool:
     """Return whether there is more than the baseline to draw."""
-    return len(_rows(found)) > 1
+    return len(_list_rows(found)) > 1
 
 
-def _rows(found: Experiment) -> list[tuple[Result, Measure]]:
+def _list_rows(found: Experiment) -> list[tuple[Result, Measure]]:
     rows = [(result, result.measures["step"]) for result in found.results if "step" in result.measures]
     return rows[:_MOST_ROWS]
 
 
 def draw(found: Experiment) -> Drawing:
     """Draw a row a setting, the baseline on top."""
-    rows = _rows(found)
+    rows = _list_rows(found)
     names = [label(result.setting.name) for result, _ in rows]
     unit = unit_of_time(max(step.value for _, step in rows))
     y = rows_axis(names)
@@ -36,19 +36,21 @@ def draw(found: Experiment) -> Drawing:
             marks.append(Line([[(value, y.low), (value, y.high)]], dashes="1.5 3"))
         if step.interval is not None:
             marks.append(Line([[(end / unit.size, row) for end in step.interval]], stroke=1.6))
-        marks.append(Dot(_colour(found, result), value, row))
+        marks.append(Dot(_choose_colour(found, result), value, row))
     highest = max((step.interval or (0, step.value))[1] for _, step in rows) / unit.size
     x = axis(0, highest * 1.05, has_grid=True)
     panel = Panel(marks, x, y, height=_ROW * len(rows), left=room_for(names))
     return Drawing(f"typical step, 95 % interval ({unit.name})", [panel], _LEGEND)
 
 
-def _colour(found: Experiment, result: Result) -> str:
+def _choose_colour(found: Experiment, result: Result) -> str:
     difference = None if found.quantity is None else result.differences.get(found.quantity)
     return "other" if difference is None or result.setting.kind == "ablate" else _COLOURS[difference.verdict]
 
 
 def describe(found: Experiment) -> str:
     """Describe each setting with its step."""
-    steps = "; ".join(f"{result.setting.name}: {amount('step', step.value)}" for result, step in _rows(found))
+    steps = "; ".join(
+        f"{result.setting.name}: {format_amount('step', step.value)}" for result, step in _list_rows(found)
+    )
     return f"Typical step by setting: {steps}."

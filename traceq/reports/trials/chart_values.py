@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from traceq.common.units import duration, rate
 from traceq.reports.drawing import Axis, Dot, Drawing, Line, Mark, Note, Panel, Tick, axis, label, unit_of_time
-from traceq.reports.trials.words import number, per_second
+from traceq.reports.trials.words import format_value, per_second
 from traceq.runs.trials.tradeoff import Percentile, Point, Tradeoff
 
 _HEIGHT, _LEFT = 144.0, 54.0
@@ -21,21 +21,21 @@ def draw(found: Tradeoff) -> Drawing:
     """Draw both panels over the same values, at a logarithmic scale where they span more than a factor of 4."""
     unit = unit_of_time(max(point.p99_ns for point in found.points))
     x = _value_axis(found)
-    above = _throughput(found, x)
-    below = _steps(found, x, unit.size, above.bottom + 24)
+    above = _draw_throughput(found, x)
+    below = _draw_steps(found, x, unit.size, above.bottom + 24)
     title = Note(f"time of a step ({unit.name})", x.low, below.y.high, 6 - _LEFT, 10, is_above=True)
     legend = [("compute", "typical step"), *_KINDS.items()]
     panels = [above, Panel([*below.marks, title], below.x, below.y, _HEIGHT, _LEFT, top=below.top)]
     return Drawing(f"throughput ({per_second(found.setting)})", panels, legend)
 
 
-def _values(found: Tradeoff) -> list[float]:
+def _list_values(found: Tradeoff) -> list[float]:
     return [point.value or 0.0 for point in found.points]
 
 
 def _value_axis(found: Tradeoff) -> Axis:
     """Make the axis of the values, with ticks at those that were tried, as many as have room."""
-    values = _values(found)
+    values = _list_values(found)
     low, high = values[0], values[-1]
     if found.setting.is_amount and high > _SPAN * low:
         around = (high / low) ** _MARGIN
@@ -47,19 +47,21 @@ def _value_axis(found: Tradeoff) -> Axis:
     for value in values[1:]:
         if bare.share(value) - bare.share(kept[-1]) >= _LEAST_APART:
             kept.append(value)
-    return Axis(bare.low, bare.high, [Tick(value, number(value)) for value in kept], is_log=bare.is_log)
+    return Axis(bare.low, bare.high, [Tick(value, format_value(value)) for value in kept], is_log=bare.is_log)
 
 
-def _throughput(found: Tradeoff, x: Axis) -> Panel:
-    rates = [(value, point.throughput) for value, point in zip(_values(found), found.points, strict=True)]
-    intervals = [(value, point.throughput_interval) for value, point in zip(_values(found), found.points, strict=True)]
+def _draw_throughput(found: Tradeoff, x: Axis) -> Panel:
+    rates = [(value, point.throughput) for value, point in zip(_list_values(found), found.points, strict=True)]
+    intervals = [
+        (value, point.throughput_interval) for value, point in zip(_list_values(found), found.points, strict=True)
+    ]
     spans = [[(value, end) for end in ends] for value, ends in intervals if ends is not None]
     dots = [Dot("compute", value, reached) for value, reached in rates]
     top = max(reached for _, reached in [*rates, *(place for span in spans for place in span)]) * 1.12 or 1
     y = axis(0, top, has_grid=True)
-    marks: list[Mark] = [Line([rates], "compute"), *dots, Line(spans, stroke=1.6), *_knee(found, x, y)]
+    marks: list[Mark] = [Line([rates], "compute"), *dots, Line(spans, stroke=1.6), *_draw_knee(found, x, y)]
     if found.knee is not None and found.knee.value is not None:
-        text = f"knee, about {number(found.knee.value, rough=True)}"
+        text = f"knee, about {format_value(found.knee.value, rough=True)}"
         is_left = found.knee.value <= x.middle
         marks.append(
             Note(text, found.knee.value, 0, 5 if is_left else -5, 5, "start" if is_left else "end", is_above=True)
@@ -67,8 +69,8 @@ def _throughput(found: Tradeoff, x: Axis) -> Panel:
     return Panel(marks, x, y, _HEIGHT, _LEFT)
 
 
-def _steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
-    values = _values(found)
+def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
+    values = _list_values(found)
     marks: list[Mark] = []
     for kind, percentile in reversed(_KINDS.items()):
         # Wider than the point of the typical step, which often lies on them.
@@ -76,7 +78,7 @@ def _steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
             Dot(kind, value, point.latency(percentile) / unit, 8, is_dash=True)
             for value, point in zip(values, found.points, strict=True)
         ]
-    marks += _curve(found, x, unit)
+    marks += _draw_curve(found, x, unit)
     marks += [Dot("compute", value, point.typical_ns / unit) for value, point in zip(values, found.points, strict=True)]
     highest = max(point.p99_ns for point in found.points) / unit
     budget = found.setting.budget_ns
@@ -94,21 +96,21 @@ def _steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
         )
     times = axis(0, highest * 1.2 or 1, has_grid=True)
     x = Axis(x.low, x.high, x.ticks, is_log=x.is_log, label=label(found.setting.knob))
-    return Panel([*marks, *_knee(found, x, times)], x, times, _HEIGHT, _LEFT, top=top)
+    return Panel([*marks, *_draw_knee(found, x, times)], x, times, _HEIGHT, _LEFT, top=top)
 
 
-def _curve(found: Tradeoff, x: Axis, unit: int) -> list[Mark]:
-    """Return the curve within the measured range only."""
+def _draw_curve(found: Tradeoff, x: Axis, unit: int) -> list[Mark]:
+    """Draw the curve within the measured range only."""
     if found.fit is None:
         return []
-    ends = _values(found)
+    ends = _list_values(found)
     low, high = ends[0], ends[-1]
     places = [place / _CURVE_POINTS for place in range(_CURVE_POINTS + 1)]
     values = [low * (high / low) ** place if x.is_log else low + (high - low) * place for place in places]
     return [Line([[(value, found.fit.curve.at(value) / unit) for value in values]], "compute")]
 
 
-def _knee(found: Tradeoff, x: Axis, y: Axis) -> list[Mark]:
+def _draw_knee(found: Tradeoff, x: Axis, y: Axis) -> list[Mark]:
     if found.knee is None or found.knee.value is None or not x.low <= found.knee.value <= x.high:
         return []
     return [Line([[(found.knee.value, y.low), (found.knee.value, y.high)]], dashes="1.5 3")]
@@ -123,10 +125,10 @@ def describe(found: Tradeoff) -> str:
         frozenset(ways), "rises and falls"
     )
     at = None if found.knee is None else found.knee.value
-    knee = "" if at is None else f" The knee is at about {number(at, rough=True)}."
+    knee = "" if at is None else f" The knee is at about {format_value(at, rough=True)}."
     return f"Throughput and step by {knob}; throughput {way}: {points}.{knee}"
 
 
 def _point_words(point: Point, found: Tradeoff) -> str:
     unit = per_second(found.setting)
-    return f"{number(point.value)}: {rate(point.throughput)} {unit}, {duration(round(point.typical_ns))} a step"
+    return f"{format_value(point.value)}: {rate(point.throughput)} {unit}, {duration(round(point.typical_ns))} a step"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from traceq.analysis.categories import in_words
 from traceq.common.units import duration, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
-from traceq.reports.trials.words import at, factor, knob, number, per_second
+from traceq.reports.trials.words import format_factor, format_value, name_knob, name_value, per_second
 from traceq.runs.trials.resources import SATURATED
 from traceq.runs.trials.tradeoff import Fit, Headroom, Knee, StepLimit, StepPart, Tradeoff
 
@@ -17,14 +17,14 @@ _FEWEST = 3
 _SHAPES = {"affine": "a straight line", "hinge": "a flat part and a line"}
 
 
-def curve(found: Tradeoff) -> Iterator[Block]:
-    """The section; nothing for a single value or where nothing is compared."""
+def compose_curve(found: Tradeoff) -> Iterator[Block]:
+    """Yield the section on the curve; nothing for a single value or different GPUs."""
     setting = found.setting
     if len(found.points) < 2 or len(found.gpus) > 1:  # noqa: PLR2004 - a series
         return
     yield Heading(3, ("What a step costs",), anchor="curve")
     if not setting.is_amount:
-        yield Paragraph((knob(setting), " is not an amount of work per step, so there is no curve and no knee."))
+        yield Paragraph((name_knob(setting), " is not an amount of work per step, so there is no curve and no knee."))
     elif found.missed is not None:
         missed = f"the curve misses the measured steps by {share(found.missed)}"
         yield Paragraph((f"Cannot tell: {missed}. There is no knee, and nothing is said about other values.",))
@@ -32,15 +32,15 @@ def curve(found: Tradeoff) -> Iterator[Block]:
         few = f"a curve needs runs at {_FEWEST} values at least, here are {len(found.points)}"
         yield Paragraph((f"Cannot tell: {few}. Nothing is said about other values.",))
     else:
-        yield Paragraph(_cost(found, found.fit))
-        yield Paragraph(_error(found.fit))
-        yield Paragraph(_knee(found, found.fit, found.knee))
+        yield Paragraph(_describe_cost(found, found.fit))
+        yield Paragraph(_describe_error(found.fit))
+        yield Paragraph(_describe_knee(found, found.fit, found.knee))
 
 
-def _cost(found: Tradeoff, fit: Fit) -> Spans:
+def _describe_cost(found: Tradeoff, fit: Fit) -> Spans:
     low, high = found.points[0].value, found.points[-1].value
-    between = f", for values from {number(low)} to {number(high)}."
-    fitted, name = fit.curve, knob(found.setting)
+    between = f", for values from {format_value(low)} to {format_value(high)}."
+    fitted, name = fit.curve, name_knob(found.setting)
     unit = f"{duration(fitted.per_unit_ns)} * "
     line: Spans = (f"{duration(round(fitted.fixed_ns))} + {unit}", name) if fitted.fixed_ns else (unit, name)
     if not fitted.per_unit_ns:
@@ -48,11 +48,11 @@ def _cost(found: Tradeoff, fit: Fit) -> Spans:
     if fitted.shape == "hinge":
         until = (fitted.flat_ns - fitted.fixed_ns) / fitted.per_unit_ns
         flat = f"A step takes {duration(round(fitted.flat_ns))} up to about "
-        return (flat, name, f" {number(until, rough=True)}, and from there on ", *line, between)
+        return (flat, name, f" {format_value(until, rough=True)}, and from there on ", *line, between)
     return ("A step takes ", *line, between)
 
 
-def _error(fit: Fit) -> Spans:
+def _describe_error(fit: Fit) -> Spans:
     others = "".join(f" ({_SHAPES[shape]}: {share(error)})" for shape, error in fit.others.items())
     left_out = f"Fitted without one value at a time, it misses that value by {share(fit.left_out_error)}{others}"
     return (
@@ -61,9 +61,9 @@ def _error(fit: Fit) -> Spans:
     )
 
 
-def _knee(found: Tradeoff, fit: Fit, knee: Knee) -> Spans:
+def _describe_knee(found: Tradeoff, fit: Fit, knee: Knee) -> Spans:
     setting = found.setting
-    tried = f" Of the values that were tried {number(knee.best_tried)} is closest to it."
+    tried = f" Of the values that were tried {format_value(knee.best_tried)} is closest to it."
     if knee.value is None:
         end = found.points[0 if knee.place == "below" else -1].value
         advice = {
@@ -71,18 +71,23 @@ def _knee(found: Tradeoff, fit: Fit, knee: Knee) -> Spans:
             "beyond": "up to there more work gains more throughput than it costs latency; larger values are worth a try",
         }[knee.place]
         side = {"below": "below the smallest", "beyond": "beyond the largest"}[knee.place]
-        return (f"The knee is {side} that was tried, ", *at(setting, end), f": {advice}.{_scatter(knee)}")
+        return (
+            f"The knee is {side} that was tried, ",
+            *name_value(setting, end),
+            f": {advice}.{_describe_scatter(knee)}",
+        )
     ns = fit.curve.at(knee.value)
     return (
         "The knee, where throughput over latency is highest, is at about ",
-        knob(setting),
-        f" {number(knee.value, rough=True)}{_scatter(knee)}: there a step takes {duration(round(ns))} by the curve",
-        f"{_throughput(found, knee.value, ns)}. Beyond it more work costs more latency than it gains throughput.{tried}",
+        name_knob(setting),
+        f" {format_value(knee.value, rough=True)}{_describe_scatter(knee)}: there a step takes {duration(round(ns))}",
+        f" by the curve{_throughput_at_knee(found, knee.value, ns)}.",
+        f" Beyond it more work costs more latency than it gains throughput.{tried}",
     )
 
 
-def _throughput(found: Tradeoff, value: float, ns: float) -> str:
-    """At the knee, where work grows with the knob."""
+def _throughput_at_knee(found: Tradeoff, value: float, ns: float) -> str:
+    """Return the throughput at the knee, if work grows with the knob."""
     ratios = [point.work / point.value for point in found.points if point.value]
     if not ratios or max(ratios) > min(ratios) * 1.01 or not ns:
         return ""
@@ -91,10 +96,10 @@ def _throughput(found: Tradeoff, value: float, ns: float) -> str:
     return f" and {per_second(found.setting, throughput)} are reached, {share(throughput / highest)} of the highest measured"
 
 
-def _scatter(knee: Knee) -> str:
+def _describe_scatter(knee: Knee) -> str:
     if knee.interval is None:
         return ""
-    low, high = (None if end is None else number(end, rough=True) for end in knee.interval)
+    low, high = (None if end is None else format_value(end, rough=True) for end in knee.interval)
     if knee.place == "within":
         return f" ({low or 'below the smallest'} to {high or 'beyond the largest'}, by the scatter of the steps)"
     if knee.place == "below":
@@ -106,73 +111,81 @@ _MOST_COLUMNS = 6
 _MOST_REMARKS = 3
 
 
-def limits(found: Tradeoff) -> Iterator[Block]:
-    """The section: the limiting resource, the parts of the step, the room that is left."""
+def compose_limits(found: Tradeoff) -> Iterator[Block]:
+    """Yield the section on the limiting resource, the parts of the step, and the headroom."""
     if not found.points and not found.headroom:
         return
     yield Heading(3, ("What limits it",), anchor="limit")
     if found.points:
         yield Paragraph(
-            ("Cannot tell: a run has no GPU ledger.",) if found.limit is None else _limit(found, found.limit)
+            ("Cannot tell: a run has no GPU ledger.",) if found.limit is None else _describe_limit(found, found.limit)
         )
     if found.parts:
-        yield _parts(found)
+        yield _tabulate_parts(found)
     if found.setting.is_amount or len(found.points) <= 1:
         several = len(found.headroom) > 1
-        remarks = [(*(_whose(found, each) if several else ()), *_headroom(found, each)) for each in found.headroom]
+        remarks = [
+            (*(_name_run(found, each) if several else ()), *_describe_headroom(found, each)) for each in found.headroom
+        ]
         yield Items(tuple(dict.fromkeys(remarks))[:_MOST_REMARKS])
 
 
-def _whose(found: Tradeoff, each: Headroom) -> Spans:
-    """The run that a remark is about."""
-    where = () if each.value is None else (", ", *at(found.setting, each.value))
+def _name_run(found: Tradeoff, each: Headroom) -> Spans:
+    """Return the run that a remark is about."""
+    where = () if each.value is None else (", ", *name_value(found.setting, each.value))
     return (Name(each.run.file), *where, ": ")
 
 
 def headroom_verdict(found: Tradeoff) -> Spans:
-    """The one sentence where there is one value only."""
+    """Return the verdict for a single value."""
     largest = found.headroom[0]
-    where = () if largest.value is None else (" at ", *at(found.setting, largest.value))
+    where = () if largest.value is None else (" at ", *name_value(found.setting, largest.value))
     if any(each.saturated is not None for each in found.headroom):
         return ("The GPU is saturated", *where, ": a larger batch will not help.")
     if any(each.reason is not None or each.bound is None for each in found.headroom):
         return ("Cannot tell whether the GPU is saturated", *where, ".")
     bound = max(each.bound or 1.0 for each in found.headroom)
     state = "nearly" if bound <= 1 / SATURATED else "not"
-    gain = f"a larger batch could give {factor(bound)} the throughput at most, if compute grows in proportion to it."
+    gain = f"a larger batch could give {format_factor(bound)} the throughput at most, if compute grows in proportion to it."
     return (f"The GPU is {state} saturated", *where, f": {gain}")
 
 
-def _limit(found: Tradeoff, limit: StepLimit) -> Spans:
+def _describe_limit(found: Tradeoff, limit: StepLimit) -> Spans:
     several = len(found.points) > 1
     of_all = "the largest that was tried" if not found.left_out else "the largest that counts"
-    start = ("At ", *at(found.setting, limit.point.value), f", {of_all},") if several else ("Here",)
+    start = ("At ", *name_value(found.setting, limit.point.value), f", {of_all},") if several else ("Here",)
     if limit.compute_share is None:
-        most = (f"; the largest part of a step, {share(limit.share)}, is ", *_category(limit.category or ""))
+        most = (f"; the largest part of a step, {share(limit.share)}, is ", *_name_category(limit.category or ""))
         return (*start, " no GPU works", *most, ".")
     computes = f" the GPU computes {share(limit.compute_share)} of the step"
     if limit.is_compute:
         return (*start, computes, ": GPU compute is the limit.")
     if limit.compute_share >= SATURATED:
         grows = " throughout: nothing shows that it is the limit."
-        return (*start, computes, ", but that time does not grow with ", knob(found.setting), grows)
+        return (*start, computes, ", but that time does not grow with ", name_knob(found.setting), grows)
     if limit.category is None:
         return (*start, computes, ".")
-    return (*start, computes, f"; the largest other part, {share(limit.share)}, is ", *_category(limit.category), ".")
+    return (
+        *start,
+        computes,
+        f"; the largest other part, {share(limit.share)}, is ",
+        *_name_category(limit.category),
+        ".",
+    )
 
 
-def _category(category: str) -> Spans:
-    """In words, and as tables have it."""
+def _name_category(category: str) -> Spans:
+    """Return the category in words, and as tables have it."""
     words = in_words(category)
     return (Name(category),) if words == category else (f"{words} (", Name(category), ")")
 
 
-def _parts(found: Tradeoff) -> Table:
-    """A row for each category, a column for each value, of many the ends and some between."""
+def _tabulate_parts(found: Tradeoff) -> Table:
+    """Return a row for each category, a column for each value, of many the ends and some between."""
     count = len(found.points)
     places = sorted({round(place * (count - 1) / max(_MOST_COLUMNS - 1, 1)) for place in range(_MOST_COLUMNS)})
     grows = found.setting.is_amount and count > 1
-    values = [number(found.points[place].value) for place in places]
+    values = [format_value(found.points[place].value) for place in places]
     columns = (
         "per step",
         *(f"at {value}" if value != "-" else "time" for value in values),
@@ -182,50 +195,52 @@ def _parts(found: Tradeoff) -> Table:
         (
             Name(part.category),
             *(duration(round(part.ns[place])) for place in places),
-            *((_grows(found, part),) if grows else ()),
+            *((_describe_growth(found, part),) if grows else ()),
         )
         for part in found.parts
     )
     return Table(columns, rows, text_columns=(0, len(columns) - 1) if grows else (0,))
 
 
-def _grows(found: Tradeoff, part: StepPart) -> str:
+def _describe_growth(found: Tradeoff, part: StepPart) -> str:
     if part.growth is None:
         return "not at every value"
     return {
         "shrinks": "it shrinks",
         "constant": "constant per step",
-        "slower": f"slower than {knob(found.setting)}",
+        "slower": f"slower than {name_knob(found.setting)}",
         "proportional": "in proportion",
-        "faster": f"faster than {knob(found.setting)}",
+        "faster": f"faster than {name_knob(found.setting)}",
     }[part.growth]
 
 
-def _headroom(found: Tradeoff, each: Headroom) -> Spans:
+def _describe_headroom(found: Tradeoff, each: Headroom) -> Spans:
     several = len(found.points) > 1
     if each.saturated is not None:
         return (f"Saturated, a larger batch will not help: {each.saturated}",)
     if each.reason is not None:
         return (f"Cannot tell whether the GPU is saturated: {each.reason}.",)
     if several and found.limit is not None and each.bound is None:
-        return _unbounded(found, each)
+        return _explain_unbounded(found, each)
     if each.bound is None:
         return ("Cannot tell whether the GPU is saturated: no GPU work was recorded.",)
     state = "Nearly saturated" if each.bound <= 1 / SATURATED else "Not saturated"
-    bound = f"throughput could become {factor(each.bound)} what it is: an upper bound, as other parts grow as well."
+    bound = (
+        f"throughput could become {format_factor(each.bound)} what it is: an upper bound, as other parts grow as well."
+    )
     if several:
         so = " Compute was measured to grow in proportion. If it goes on so and all else stays as it is, "
-        return (f"{state} at ", *at(found.setting, each.value), f".{so}{bound}")
+        return (f"{state} at ", *name_value(found.setting, each.value), f".{so}{bound}")
     return (
         f"{state}. If compute grew in proportion to the batch and all else stayed as it is, {bound} ",
         "Only kernels that do not fill the GPU grow more slowly; then the gain can be larger.",
     )
 
 
-def _unbounded(found: Tradeoff, each: Headroom) -> Spans:
-    """Why the gain from more work has no upper bound."""
+def _explain_unbounded(found: Tradeoff, each: Headroom) -> Spans:
+    """Return why the gain from more work has no upper bound."""
     what = "There is no upper bound for the gain from a larger value: "
     if each.exponent is None:
-        return (f"{what}how compute grows with ", knob(found.setting), " could not be measured.")
+        return (f"{what}how compute grows with ", name_knob(found.setting), " could not be measured.")
     power = round(each.exponent, 2) + 0.0  # no minus before a zero
-    return (f"{what}compute was measured to grow as ", knob(found.setting), f"^{power:.2f}, not in proportion.")
+    return (f"{what}compute was measured to grow as ", name_knob(found.setting), f"^{power:.2f}, not in proportion.")

@@ -8,10 +8,16 @@ from functools import partial
 from traceq.common.units import per_cent, share, some
 from traceq.reports.document import Block, Heading, Items, Paragraph, Picture, Spans
 from traceq.reports.trials import chart_front, chart_steps
-from traceq.reports.trials.answer import answer, rounds_that_show
-from traceq.reports.trials.parts import ablations, effects, predictions, removed, scaling
-from traceq.reports.trials.tables import compared, detailed
-from traceq.reports.trials.words import listed, setting
+from traceq.reports.trials.answer import compose_first_screen, rounds_that_show
+from traceq.reports.trials.parts import (
+    compose_ablations,
+    compose_effects,
+    compose_predictions,
+    compose_removed,
+    compose_scaling,
+)
+from traceq.reports.trials.tables import compose_compared, compose_detailed
+from traceq.reports.trials.words import list_settings, name_setting
 from traceq.runs.trials.experiment import Experiment
 
 _HOW = (
@@ -21,27 +27,27 @@ _HOW = (
 
 
 def compose_experiment(found: Experiment) -> Iterator[Block]:
-    """The whole report."""
+    """Yield the whole report."""
     yield Heading(1, ("traceq experiment",))
     yield Heading(2, (f"What to set for {found.goal}",), anchor="experiment")
-    yield from answer(found)
-    yield from compared(found)
-    yield Items(tuple(_notes(found)))
+    yield from compose_first_screen(found)
+    yield from compose_compared(found)
+    yield Items(tuple(_list_notes(found)))
     if chart_steps.has_data(found):
         yield Picture("experiment-steps", chart_steps.describe(found), partial(chart_steps.draw, found))
     if chart_front.has_data(found):
         yield Picture("experiment-front", chart_front.describe(found), partial(chart_front.draw, found))
-    yield from predictions(found)
-    yield from ablations(found)
-    yield from effects(found)
-    yield from scaling(found)
-    yield from removed(found)
+    yield from compose_predictions(found)
+    yield from compose_ablations(found)
+    yield from compose_effects(found)
+    yield from compose_scaling(found)
+    yield from compose_removed(found)
     yield Heading(3, ("What was measured",), anchor="measured")
-    yield from detailed(found)
+    yield from compose_detailed(found)
     yield Paragraph((_HOW,))
 
 
-def _notes(found: Experiment) -> Iterator[Spans]:
+def _list_notes(found: Experiment) -> Iterator[Spans]:
     rounds = f"{some(found.rounds, 'round')}, each setting once a round and held against the baseline of the same round"
     tried = sum(each.setting.kind not in ("baseline", "ablate") for each in found.results)
     holm = f"; verdicts allow for {tried} settings (Holm)" if tried > 1 else ""
@@ -50,14 +56,14 @@ def _notes(found: Experiment) -> Iterator[Spans]:
         noise = f"Runs of one setting in a round scatter by {share(found.noise)} (standard deviation)"
         where = "; where it cannot be told, " if found.unsure else ": "
         yield (f"{noise}{where}{rounds_that_show(found)}.",)
-    yield from _dominated(found)
+    yield from _list_dominated(found)
     if any(each.setting.kind == "ablate" for each in found.results):
         yield ("Settings without a part of the program are bounds: they are not judged as changes.",)
 
 
-def _dominated(found: Experiment) -> Iterator[Spans]:
-    """What beats what, a line for each setting that does."""
+def _list_dominated(found: Experiment) -> Iterator[Spans]:
+    """Yield a line for each setting that dominates others."""
     for is_sure, start in ((True, "Dominated by "), (False, "Perhaps by chance dominated by ")):
         for by in dict.fromkeys(each.by for each in found.dominated if each.is_sure is is_sure):
             beaten = [each.setting for each in found.dominated if each.by == by and each.is_sure is is_sure]
-            yield (start, setting(by), ": ", *listed(beaten), ".")
+            yield (start, name_setting(by), ": ", *list_settings(beaten), ".")

@@ -6,14 +6,21 @@ from collections.abc import Iterator
 
 from traceq.common.units import rate, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, table
-from traceq.reports.trials.words import changed, listed, rough, setting, shares, titled
+from traceq.reports.trials.words import (
+    format_change,
+    format_roughly,
+    format_share,
+    list_settings,
+    name_setting,
+    title_of,
+)
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.curve import MOST_ERROR
 from traceq.runs.trials.experiment import Ablation, Checked, Experiment, Interaction, Removed, Scaling
 
 
-def predictions(found: Experiment) -> Iterator[Block]:
-    """What findings promised against what their fixes won."""
+def compose_predictions(found: Experiment) -> Iterator[Block]:
+    """Yield the predictions of findings against the gains of their fixes."""
     if not found.checked:
         return
     yield Heading(3, ("Predicted and won",), anchor="predicted")
@@ -22,7 +29,7 @@ def predictions(found: Experiment) -> Iterator[Block]:
         if rows and len(rows) < len(found.checked):
             yield Heading(4, (name,))
         if rows:
-            yield _predictions(rows)
+            yield _tabulate_predictions(rows)
     yield Paragraph(
         (
             "Shares are of the baseline's time for the same work, rare long steps counted in; bounds are those of the finding.",
@@ -31,16 +38,16 @@ def predictions(found: Experiment) -> Iterator[Block]:
     )
 
 
-def _predictions(rows: list[Checked]) -> Table:
+def _tabulate_predictions(rows: list[Checked]) -> Table:
     return table(
         rows,
         {
-            "setting": lambda each: setting(each.setting),
+            "setting": lambda each: name_setting(each.setting),
             "for the finding": lambda each: Name(each.predicted.rule),
-            "predicted": lambda each: rough(
+            "predicted": lambda each: format_roughly(
                 each.predicted.share, (each.predicted.low_share, each.predicted.high_share)
             ),
-            "won, 95 %": lambda each: rough(each.won, each.won_interval),
+            "won, 95 %": lambda each: format_roughly(each.won, each.won_interval),
             "prediction": lambda each: each.judged,
             "finding": lambda each: each.state,
         },
@@ -48,31 +55,31 @@ def _predictions(rows: list[Checked]) -> Table:
     )
 
 
-def ablations(found: Experiment) -> Iterator[Block]:
-    """What parts of the program cost at most."""
+def compose_ablations(found: Experiment) -> Iterator[Block]:
+    """Yield the most that parts of the program cost."""
     if not found.ablations:
         return
     yield Heading(3, ("What parts cost at most",), anchor="ablations")
-    yield Items(tuple(_ablation(each) for each in found.ablations))
+    yield Items(tuple(_describe_ablation(each) for each in found.ablations))
 
 
-def _ablation(each: Ablation) -> Spans:
-    findings = "" if each.predicted is None else f"; its findings say {shares(each.predicted.share, None)}"
+def _describe_ablation(each: Ablation) -> Spans:
+    findings = "" if each.predicted is None else f"; its findings say {format_share(each.predicted.share, None)}"
     if each.share is None:
         return (
             Name(each.what),
             f": cannot tell by ablation (no baseline in its rounds, or work that is not known){findings}.",
         )
     if each.verdict == "cannot tell":
-        return (Name(each.what), f": cannot tell by ablation ({shares(each.share, each.interval)}){findings}.")
+        return (Name(each.what), f": cannot tell by ablation ({format_share(each.share, each.interval)}){findings}.")
     if each.verdict == "no difference" or each.share <= 0:
         high = max(each.interval[1] if each.interval else each.share, 0.0)
         return (Name(each.what), f": nothing to win, at most {share(high)} (ablation){findings}.")
-    return (Name(each.what), f": at most {shares(each.share, each.interval)} (ablation){findings}.")
+    return (Name(each.what), f": at most {format_share(each.share, each.interval)} (ablation){findings}.")
 
 
-def removed(found: Experiment) -> Iterator[Block]:
-    """Which findings are gone from the recordings of settings."""
+def compose_removed(found: Experiment) -> Iterator[Block]:
+    """Yield the findings that are gone from the recordings of settings."""
     rows = [each for each in found.removed if each.gone or each.smaller or each.new]
     if not rows:
         return
@@ -80,29 +87,29 @@ def removed(found: Experiment) -> Iterator[Block]:
     yield table(
         rows,
         {
-            "setting": lambda each: setting(each.setting),
-            "gone": lambda each: _rules(each.gone),
-            "smaller": lambda each: _rules(each.smaller),
-            "new": lambda each: _rules(each.new),
+            "setting": lambda each: name_setting(each.setting),
+            "gone": lambda each: _list_rules(each.gone),
+            "smaller": lambda each: _list_rules(each.smaller),
+            "new": lambda each: _list_rules(each.new),
         },
         text=(0, 1, 2, 3),
     )
     yield Paragraph(("By one recording of a few steps of each setting: a small finding may be gone or new by chance.",))
     silent = [each for each in rows if each.unsure]
     if silent:
-        yield Items(tuple(_silent(each) for each in silent))
+        yield Items(tuple(_describe_unsure(each) for each in silent))
 
 
-def _rules(findings: tuple[FindingKept, ...]) -> str:
+def _list_rules(findings: tuple[FindingKept, ...]) -> str:
     return Title(", ".join(dict.fromkeys(each.rule for each in findings)) or "-")
 
 
-def _silent(each: Removed) -> Spans:
-    return ("Cannot tell at ", setting(each.setting), f" whether {_rules(each.unsure)} is gone.")
+def _describe_unsure(each: Removed) -> Spans:
+    return ("Cannot tell at ", name_setting(each.setting), f" whether {_list_rules(each.unsure)} is gone.")
 
 
-def effects(found: Experiment) -> Iterator[Block]:
-    """The main effects of a factorial, and what values do to each other."""
+def compose_effects(found: Experiment) -> Iterator[Block]:
+    """Yield the main effects of a factorial, and the interactions of values."""
     if not found.effects or found.quantity is None:
         return
     yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
@@ -110,33 +117,36 @@ def effects(found: Experiment) -> Iterator[Block]:
         found.effects,
         {
             "knob": lambda each: Name(f"{each.knob}={each.value}"),
-            f"{titled(found, found.quantity)}, 95 %": lambda each: changed(each.difference),
+            f"{title_of(found, found.quantity)}, 95 %": lambda each: format_change(each.difference),
             "judged": lambda each: each.difference.verdict,
             "combinations": lambda each: f"{each.pairs} of {each.of}",
         },
         text=(0, 2),
     )
     if found.interactions:
-        yield Items(tuple(_interaction(each, titled(found, found.quantity)) for each in found.interactions))
+        yield Items(tuple(_describe_interaction(each, title_of(found, found.quantity)) for each in found.interactions))
     else:
         yield Paragraph(("No two values surely do more, or less, together than their effects alone come to.",))
 
 
-def _interaction(each: Interaction, title: str) -> Spans:
-    names = listed(f"{knob}={value}" for knob, value in zip(each.knobs, each.values, strict=True))
+def _describe_interaction(each: Interaction, title: str) -> Spans:
+    names = list_settings(f"{knob}={value}" for knob, value in zip(each.knobs, each.values, strict=True))
     worse = "worse" if each.difference.verdict == "worse" else "better"
-    return (*names, f" together are {worse} than their effects alone come to: {title} {changed(each.difference)}.")
+    return (
+        *names,
+        f" together are {worse} than their effects alone come to: {title} {format_change(each.difference)}.",
+    )
 
 
-def scaling(found: Experiment) -> Iterator[Block]:
-    """Amdahl's law of each knob that counts."""
+def compose_scaling(found: Experiment) -> Iterator[Block]:
+    """Yield Amdahl's law of each knob that counts."""
     if not found.scaling:
         return
     yield Heading(3, ("How it scales",), anchor="scaling")
-    yield Items(tuple(_scaling(each) for each in found.scaling))
+    yield Items(tuple(_describe_scaling(each) for each in found.scaling))
 
 
-def _scaling(each: Scaling) -> Spans:
+def _describe_scaling(each: Scaling) -> Spans:
     counts = f"{each.counts[0]} to {each.counts[-1]}"
     knob = Name(each.knob)
     if each.serial is None and each.error <= MOST_ERROR:
@@ -147,17 +157,17 @@ def _scaling(each: Scaling) -> Spans:
     if each.serial >= 1:
         return (knob, f": no count from {counts} is faster than {each.counts[0]}: all of the work is serial.")
     first = "" if each.has_one else f" 1 was not run (the counts are {counts}): its time is what the law makes of them."
-    law = f"{shares(each.serial, each.serial_interval)} of the work is serial (Amdahl's law over {counts})."
+    law = f"{format_share(each.serial, each.serial_interval)} of the work is serial (Amdahl's law over {counts})."
     error = f"The law misses what was measured by up to {share(each.error)}, a count left out by {share(each.left_out_error)}."
-    return (knob, f": {law} {_most(each, each.serial)} {error}{first}")
+    return (knob, f": {law} {_describe_most(each, each.serial)} {error}{first}")
 
 
-def _most(each: Scaling, serial: float) -> str:
-    """The speed that can be had, and whether that is measured or the law carried on."""
+def _describe_most(each: Scaling, serial: float) -> str:
+    """Return the speed that can be reached, and whether that is measured or extrapolated by the law."""
     last = each.counts[-1]
     if each.effective is not None:
         speed = 1 / (serial + (1 - serial) / each.effective)
-        between = "" if each.effective_interval is None else f" ({_ends(*each.effective_interval)})"
+        between = "" if each.effective_interval is None else f" ({_format_ends(*each.effective_interval)})"
         return (
             f"More than about {rate(each.effective)}{between} win nothing: {rate(speed)} times the speed of 1 is all."
         )
@@ -165,5 +175,5 @@ def _most(each: Scaling, serial: float) -> str:
     return f"More still win at {last}, the most that was run; carried on beyond, the law allows {limit}."
 
 
-def _ends(low: float, high: float | None) -> str:
+def _format_ends(low: float, high: float | None) -> str:
     return f"{rate(low)} or more" if high is None else f"{rate(low)} to {rate(high)}"

@@ -21,8 +21,8 @@ from traceq.reports.document import (
     Warn,
 )
 from traceq.reports.trials import chart_values
-from traceq.reports.trials.cost import curve, headroom_verdict, limits
-from traceq.reports.trials.words import at, factor, list_values, number, per_second
+from traceq.reports.trials.cost import compose_curve, compose_limits, headroom_verdict
+from traceq.reports.trials.words import format_factor, format_value, list_values, name_value, per_second
 from traceq.runs.trials.pareto import ALIKE
 from traceq.runs.trials.points import NS_PER_S
 from traceq.runs.trials.tradeoff import BestValues, Interval, LeftOut, Point, Tradeoff, Within
@@ -35,28 +35,28 @@ _LISTED = 5
 
 
 def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
-    """The whole report."""
+    """Yield the whole report."""
     setting = found.setting
     has_values = any(point.value is not None for point in found.points)
     yield Heading(1, ("traceq tradeoff",))
     by = (" by ", Name(setting.knob)) if has_values else ()
     yield Heading(2, ("Throughput and latency", *by), anchor="tradeoff")
     is_told = found.points and len(found.gpus) <= 1
-    yield Verdict(_verdict(found), "healthy" if is_told else "cannot tell", label="Trade-off")
-    for spans in _warnings(found):
+    yield Verdict(_say_verdict(found), "healthy" if is_told else "cannot tell", label="Trade-off")
+    for spans in _list_warnings(found):
         yield Warn(spans)
     if found.points:
-        yield _measured(found)
-        yield Items(tuple((text,) for text in _notes(found)))
+        yield _tabulate_points(found)
+        yield Items(tuple((text,) for text in _list_notes(found)))
     if len(found.points) > 1:
         yield Picture("tradeoff", chart_values.describe(found), partial(chart_values.draw, found))
-    yield from curve(found)
-    yield from _choice(found)
-    yield from _within(found)
-    yield from limits(found)
+    yield from compose_curve(found)
+    yield from _compose_choice(found)
+    yield from _compose_budget(found)
+    yield from compose_limits(found)
 
 
-def _verdict(found: Tradeoff) -> Spans:
+def _say_verdict(found: Tradeoff) -> Spans:
     if not found.points:
         return (_nothing_measured(found),)
     if len(found.gpus) > 1:
@@ -87,7 +87,7 @@ def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
     which = "is the largest tried" if is_largest else "has the most throughput of those tried"
     if within.largest.value is None:
         return (f"The run keeps the {budget}.",)
-    return (*at(setting, within.largest.value, capital=True), f" {which} that keeps the {budget}.")
+    return (*name_value(setting, within.largest.value, capital=True), f" {which} that keeps the {budget}.")
 
 
 def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
@@ -96,7 +96,7 @@ def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
     if found.knee is not None:
         where = {
             "below": "below the smallest that was tried",
-            "within": f"at about {number(found.knee.value or 0.0, rough=True)}",
+            "within": f"at about {format_value(found.knee.value or 0.0, rough=True)}",
             "beyond": "beyond the largest that was tried",
         }[found.knee.place]
         knee = f" The knee is {where}."
@@ -104,16 +104,19 @@ def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
     if cold:
         knee += f" {list_values(sorted(cold))} {'is' if len(cold) == 1 else 'are'} left out as cold."
     if choice.latency is choice.throughput:
-        return (*at(setting, choice.latency.value, capital=True), f" serves latency and throughput alike.{knee}")
+        return (
+            *name_value(setting, choice.latency.value, capital=True),
+            f" serves latency and throughput alike.{knee}",
+        )
     return (
         "For throughput take ",
-        *at(setting, choice.throughput.value),
+        *name_value(setting, choice.throughput.value),
         f" ({per_second(setting, choice.throughput.throughput)}), for latency ",
-        f"{number(choice.latency.value)} ({duration(round(choice.latency.typical_ns))} a step).{knee}",
+        f"{format_value(choice.latency.value)} ({duration(round(choice.latency.typical_ns))} a step).{knee}",
     )
 
 
-def _warnings(found: Tradeoff) -> Iterator[Spans]:
+def _list_warnings(found: Tradeoff) -> Iterator[Spans]:
     for why, text in (
         ("no steps", "no steps were found in them, and in others there are some"),
         ("no counted steps", "they have no steps that count, or steps without length"),
@@ -121,8 +124,8 @@ def _warnings(found: Tradeoff) -> Iterator[Spans]:
     ):
         files = [each.taken.run.file for each in found.left_out if each.why == why]
         if files:
-            yield ("Left out: ", *_names(files), f": {text}. Mark steps: ", Literal("traceq.annotate.step()"), ".")
-    yield from (_cold(found, each) for each in found.left_out if each.why == "cold")
+            yield ("Left out: ", *_list_names(files), f": {text}. Mark steps: ", Literal("traceq.annotate.step()"), ".")
+    yield from (_explain_cold(found, each) for each in found.left_out if each.why == "cold")
     if found.launches is not None:
         least, most = found.launches
         hold = count(least) if least == most else f"{count(least)} to {count(most)}"
@@ -135,17 +138,17 @@ def _warnings(found: Tradeoff) -> Iterator[Spans]:
     if len(found.gpus) > 1:
         yield (
             "The runs are of ",
-            *_names(found.gpus),
+            *_list_names(found.gpus),
             ": what differs may be the GPU. Compare runs of one kind of GPU.",
         )
     for what, values in found.differs:
-        yield ("Not only ", Name(found.setting.knob), f" differs: {what}: ", *_names(values), ".")
+        yield ("Not only ", Name(found.setting.knob), f" differs: {what}: ", *_list_names(values), ".")
     if len(found.points) == 1 and len(found.points[0].runs) > 1:
         yield (f"All {len(found.points[0].runs)} runs are at one value: there is nothing to trade.",)
 
 
-def _cold(found: Tradeoff, left_out: LeftOut) -> Spans:
-    """Why a cold run is left out, and what it would say if it were warm."""
+def _explain_cold(found: Tradeoff, left_out: LeftOut) -> Spans:
+    """Return why a cold run is left out, and what it would say if it were warm."""
     run, setting, warm = left_out.taken.run, found.setting, left_out.warm_ns or 0
     whole = sum(step.dur for step in run.counted)
     work = work_of(left_out.taken, setting.knob, setting.work)
@@ -157,7 +160,7 @@ def _cold(found: Tradeoff, left_out: LeftOut) -> Spans:
     )
     return (
         "Left out: ",
-        *at(setting, left_out.taken.value),
+        *name_value(setting, left_out.taken.value),
         " (",
         Name(run.file),
         f"): it is cold. Of {duration(whole)} {duration(run.start_up_ns)} are start-up (contexts, loading and compiling code).",
@@ -165,7 +168,7 @@ def _cold(found: Tradeoff, left_out: LeftOut) -> Spans:
     )
 
 
-def _names(texts: Sequence[str]) -> Iterator[str]:
+def _list_names(texts: Sequence[str]) -> Iterator[str]:
     for place, text in enumerate(texts[:_LISTED]):
         yield from ((", ",) if place else ())
         yield Name(text)
@@ -173,7 +176,7 @@ def _names(texts: Sequence[str]) -> Iterator[str]:
         yield f" and {len(texts) - _LISTED} more"
 
 
-def _measured(found: Tradeoff) -> Table:
+def _tabulate_points(found: Tradeoff) -> Table:
     setting = found.setting
     several = any(len(point.runs) > 1 for point in found.points)
     has_values = any(point.value is not None for point in found.points)
@@ -190,19 +193,19 @@ def _measured(found: Tradeoff) -> Table:
     )
     rows = tuple(
         (
-            *((number(point.value),) if has_values else ()),
+            *((format_value(point.value),) if has_values else ()),
             *((count(len(point.runs)),) if several else ()),
             count(point.steps),
             *(duration(round(ns)) for ns in (point.typical_ns, point.p50_ns, point.p95_ns, point.p99_ns)),
             rate(point.throughput),
-            _interval(point.throughput_interval),
+            _format_interval(point.throughput_interval),
         )
         for point in found.points
     )
     return Table(columns, rows, text_columns=())
 
 
-def _interval(interval: Interval | None) -> str:
+def _format_interval(interval: Interval | None) -> str:
     return "-" if interval is None else f"{rate(interval[0])} to {rate(interval[1])}"
 
 
@@ -213,7 +216,7 @@ _VALUES_FROM = {
 }
 
 
-def _notes(found: Tradeoff) -> Iterator[str]:
+def _list_notes(found: Tradeoff) -> Iterator[str]:
     if found.setting.values_from in _VALUES_FROM and len(found.points) > 1:
         yield _VALUES_FROM[found.setting.values_from]
     yield "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step."
@@ -238,7 +241,7 @@ def _notes(found: Tradeoff) -> Iterator[str]:
         yield "Work and throughput are those of one rank."
 
 
-def _choice(found: Tradeoff) -> Iterator[Block]:
+def _compose_choice(found: Tradeoff) -> Iterator[Block]:
     choice, setting = found.choice, found.setting
     if choice is None:
         return
@@ -246,41 +249,41 @@ def _choice(found: Tradeoff) -> Iterator[Block]:
     if choice.latency is choice.throughput:
         best = choice.latency
         numbers = f"{duration(round(best.typical_ns))} a step, {per_second(setting, best.throughput)}"
-        yield Paragraph((*at(setting, best.value, capital=True), f" is best for both: {numbers}."))
+        yield Paragraph((*name_value(setting, best.value, capital=True), f" is best for both: {numbers}."))
     else:
-        yield Items(tuple(_goals(found, choice)))
-    remarks = tuple((text,) for text in (*_dominated(found), *_alike(choice)))
+        yield Items(tuple(_list_goals(found, choice)))
+    remarks = tuple((text,) for text in (*_list_dominated(found), *_list_alike(choice)))
     if remarks:
         yield Items(remarks)
 
 
-def _goals(found: Tradeoff, choice: BestValues) -> Iterator[Spans]:
+def _list_goals(found: Tradeoff, choice: BestValues) -> Iterator[Spans]:
     setting = found.setting
     fast, much = choice.latency, choice.throughput
     lost = 1 - fast.throughput / choice.throughput_top.throughput if choice.throughput_top.throughput else 0.0
     yield (
         "Latency: ",
-        *at(setting, fast.value),
+        *name_value(setting, fast.value),
         f", {duration(round(fast.typical_ns))} a step. It gives {per_second(setting, fast.throughput)},",
         f" {share(lost)} below the highest throughput.",
     )
     yield (
         "Throughput: ",
-        *at(setting, much.value),
+        *name_value(setting, much.value),
         f", {per_second(setting, much.throughput)}. Its step takes {duration(round(much.typical_ns))},",
-        f" {factor(much.typical_ns / choice.latency_top.typical_ns)} the shortest.",
+        f" {format_factor(much.typical_ns / choice.latency_top.typical_ns)} the shortest.",
     )
 
 
-def _dominated(found: Tradeoff) -> Iterator[str]:
+def _list_dominated(found: Tradeoff) -> Iterator[str]:
     for point, by in found.dominated[:_LISTED]:
         fast, much = point.typical_ns / by.typical_ns, by.throughput / point.throughput if point.throughput else 0.0
         gains = f"steps {share(1 - 1 / fast)} shorter" if fast >= 1 / (1 - ALIKE) else "steps as short"
-        more = f"throughput {factor(much)} as high" if much >= 1 / (1 - ALIKE) else "as much throughput"
-        yield f"{number(point.value)} is never the better choice: {number(by.value)} has {gains} and {more}."
+        more = f"throughput {format_factor(much)} as high" if much >= 1 / (1 - ALIKE) else "as much throughput"
+        yield f"{format_value(point.value)} is never the better choice: {format_value(by.value)} has {gains} and {more}."
 
 
-def _alike(choice: BestValues) -> Iterator[str]:
+def _list_alike(choice: BestValues) -> Iterator[str]:
     text = "do not differ significantly, or by less than 1 %"
     if len(choice.latency_alike) > 1 and choice.latency is not choice.throughput:
         yield f"The shortest steps, at {list_values(choice.latency_alike)}, {text}; the one with the most throughput is named."
@@ -288,33 +291,35 @@ def _alike(choice: BestValues) -> Iterator[str]:
         yield f"The highest throughputs, at {list_values(choice.throughput_alike)}, {text}; the smallest value is named."
 
 
-def _within(found: Tradeoff) -> Iterator[Block]:
+def _compose_budget(found: Tradeoff) -> Iterator[Block]:
     within, setting = found.within, found.setting
     if within is None:
         return
     yield Heading(3, (f"Within {duration(setting.budget_ns)}",), anchor="budget")
     if within.largest is None:
         least = min(found.points, key=lambda point: point.latency(setting.percentile))
-        yield Paragraph((f"None: the least {setting.percentile} is {_latency(found, least)}", *_at_end(found, least)))
+        yield Paragraph(
+            (f"None: the least {setting.percentile} is {_format_latency(found, least)}", *_end_with_value(found, least))
+        )
         return
     largest = within.largest
-    measured = f": {setting.percentile} {_latency(found, largest)} ({count(largest.steps)} steps)."
+    measured = f": {setting.percentile} {_format_latency(found, largest)} ({count(largest.steps)} steps)."
     if within.next is not None:
-        measured += f" At {number(within.next.value)} it is {_latency(found, within.next)}."
-    yield Paragraph((*at(setting, largest.value, capital=True), measured))
+        measured += f" At {format_value(within.next.value)} it is {_format_latency(found, within.next)}."
+    yield Paragraph((*name_value(setting, largest.value, capital=True), measured))
     if setting.is_amount:
-        yield Paragraph(_more(found, within))
+        yield Paragraph(_explain_more(found, within))
 
 
-def _at_end(found: Tradeoff, point: Point) -> Spans:
-    return (".",) if point.value is None else (", at ", *at(found.setting, point.value), ".")
+def _end_with_value(found: Tradeoff, point: Point) -> Spans:
+    return (".",) if point.value is None else (", at ", *name_value(found.setting, point.value), ".")
 
 
-def _latency(found: Tradeoff, point: Point) -> str:
+def _format_latency(found: Tradeoff, point: Point) -> str:
     return duration(round(point.latency(found.setting.percentile)))
 
 
-def _more(found: Tradeoff, within: Within) -> Spans:
+def _explain_more(found: Tradeoff, within: Within) -> Spans:
     if within.next is not None and within.next.latency(found.setting.percentile) <= (found.setting.budget_ns or 0):
         return ("Larger values fit as well, but win nothing: their steps are longer and they do no more.",)
     if within.next is None:
@@ -324,7 +329,7 @@ def _more(found: Tradeoff, within: Within) -> Spans:
         estimate = float(int(within.estimate)) if whole else within.estimate
         if within.largest is not None and estimate > (within.largest.value or 0.0):
             return (
-                f"Estimate, by the curve and not measured: up to about {number(estimate, rough=not whole)} would fit.",
+                f"Estimate, by the curve and not measured: up to about {format_value(estimate, rough=not whole)} would fit.",
             )
     if found.fit is None:
         return ("What lies between the two is not known: there is no curve.",)

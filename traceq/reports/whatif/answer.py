@@ -9,7 +9,7 @@ from traceq.diagnosis.finding import Finding
 
 @dataclass(frozen=True)
 class Asked:
-    """A requested change, as it can be typed: kind (remove, scale, ...), of what, and its factor or number."""
+    """A requested change in terms of the command: kind (remove, scale, ...), of what, and its factor or number."""
 
     kind: str
     what: str = ""
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True)
 class JobAnswer:
-    """What would become of a step of a job if `ranks` were like the usual one; `ideal_ns` if all were.
+    """The prediction for a step of a job if `ranks` were like the usual one; `ideal_ns` if all were.
 
     `error_share` is how far the replay is off what was recorded, `waited_for` who still holds up the others then.
     """
@@ -53,7 +53,7 @@ class JobAnswer:
 
 @dataclass(frozen=True)
 class Answer:
-    """What would become of the steps of one trace.
+    """The prediction for the steps of one trace.
 
     `recorded_ns` is the mean counted step, `replayed_ns` that of the same model with nothing changed, `after_ns` with the
     change. `error_share` is how far steps that are predicted from other steps are from what was recorded, `unexplained_share`
@@ -91,7 +91,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Choices:
-    """What can be changed in one trace."""
+    """The changes that are possible in one trace."""
 
     trace_id: int
     file: str

@@ -1,4 +1,4 @@
-"""The words about a what-if of a trace or a job: what the step would last, how sure that is, and what is in the way then."""
+"""The words about a what-if of a trace or a job: the predicted step, how sure it is, and what limits it then."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ _NOTHING = 0.001
 
 
 def compose_answer(found: Answer) -> Iterator[Block]:
-    """The whole answer."""
+    """Yield the whole answer."""
     yield Heading(1, ("traceq whatif",))
-    yield Verdict(_verdict(found))
+    yield Verdict(_say_verdict(found))
     if found.reason is not None and found.saved is not None:
         yield Warn((f"Only bounds: {found.reason}.",))
-    yield Facts(tuple(_facts(found)))
+    yield Facts(tuple(_list_facts(found)))
     if found.limits:
         yield table(
-            _largest(found.limits, _LIMITS),
+            _choose_largest(found.limits, _LIMITS),
             {
-                "critical path then" if found.error_share is not None else "training thread then": lambda part: _named(
-                    part.name
+                "critical path then" if found.error_share is not None else "training thread then": lambda part: (
+                    _name_part(part.name)
                 ),
                 "per step": lambda part: duration(round(part.dur_ns)),
                 "share": lambda part: share(part.dur_ns / found.after_ns) if found.after_ns else UNKNOWN,
             },
         )
     if found.ledger and found.recorded_ns:
-        yield from _amdahl(found.ledger, found.recorded_ns)
+        yield from _tabulate_amdahl(found.ledger, found.recorded_ns)
 
 
 def compose_choices(found: Choices) -> Iterator[Block]:
-    """What can be changed."""
+    """Yield what can be changed."""
     yield Heading(1, ("traceq whatif: what can be changed",))
-    yield Facts((_trace(found),))
+    yield Facts((_name_trace(found),))
     if not found.choices:
         yield Verdict(("Nothing can be changed: the trace has no steps that can be replayed.",))
         return
@@ -61,7 +61,7 @@ def compose_choices(found: Choices) -> Iterator[Block]:
         found.choices,
         {
             "what": lambda each: each.what,
-            "per step": _time,
+            "per step": _format_time,
             "options": lambda each: " ".join(each.options),
             "meaning": lambda each: each.meaning,
         },
@@ -76,45 +76,47 @@ def compose_choices(found: Choices) -> Iterator[Block]:
     )
 
 
-def asked_for(changes: Sequence[Asked]) -> str:
-    """The changes as a sentence has them: remove idle_data; scale kernel:*flash* by 0.5."""
+def describe_changes(changes: Sequence[Asked]) -> str:
+    """Return the changes in a sentence: remove idle_data; scale kernel:*flash* by 0.5."""
     return "; ".join(_WORDS[each.kind].format(what=each.what, factor=each.factor) for each in changes)
 
 
-def _trace(found: Answer | Choices) -> tuple[str, Spans]:
+def _name_trace(found: Answer | Choices) -> tuple[str, Spans]:
     rank = "" if found.rank is None else f", rank {found.rank}"
     return "trace", (f"{found.trace_id}{rank}: ", Name(found.file))
 
 
-def _verdict(found: Answer) -> Spans:
+def _say_verdict(found: Answer) -> Spans:
     if found.saved is None or not found.replayed_ns:
         return (f"Cannot tell: {found.reason}.",)
     saved, step = found.saved, found.replayed_ns
     if max(abs(saved.low_ns), abs(saved.high_ns)) < _NOTHING * step:
         return ("The step would last as long as it does.",)
     if saved.likely_ns is None:
-        by = f"at most {duration(round(saved.high_ns))}" if saved.low_ns <= 0 < saved.high_ns else _range(saved)
+        by = f"at most {duration(round(saved.high_ns))}" if saved.low_ns <= 0 < saved.high_ns else _format_range(saved)
         return (f"The step would be {by} shorter.",)
     if abs(saved.likely_ns) < _NOTHING * step:
         return (f"The step would hardly change; at most it would be {duration(round(saved.high_ns))} shorter.",)
     more = "shorter" if saved.likely_ns > 0 else "longer"
     by = f"{duration(round(abs(saved.likely_ns)))} ({share(abs(saved.likely_ns) / step)})"
-    return (f"The step would be {by} {more}: {duration(_whole(found.after_ns))} instead of {duration(round(step))}.",)
+    return (
+        f"The step would be {by} {more}: {duration(_round_ns(found.after_ns))} instead of {duration(round(step))}.",
+    )
 
 
-def _facts(found: Answer) -> Iterator[tuple[str, Spans]]:
-    yield _trace(found)
-    yield "asked", (Name(asked_for(found.asked)),)
+def _list_facts(found: Answer) -> Iterator[tuple[str, Spans]]:
+    yield _name_trace(found)
+    yield "asked", (Name(describe_changes(found.asked)),)
     if found.finding is not None:
-        yield "finding", (_finding(found.finding),)
-    now = f"{duration(_whole(found.recorded_ns))} recorded"
+        yield "finding", (_describe_finding(found.finding),)
+    now = f"{duration(_round_ns(found.recorded_ns))} recorded"
     if found.replayed_ns is not None and found.error_share is not None:
         now += f", {duration(round(found.replayed_ns))} replayed"
     yield "step now", (f"{now}; mean of {some(found.steps, 'step')}",)
     if found.saved is not None:
-        yield "step then", (_then(found, found.saved),)
+        yield "step then", (_describe_step(found, found.saved),)
         likely = "" if found.saved.likely_ns is None else f"{duration(round(found.saved.likely_ns))}, "
-        yield "saved", (f"{likely}{_range(found.saved)} possible",)
+        yield "saved", (f"{likely}{_format_range(found.saved)} possible",)
     if found.error_share is not None:
         unexplained = ""
         if found.unexplained_share is not None:
@@ -122,25 +124,25 @@ def _facts(found: Answer) -> Iterator[tuple[str, Spans]]:
         yield "replay error", (f"{share(found.error_share)} of the step{unexplained}",)
 
 
-def _finding(finding: Finding) -> str:
-    """What the report says of the finding that is taken away."""
+def _describe_finding(finding: Finding) -> str:
+    """Return the report's words on the finding that is taken away."""
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)}, "
     return f"{finding.title}: saves {likely}{low} to {high}, and no more than the time that the finding owns"
 
 
-def _then(found: Answer, saved: Saved) -> str:
+def _describe_step(found: Answer, saved: Saved) -> str:
     if saved.likely_ns is not None:
-        return duration(_whole(found.after_ns))
+        return duration(_round_ns(found.after_ns))
     step = found.replayed_ns or 0.0
     return f"{duration(round(step - saved.high_ns))} to {duration(round(step - saved.low_ns))}"
 
 
-def _amdahl(ledger: Sequence[Part], step: float) -> Iterator[Block]:
+def _tabulate_amdahl(ledger: Sequence[Part], step: float) -> Iterator[Block]:
     yield table(
-        _largest(ledger, _AMDAHL),
+        _choose_largest(ledger, _AMDAHL),
         {
-            "step now": lambda part: _named(part.name),
+            "step now": lambda part: _name_part(part.name),
             "per step": lambda part: duration(round(part.dur_ns)),
             "without it at least": lambda part: duration(round(max(step - part.dur_ns, 0.0))),
             "times as fast (Amdahl)": lambda part: speed_up(step, step - part.dur_ns),
@@ -148,35 +150,35 @@ def _amdahl(ledger: Sequence[Part], step: float) -> Iterator[Block]:
     )
 
 
-def _largest(parts: Sequence[Part], most: int) -> list[Part]:
+def _choose_largest(parts: Sequence[Part], most: int) -> list[Part]:
     return sorted(parts, key=lambda part: (-part.dur_ns, part.name))[:most]
 
 
-def _named(name: str) -> str:
+def _name_part(name: str) -> str:
     words = BY_NAME[name].words if name in BY_NAME else HOST_LABELS.get(name, name)
     return f"{name} ({words})" if words != name else name
 
 
-def _time(each: Choice) -> str:
+def _format_time(each: Choice) -> str:
     return "" if each.dur_ns is None else duration(round(each.dur_ns))
 
 
-def _range(saved: Saved) -> str:
+def _format_range(saved: Saved) -> str:
     return f"{duration(round(saved.low_ns))} to {duration(round(saved.high_ns))}"
 
 
-def _whole(nanoseconds: float | None) -> int | None:
+def _round_ns(nanoseconds: float | None) -> int | None:
     return None if nanoseconds is None else round(nanoseconds)
 
 
 def compose_job_answer(found: JobAnswer) -> Iterator[Block]:
-    """The whole answer."""
+    """Yield the whole answer on a job."""
     yield Heading(1, ("traceq whatif",))
-    yield Verdict((_job_verdict(found),))
-    yield Facts(tuple(_job_facts(found)))
+    yield Verdict((_say_job_verdict(found),))
+    yield Facts(tuple(_list_job_facts(found)))
 
 
-def _job_verdict(found: JobAnswer) -> str:
+def _say_job_verdict(found: JobAnswer) -> str:
     who = list_ranks(found.ranks)
     like = f"With {who} like the usual rank"
     if found.recorded_ns - found.after_ns < _NOTHING * found.recorded_ns:
@@ -189,7 +191,7 @@ def _job_verdict(found: JobAnswer) -> str:
     )
 
 
-def _job_facts(found: JobAnswer) -> Iterator[tuple[str, Spans]]:
+def _list_job_facts(found: JobAnswer) -> Iterator[tuple[str, Spans]]:
     name = (", ", Name(found.name)) if found.name else ()
     yield "job", (some(found.of_ranks, "rank"), *name, f", {some(found.steps, 'step')}")
     yield (

@@ -1,1 +1,1 @@
-"""Experiments: a program run at several settings, what each wins, and what was predicted of it."""
+"""Trials of a program: experiments at several settings, and trade-offs over given traces at several values of a knob."""

@@ -1,4 +1,4 @@
-"""Which setting serves a goal within the limits, which changes are worth making, and which settings others dominate.
+"""Choose the setting that serves a goal within limits, the changes worth making, and find dominated settings.
 
 Settings that failed, that leave a part of the program out, or that another one surely dominates (pareto.py) are
 never chosen, and those that one dominates perhaps by chance only where nothing else is as good. A change is recommended only
@@ -21,7 +21,7 @@ from traceq.runs.trials.experiment import (
     Result,
     Win,
 )
-from traceq.runs.trials.pareto import ALIKE, alike, dominated
+from traceq.runs.trials.pareto import ALIKE, find_alike, find_dominated
 from traceq.runs.trials.results import Table
 from traceq.runs.trials.trial import BASELINE
 from traceq.runs.trials.values import is_work_known, number_in
@@ -41,11 +41,11 @@ class Field:
     weighed: tuple[Quantity, ...]
 
     def points(self, names: Iterable[str]) -> dict[str, tuple[float, ...]]:
-        """A row a setting."""
-        return {name: tuple(self.good(name, quantity) for quantity in self.weighed) for name in names}
+        """Return a row of merits for each setting."""
+        return {name: tuple(self.merit(name, quantity) for quantity in self.weighed) for name in names}
 
-    def good(self, name: str, quantity: Quantity) -> float:
-        """How good a setting is in a quantity: as a multiple of the baseline in the same rounds, where that ran."""
+    def merit(self, name: str, quantity: Quantity) -> float:
+        """Return how good a setting is in a quantity: relative to the baseline in the same rounds, if that ran."""
         value = self.results[name].measures[quantity].value
         if BASELINE in self.results:
             found = self.results[name].differences.get(quantity)
@@ -53,13 +53,13 @@ class Field:
         return value if quantity in MORE_IS_BETTER else 1 / value if value > 0 else float("inf")
 
     def is_better(self, name: str, quantity: Quantity) -> bool:
-        """Whether a setting is surely better than the baseline."""
+        """Return whether a setting is surely better than the baseline."""
         found = self.results[name].differences.get(quantity)
         return found is not None and found.verdict == "better"
 
 
-def field_of(table: Table, results: Sequence[Result]) -> Field:
-    """What was measured at every setting that ran is weighed."""
+def weigh_settings(table: Table, results: Sequence[Result]) -> Field:
+    """Return the settings that ran, with the quantities that were measured at each of them."""
     able = {
         each.setting.name: each
         for each in results
@@ -73,19 +73,19 @@ def field_of(table: Table, results: Sequence[Result]) -> Field:
     return Field(table, able, tuple(weighed))
 
 
-def front_of(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
-    """The settings that no other one beats, and those that one does."""
+def split_front(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
+    """Return the settings that no other one beats, and those that one does."""
     points = field.points(field.results)
-    beaten = dominated(points)
+    beaten = find_dominated(points)
     return tuple(name for name in points if name not in beaten), tuple(
-        Dominated(name, by, _surely(field, by, name)) for name, by in beaten.items()
+        Dominated(name, by, _surely_beats(field, by, name)) for name, by in beaten.items()
     )
 
 
-def _surely(field: Field, by: str, name: str) -> bool:
-    """Whether what beats a setting does so in a quantity by more than chance does, and surely loses less than 1 % in none."""
+def _surely_beats(field: Field, by: str, name: str) -> bool:
+    """Return whether `by` beats a setting in a quantity beyond chance, and surely loses less than 1 % in all others."""
     wins = any(
-        field.good(by, quantity) > field.good(name, quantity) and not _may_be_alike(field.table, quantity, by, name)
+        field.merit(by, quantity) > field.merit(name, quantity) and not _may_be_alike(field.table, quantity, by, name)
         for quantity in field.weighed
     )
     return wins and all(_surely_keeps(field.table, quantity, by, name) for quantity in field.weighed)
@@ -104,54 +104,54 @@ def _may_be_alike(table: Table, quantity: Quantity, one: str, other: str) -> boo
     return mean is None or mean.p is None or mean.p > LEVEL
 
 
-def choice_of(field: Field, goal: Goal, limits: Limits) -> Choice | None:
-    """What to set; None where the goal's quantity was not measured."""
+def choose_setting(field: Field, goal: Goal, limits: Limits) -> Choice | None:
+    """Choose what to set; None if the goal's quantity was not measured."""
     quantity = goal_quantity(field, goal)
     if quantity is None:
         return None
-    over = {name: broken for name in field.results if (broken := _broken(field.results[name], limits))}
+    over = {name: broken for name in field.results if (broken := _find_excess(field.results[name], limits))}
     kept = [name for name in field.results if name not in over]
-    unsure = tuple(name for name in kept if _touches(field.results[name], limits))
+    unsure = tuple(name for name in kept if _may_exceed(field.results[name], limits))
     if not kept:
         return Choice(goal, None, (), (), None, over, unsure)
-    equals = _alike(field, quantity, kept)
+    equals = _list_alike(field, quantity, kept)
     # Where the baseline keeps the limits, what is not surely better is no change to make.
     able = [name for name in kept if BASELINE in over or name == BASELINE or field.is_better(name, quantity)]
-    chosen = _chosen(field, goal, _undominated(field, kept, _alike(field, quantity, able or kept)))
+    chosen = _choose_simplest(field, goal, _drop_dominated(field, kept, _list_alike(field, quantity, able or kept)))
     is_better = field.is_better(chosen, quantity)
     others = tuple(name for name in equals if name != chosen and not (is_better and name == BASELINE))
-    wins = tuple(_wins(field, goal, quantity, kept))
-    combined = _combined(field, kept, wins) if len(wins) > 1 else None
+    wins = tuple(_find_wins(field, goal, quantity, kept))
+    combined = _find_combination(field, kept, wins) if len(wins) > 1 else None
     return Choice(goal, chosen, others, wins, combined, over, unsure)
 
 
-def _alike(field: Field, quantity: Quantity, names: Sequence[str]) -> list[str]:
-    """The settings that may be as good as the best."""
-    values = {name: field.good(name, quantity) for name in names}
-    return alike(values, lambda name, best: _is_open(field, quantity, name, best))
+def _list_alike(field: Field, quantity: Quantity, names: Sequence[str]) -> list[str]:
+    """Return the settings that may be as good as the best."""
+    values = {name: field.merit(name, quantity) for name in names}
+    return find_alike(values, lambda name, best: _is_open(field, quantity, name, best))
 
 
-def _undominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Of these settings those that no other one dominates; where all are dominated, those that may be by chance.
+def _drop_dominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return those of `names` that no other one dominates; if all are dominated, those that may be by chance.
 
     The baseline stays where it may be by chance. Where all are surely dominated it is what dominates the first.
     """
-    beaten = dominated(field.points(kept))
-    surely = {name for name, by in beaten.items() if _surely(field, by, name)}
+    beaten = find_dominated(field.points(kept))
+    surely = {name for name, by in beaten.items() if _surely_beats(field, by, name)}
     free = [name for name in names if name not in beaten or (name == BASELINE and name not in surely)]
     return free or [name for name in names if name not in surely] or [beaten[names[0]]]
 
 
-def _combined(field: Field, kept: Sequence[str], wins: Sequence[Win]) -> str | None:
-    """A setting that has a value of each win, or one that cannot be told from it."""
+def _find_combination(field: Field, kept: Sequence[str], wins: Sequence[Win]) -> str | None:
+    """Return a setting that has a value of each win, or one that cannot be told from it."""
     for name in kept:
-        if all(any(_holds(field, name, each) for each in (win.setting, *win.alike)) for win in wins):
+        if all(any(_has_values_of(field, name, each) for each in (win.setting, *win.alike)) for win in wins):
             return name
     return None
 
 
 def goal_quantity(field: Field, goal: Goal) -> Quantity | None:
-    """What the goal is measured by, the memory of the GPU before that of the host; None where it is not known of all."""
+    """Return the quantity of the goal, GPU memory before that of the host; None if not known of all settings."""
     wanted: dict[Goal, tuple[Quantity, ...]] = {
         "latency": ("step",),
         "throughput": ("throughput",),
@@ -160,7 +160,7 @@ def goal_quantity(field: Field, goal: Goal) -> Quantity | None:
     return next((name for name in wanted[goal] if name in field.weighed), None)
 
 
-def _limits(limits: Limits) -> dict[Quantity, float]:
+def _limits_by_quantity(limits: Limits) -> dict[Quantity, float]:
     given: dict[Quantity, float | None] = {
         limits.percentile: limits.latency_ns,
         "gpu_memory": limits.gpu_memory,
@@ -169,17 +169,17 @@ def _limits(limits: Limits) -> dict[Quantity, float]:
     return {name: limit for name, limit in given.items() if limit is not None}
 
 
-def _broken(result: Result, limits: Limits) -> tuple[Quantity, ...]:
+def _find_excess(result: Result, limits: Limits) -> tuple[Quantity, ...]:
     return tuple(
         name
-        for name, limit in _limits(limits).items()
+        for name, limit in _limits_by_quantity(limits).items()
         if name in result.measures and result.measures[name].value > limit
     )
 
 
-def _touches(result: Result, limits: Limits) -> bool:
-    """Whether a limit lies within an interval, or what it is about was not measured."""
-    for name, limit in _limits(limits).items():
+def _may_exceed(result: Result, limits: Limits) -> bool:
+    """Return whether a limit lies within an interval, or its quantity was not measured."""
+    for name, limit in _limits_by_quantity(limits).items():
         found = result.measures.get(name)
         if found is None or found.interval is None or found.interval[1] > limit:
             return True
@@ -187,14 +187,14 @@ def _touches(result: Result, limits: Limits) -> bool:
 
 
 def _is_open(field: Field, quantity: Quantity, name: str, best: str) -> bool:
-    """Whether a setting may be as good as the best; the baseline is until a difference was shown, for all settings together."""
+    """Return whether a setting may be as good as the best; the baseline may until any setting surely differs."""
     if name == BASELINE:
         return not field.is_better(best, quantity)
     return _may_be_alike(field.table, quantity, name, best)
 
 
-def _chosen(field: Field, goal: Goal, names: Sequence[str]) -> str:
-    """Of settings that are alike: the baseline, those that change least, the least of one knob's numbers.
+def _choose_simplest(field: Field, goal: Goal, names: Sequence[str]) -> str:
+    """Choose among settings that are alike: the baseline, those that change least, the least number of one knob.
 
     Where these are several, the one that is best in what is not the goal.
     """
@@ -202,41 +202,41 @@ def _chosen(field: Field, goal: Goal, names: Sequence[str]) -> str:
         return BASELINE
     fewest = min(len(field.results[name].setting.values) for name in names)
     names = [name for name in names if len(field.results[name].setting.values) == fewest]
-    numbers = {name: _number(field, name) for name in names}
+    numbers = {name: _single_knob(field, name) for name in names}
     if len({knob for knob, _ in numbers.values()}) == 1 and all(value is not None for _, value in numbers.values()):
         return min(names, key=lambda name: numbers[name][1] or 0.0)
     second: Quantity = "step" if goal == "throughput" or "throughput" not in field.weighed else "throughput"
-    return max(names, key=lambda name: field.good(name, second))
+    return max(names, key=lambda name: field.merit(name, second))
 
 
-def _number(field: Field, name: str) -> tuple[str, float | None]:
-    """The knob of a setting that has one, and its value where that is a number."""
+def _single_knob(field: Field, name: str) -> tuple[str, float | None]:
+    """Return the knob of a setting that has one, and its value if that is a number."""
     values = list(field.results[name].setting.values.items())
     return (values[0][0], number_in(values[0][1])) if len(values) == 1 else ("", None)
 
 
-def _wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:
-    """The best setting of each change that is surely better than the baseline, the largest gain first."""
+def _find_wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:
+    """Return the best setting of each change that is surely better than the baseline, the largest gain first."""
     groups: dict[frozenset[str], list[str]] = {}
     for name in kept:
         values = field.results[name].setting.values
         if name != BASELINE and values and not _is_combination(field, name):
             groups.setdefault(frozenset(_INSTEAD_OF.get(knob, knob) for knob in values), []).append(name)
-    found = [win for names in groups.values() if (win := _win(field, goal, quantity, names)) is not None]
+    found = [win for names in groups.values() if (win := _best_win(field, goal, quantity, names)) is not None]
     return sorted(found, key=lambda win: win.ratio, reverse=quantity in MORE_IS_BETTER)
 
 
-def _win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]) -> Win | None:
-    """The best of settings of the same knobs; None where none is surely better than the baseline, or that dominates it."""
+def _best_win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]) -> Win | None:
+    """Return the best of settings of the same knobs; None if none is surely better than the baseline, or dominates it."""
     base = [BASELINE] if BASELINE in field.results else []
-    beaten = dominated(field.points([*base, *names]))
+    beaten = find_dominated(field.points([*base, *names]))
     values = {
-        name: field.good(name, quantity) for name in names if name not in beaten and field.is_better(name, quantity)
+        name: field.merit(name, quantity) for name in names if name not in beaten and field.is_better(name, quantity)
     }
     if not values:
         return None
-    equals = alike(values, lambda name, best: _may_be_alike(field.table, quantity, name, best))
-    best = _chosen(field, goal, equals)
+    equals = find_alike(values, lambda name, best: _may_be_alike(field.table, quantity, name, best))
+    best = _choose_simplest(field, goal, equals)
     found = field.results[best].differences[quantity]
     costs = tuple(name for name, each in field.results[best].differences.items() if each.verdict == "worse")
     interval = found.interval or (found.ratio, found.ratio)
@@ -244,7 +244,7 @@ def _win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]) -> 
 
 
 def _is_combination(field: Field, name: str) -> bool:
-    """Whether a setting is made of the values of several others."""
+    """Return whether a setting is made of the values of several others."""
     mine = field.results[name].setting.values.items()
     parts = [
         other.setting.values.items()
@@ -254,6 +254,6 @@ def _is_combination(field: Field, name: str) -> bool:
     return bool(parts) and set(mine) == {pair for part in parts for pair in part}
 
 
-def _holds(field: Field, name: str, part: str) -> bool:
-    """Whether a setting has all the values of another."""
+def _has_values_of(field: Field, name: str, part: str) -> bool:
+    """Return whether a setting has all the values of another."""
     return field.results[part].setting.values.items() <= field.results[name].setting.values.items()

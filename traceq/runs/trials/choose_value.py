@@ -1,4 +1,4 @@
-"""Which value serves throughput, which latency, and what a budget of latency leaves.
+"""Choose the values that serve throughput and latency, and those that a latency budget allows.
 
 By step and throughput; a value that is dominated (pareto.py) is not recommended.
 """
@@ -11,19 +11,21 @@ import numpy as np
 
 from traceq.common.distributions import LEVEL
 from traceq.runs.statistics import Floats
-from traceq.runs.trials.pareto import alike, dominated, worth
+from traceq.runs.trials.pareto import drop_dominated, find_alike, find_dominated
 from traceq.runs.trials.tradeoff import BestValues, Curve, Percentile, Point, TradeoffTerms, Within
 
 
-def choice_of(points: Sequence[Point], resamples: Sequence[Floats | None]) -> BestValues | None:
-    """The best values for latency and for throughput; None with fewer than two."""
+def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -> BestValues | None:
+    """Return the best values for latency and for throughput; None with fewer than two."""
     if len(points) < 2:  # noqa: PLR2004 - to choose from
         return None
-    beaten = _beaten(points)
-    rates = [{place: 1 / point.typical_ns for place, point in enumerate(points)}, _throughputs(points)]
-    alike_fast = _alike(rates[0], resamples, [1.0] * len(points))
-    alike_much = _alike(rates[1], resamples, [point.work for point in points])
-    fast, much = (worth(each, rate, beaten) for each, rate in zip((alike_fast, alike_much), rates, strict=True))
+    beaten = _find_dominated(points)
+    rates = [{place: 1 / point.typical_ns for place, point in enumerate(points)}, _list_throughputs(points)]
+    alike_fast = _list_alike(rates[0], resamples, [1.0] * len(points))
+    alike_much = _list_alike(rates[1], resamples, [point.work for point in points])
+    fast, much = (
+        drop_dominated(each, rate, beaten) for each, rate in zip((alike_fast, alike_much), rates, strict=True)
+    )
     both = [place for place in fast if place in much]
     return BestValues(
         latency=points[both[0]] if both else max((points[place] for place in fast), key=lambda point: point.throughput),
@@ -35,44 +37,44 @@ def choice_of(points: Sequence[Point], resamples: Sequence[Floats | None]) -> Be
     )
 
 
-def _throughputs(points: Sequence[Point]) -> dict[int, float]:
+def _list_throughputs(points: Sequence[Point]) -> dict[int, float]:
     return {place: point.throughput for place, point in enumerate(points)}
 
 
-def beaten_of(points: Sequence[Point]) -> tuple[tuple[Point, Point], ...]:
-    """The points that another one dominates, each with that."""
-    return tuple((points[place], points[by]) for place, by in _beaten(points).items())
+def pair_dominated(points: Sequence[Point]) -> tuple[tuple[Point, Point], ...]:
+    """Return the points that another one dominates, each with that point."""
+    return tuple((points[place], points[by]) for place, by in _find_dominated(points).items())
 
 
-def _beaten(points: Sequence[Point]) -> dict[int, int]:
-    """Places of the points that another one dominates."""
-    return dominated({place: (1 / point.typical_ns, point.throughput) for place, point in enumerate(points)})
+def _find_dominated(points: Sequence[Point]) -> dict[int, int]:
+    """Return the places of points that another one dominates, each with the place of that."""
+    return find_dominated({place: (1 / point.typical_ns, point.throughput) for place, point in enumerate(points)})
 
 
-def _alike(rates: Mapping[int, float], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
-    """Places of the points whose rate is not significantly below the highest, or less than 1 % below it."""
-    return alike(
+def _list_alike(rates: Mapping[int, float], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
+    """Return the places of points whose rate is not significantly, or less than 1 %, below the highest."""
+    return find_alike(
         rates, lambda place, best: _may_be_as_good(resamples[place], resamples[best], work[place] / work[best])
     )
 
 
 def _may_be_as_good(mine: Floats | None, best: Floats | None, work: float) -> bool:
-    """Whether resamples of typical steps leave it open; `work` per step is relative to that of the best."""
+    """Return whether resamples of typical steps leave it open; `work` per step is relative to that of the best."""
     if mine is None or best is None:
         return False
     return float(np.quantile(work * best / mine, 1 - LEVEL / 2)) >= 1
 
 
-def within_budget(
+def fit_budget(
     points: Sequence[Point], curve: Curve | None, choice: BestValues | None, setting: TradeoffTerms
 ) -> Within | None:
-    """What fits the budget of `setting`; None without one. `choice` is that without a budget."""
+    """Return the values that fit the budget of `setting`; None without one. `choice` is that without a budget."""
     if setting.budget_ns is None:
         return None
     fitting = [point for point in points if point.latency(setting.percentile) <= setting.budget_ns]
     if not fitting:
         return Within(None, points[0] if points else None, None)
-    beaten = _beaten(fitting)
+    beaten = _find_dominated(fitting)
     good = [point for place, point in enumerate(fitting) if place not in beaten]
     if not setting.is_amount:
         much = () if choice is None else choice.throughput_alike
@@ -83,11 +85,15 @@ def within_budget(
     following = later[0] if later else None
     if following is None or following in fitting or curve is None:
         return Within(largest, following, None)
-    return Within(largest, following, _between(largest, following, curve, setting.percentile, setting.budget_ns))
+    return Within(
+        largest, following, _estimate_between(largest, following, curve, setting.percentile, setting.budget_ns)
+    )
 
 
-def _between(largest: Point, following: Point, curve: Curve, percentile: Percentile, budget: int) -> float | None:
-    """The largest value between two that were tried at which the curve stays within the budget.
+def _estimate_between(
+    largest: Point, following: Point, curve: Curve, percentile: Percentile, budget: int
+) -> float | None:
+    """Return the largest value between two tried ones at which the curve keeps the budget.
 
     The percentile is taken to be as far above the curve as at the worse of the two. None where that adds nothing, or
     would fit the value that was tried and does not.

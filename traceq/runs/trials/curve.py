@@ -24,36 +24,38 @@ Points = Sequence[tuple[float, float]]
 
 
 def fit(points: Points) -> Fit | None:
-    """The shape with the smallest error at values left out, fitted to (value, ns) in the order of values, all above 0.
+    """Fit the shape with the smallest error at values left out to (value, ns), ordered by value, all above 0.
 
     None with fewer than three values: through two there is always a line.
     """
     if len(points) < FEWEST:
         return None
-    shapes: dict[Shape, Callable[[Points], Curve]] = {"affine": affine}
+    shapes: dict[Shape, Callable[[Points], Curve]] = {"affine": fit_affine}
     if len(points) >= _FEWEST_FOR_HINGE:
-        shapes["hinge"] = hinge
-    errors = {shape: _left_out_error(points, fitted) for shape, fitted in shapes.items()}
+        shapes["hinge"] = fit_hinge
+    errors = {shape: _validation_error(points, fitted) for shape, fitted in shapes.items()}
     chosen: Shape = "hinge" if errors.get("hinge", inf) < errors["affine"] * _CLEARLY else "affine"
     curve = shapes[chosen](points)
     if curve.shape != chosen:  # of all values none is on a flat part
         chosen = curve.shape
     others = {shape: error for shape, error in errors.items() if shape != chosen}
-    return Fit(curve, errors[chosen], max(abs(_error(curve, *point)) for point in points), others)
+    return Fit(curve, errors[chosen], max(abs(_relative_error(curve, *point)) for point in points), others)
 
 
-def _left_out_error(points: Points, fitted: Callable[[Points], Curve]) -> float:
-    """Root mean square of the relative errors at each value, by the curve through the others."""
-    errors = [_error(fitted([*points[:place], *points[place + 1 :]]), *point) for place, point in enumerate(points)]
+def _validation_error(points: Points, fitted: Callable[[Points], Curve]) -> float:
+    """Return the root mean square of relative errors at each value, by the curve through the others."""
+    errors = [
+        _relative_error(fitted([*points[:place], *points[place + 1 :]]), *point) for place, point in enumerate(points)
+    ]
     return sqrt(sum(error**2 for error in errors) / len(errors))
 
 
-def _error(curve: Curve, value: float, ns: float) -> float:
+def _relative_error(curve: Curve, value: float, ns: float) -> float:
     return (curve.at(value) - ns) / ns
 
 
-def affine(points: Points) -> Curve:
-    """The line a + b B, a and b >= 0, with the least squares of relative errors: a long step counts no more than a short one."""
+def fit_affine(points: Points) -> Curve:
+    """Fit the line a + b B, a and b >= 0, with the least squares of relative errors."""
     weights = [1 / ns**2 for _, ns in points]
     whole = sum(weights)
     value = sum(w * b for w, (b, _) in zip(weights, points, strict=True)) / whole
@@ -73,30 +75,30 @@ def affine(points: Points) -> Curve:
     return Curve("affine", 0.0, 0.0, through_zero / sum(w * b**2 for w, (b, _) in zip(weights, points, strict=True)))
 
 
-def hinge(points: Points) -> Curve:
-    """max(c, a + b B): the best over all ways to split the values into flat ones and linear ones; affine when none is flat."""
-    best = affine(points)
-    least = _squares(best, points)
+def fit_hinge(points: Points) -> Curve:
+    """Fit max(c, a + b B) over all ways to split the values into flat and linear ones; affine when none is flat."""
+    best = fit_affine(points)
+    least = _sum_squares(best, points)
     for split in range(1, len(points)):
         curve = _split(points[:split], points[split:])
         if curve.per_unit_ns <= 0 or curve.at(points[0][0]) > curve.flat_ns:
             continue
-        squares = _squares(curve, points)
+        squares = _sum_squares(curve, points)
         if squares < least - _ROUNDING:
             best, least = curve, squares
     return best
 
 
-def _squares(curve: Curve, points: Points) -> float:
-    return sum(_error(curve, *point) ** 2 for point in points)
+def _sum_squares(curve: Curve, points: Points) -> float:
+    return sum(_relative_error(curve, *point) ** 2 for point in points)
 
 
 def _split(flat: Points, linear: Points) -> Curve:
-    level = affine([(0.0, ns) for _, ns in flat]).fixed_ns
+    level = fit_affine([(0.0, ns) for _, ns in flat]).fixed_ns
     if len(linear) == 1:
         value, ns = linear[0]
         return Curve("hinge", level, 0.0, ns / value)
-    rest = affine(linear)
+    rest = fit_affine(linear)
     return Curve("hinge", level, rest.fixed_ns, rest.per_unit_ns)
 
 
@@ -105,41 +107,41 @@ _REFITS = 400
 _AT_END = 1e-9
 
 
-def knee_of(curve: Curve, points: Sequence[tuple[float, Point]], resamples: Sequence[Floats | None]) -> Knee:
-    """The knee of `curve`, how it scatters with the steps, and the best of the values tried; points as (value, point)."""
+def find_knee(curve: Curve, points: Sequence[tuple[float, Point]], resamples: Sequence[Floats | None]) -> Knee:
+    """Return the knee of `curve`, how it scatters with the steps, and the best value tried; points as (value, point)."""
     low, high = points[0][0], points[-1][0]
-    top = optimum(curve)
-    place = _place(top, low, high)
+    top = find_optimum(curve)
+    place = _place_knee(top, low, high)
     tried = max(points, key=lambda each: each[0] / each[1].typical_ns ** 2)[0]
     value = min(max(top, low), high) if place == "within" else None
-    return Knee(place, value, _interval(curve, [each for each, _ in points], resamples), tried)
+    return Knee(place, value, _knee_interval(curve, [each for each, _ in points], resamples), tried)
 
 
-def optimum(curve: Curve) -> float:
-    """The value with the largest B / f(B)^2: 0 when a step costs nothing but its work, infinite when work costs nothing."""
+def find_optimum(curve: Curve) -> float:
+    """Return the value with the largest B / f(B)^2: 0 if a step costs only its work, infinite if work is free."""
     if not curve.per_unit_ns:
         return inf
     linear = curve.fixed_ns / curve.per_unit_ns
     return max(linear, (curve.flat_ns - curve.fixed_ns) / curve.per_unit_ns) if curve.flat_ns else linear
 
 
-def _place(top: float, low: float, high: float) -> Place:
+def _place_knee(top: float, low: float, high: float) -> Place:
     if top < low * (1 - _AT_END):
         return "below"
     return "beyond" if top > high * (1 + _AT_END) else "within"
 
 
-def _interval(
+def _knee_interval(
     curve: Curve, values: Sequence[float], resamples: Sequence[Floats | None]
 ) -> tuple[float | None, float | None] | None:
-    """Where the knee of the same shape lies with 95 %, by fits to resampled steps; None without resamples of every value."""
+    """Return the 95 % interval of the knee of the same shape, by fits to resampled steps."""
     known = [resampled for resampled in resamples if resampled is not None]
     if len(known) < len(resamples):
         return None
-    refit = affine if curve.shape == "affine" else hinge
+    refit = fit_affine if curve.shape == "affine" else fit_hinge
     count = min(_REFITS, *(len(resampled) for resampled in known))
     rows = zip(*(resampled[:count].tolist() for resampled in known), strict=True)
-    tops = sorted(optimum(refit(list(zip(values, row, strict=True)))) for row in rows)
+    tops = sorted(find_optimum(refit(list(zip(values, row, strict=True)))) for row in rows)
     low, high = tops[int(count * LEVEL / 2)], tops[min(count - 1, int(count * (1 - LEVEL / 2)))]
     return (
         low if values[0] <= low <= values[-1] else None,

@@ -8,7 +8,7 @@ from itertools import combinations, product
 from math import log
 
 from traceq.runs.trials.experiment import MORE_IS_BETTER, Effect, Interaction, Quantity
-from traceq.runs.trials.paired import Mean, judged, mean_of
+from traceq.runs.trials.paired import Mean, judge_differences, mean_of
 from traceq.runs.trials.results import Table
 from traceq.runs.trials.trial import BASELINE, Setting
 
@@ -26,18 +26,18 @@ class Grid:
     names: Mapping[frozenset[tuple[str, str]], str]
 
     def name(self, values: Levels) -> str:
-        """The setting with these values."""
+        """Return the setting with these values."""
         return self.names[frozenset(values.items())]
 
     def others(self, *knobs: str) -> Iterator[Levels]:
-        """Every combination of the values of all other knobs."""
+        """Yield every combination of the values of all other knobs."""
         rest = {knob: levels for knob, levels in self.levels.items() if knob not in knobs}
         for values in product(*rest.values()):
             yield dict(zip(rest, values, strict=True))
 
 
 def grid_of(settings: Sequence[Setting]) -> Grid | None:
-    """The factorial that the settings are; None with fewer than two knobs, or where combinations are missing."""
+    """Return the factorial of the settings; None with fewer than two knobs, or if combinations are missing."""
     tried = [each for each in settings if each.kind in ("baseline", "vary")]
     base = next((each for each in tried if each.name == BASELINE), None)
     knobs = list(dict.fromkeys(knob for each in tried for knob in each.values if each.name != BASELINE))
@@ -52,7 +52,7 @@ def grid_of(settings: Sequence[Setting]) -> Grid | None:
 
 
 def effects_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Effect, ...]:
-    """An effect for each value but the baseline's, judged as one family."""
+    """Return an effect for each value but the baseline's, judged as one family."""
     means: dict[tuple[str, str], tuple[Mean, int, int]] = {}
     for knob, levels in grid.levels.items():
         for value in levels[1:]:
@@ -60,10 +60,10 @@ def effects_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Effect, ..
                 ((grid.name({**rest, knob: value}), 1), (grid.name({**rest, knob: levels[0]}), -1))
                 for rest in grid.others(knob)
             ]
-            mean, used = _contrast(table, quantity, pairs)
+            mean, used = _mean_contrast(table, quantity, pairs)
             if mean is not None:
                 means[knob, value] = mean, used, len(pairs)
-    found = judged(
+    found = judge_differences(
         {str(number): mean for number, (mean, _, _) in enumerate(means.values())},
         table.least,
         more_is_better=quantity in MORE_IS_BETTER,
@@ -75,7 +75,7 @@ def effects_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Effect, ..
 
 
 def interactions_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Interaction, ...]:
-    """Pairs of values that surely do more, or less, together than each alone would."""
+    """Return pairs of values that surely do more, or less, together than each alone would."""
     means: dict[tuple[tuple[str, str], tuple[str, str]], Mean] = {}
     for (one, first), (other, second) in combinations(grid.levels.items(), 2):
         for values in product(first[1:], second[1:]):
@@ -91,10 +91,10 @@ def interactions_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Inter
                 )
                 for rest in grid.others(one, other)
             ]
-            mean, _ = _contrast(table, quantity, squares)
+            mean, _ = _mean_contrast(table, quantity, squares)
             if mean is not None:
                 means[(one, other), values] = mean
-    found = judged(
+    found = judge_differences(
         {str(number): mean for number, mean in enumerate(means.values())},
         table.least,
         more_is_better=quantity in MORE_IS_BETTER,
@@ -109,8 +109,8 @@ def interactions_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Inter
 Contrast = Sequence[tuple[str, int]]
 
 
-def _contrast(table: Table, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
-    """The mean over rounds of sums of signed logs, a mean over contrasts; and how many those are.
+def _mean_contrast(table: Table, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
+    """Return the mean over rounds of sums of signed logs, averaged over contrasts; and the number of contrasts.
 
     A contrast with a setting that failed, or of which an amount has no logarithm, is left out, not the rounds of all others.
     """

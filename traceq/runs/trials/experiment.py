@@ -24,7 +24,7 @@ MORE_IS_BETTER: tuple[Quantity, ...] = ("throughput", "gpu_share")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a setting must keep: the percentile of its steps (ns), and peaks of memory (bytes); None where anything goes."""
+    """Limits of a setting: the percentile of its steps (ns), and peaks of memory (bytes); None without a limit."""
 
     latency_ns: float | None = None
     percentile: Percentile = "p95"
@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a finding of the baseline says that its fix wins, as shares of the baseline's mean step."""
+    """The predicted saving of a baseline's finding, as shares of the baseline's mean step."""
 
     rule: str
     finding_id: str
@@ -71,7 +71,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured at a setting, and how it differs from the baseline.
+    """Measurements at a setting, and their differences from the baseline.
 
     `outcome` is the first that was not ok of its trials, `not run` without any, `reason` what it said; `failed` counts those.
     What is not known is not in `measures`. `differences` are those of the step, of throughput, of memory and of energy; none
@@ -126,7 +126,7 @@ class Win:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to set for the goal.
+    """The setting to choose for the goal.
 
     `setting` is the one of those tried that serves it best within the limits: neither failed nor dominated, the baseline where
     none is surely better; None where none keeps the limits. `alike` are those that cannot be told from it. `wins` are changes
@@ -150,7 +150,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a knob's value does to the goal's quantity on average over the values of all other knobs: a factorial's main effect.
+    """The main effect of a knob's value on the goal's quantity: its mean over the values of all other knobs.
 
     `pairs` are the combinations of the others at which both values were measured, `of` those that there are.
     """
@@ -173,7 +173,7 @@ class Interaction:
 
 @dataclass(frozen=True)
 class Checked:
-    """A prediction held against what was won, as shares of the baseline's time for the same work.
+    """A prediction beside the gain, both as shares of the baseline's time for the same work.
 
     `state` is what the setting's recording says of the finding. `error` is what the likely share is off, as a share of what was
     won; None where nothing was surely won.
@@ -239,7 +239,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Experiment:
-    """All of it.
+    """The result of an experiment.
 
     `results` are in the order of the settings, the baseline first. `work` is what throughput counts, `quantity` what the goal
     is measured by, None where no setting knows it. `noise` is what two trials of a setting differ by in that, beyond what is
@@ -271,5 +271,5 @@ class Experiment:
     needed: int | None
 
     def result(self, name: str) -> Result:
-        """The result of a setting, by its name."""
+        """Return the result of a setting, by its name."""
         return next(each for each in self.results if each.setting.name == name)

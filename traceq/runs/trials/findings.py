@@ -1,4 +1,4 @@
-"""What the recordings of settings have of the baseline's findings, and what was predicted held against what was won."""
+"""The baseline's findings in the recordings of settings, and predictions held against what was won."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from traceq.runs.verify.verify import Prediction, State, find_again, hardware_of
 Interval = tuple[float, float]
 
 
-def predicted(finding: FindingKept, run: Run) -> Predicted:
-    """What the finding says, as shares of the mean counted step of the run that has it."""
-    step = step_of(run)
+def promise_of(finding: FindingKept, run: Run) -> Predicted:
+    """Return the saving that the finding predicts, as shares of the mean counted step of its run."""
+    step = mean_step_of(run)
     return Predicted(
         finding.rule,
         finding.finding_id,
@@ -29,20 +29,20 @@ def predicted(finding: FindingKept, run: Run) -> Predicted:
     )
 
 
-def step_of(run: Run) -> float:
-    """The mean counted step, ns: what savings are shares of."""
+def mean_step_of(run: Run) -> float:
+    """Return the mean counted step, ns: savings are shares of it."""
     return sum(each.dur for each in run.counted) / max(len(run.counted), 1) or 1.0
 
 
-def removed_of(profiles: Mapping[str, Run]) -> Iterator[Removed]:
-    """A row for each setting whose recording is there, beside the baseline's."""
+def find_removed(profiles: Mapping[str, Run]) -> Iterator[Removed]:
+    """Yield a row for each setting whose recording is there, beside the baseline's."""
     base = profiles.get(BASELINE)
     if base is None:
         return
     for name, run in profiles.items():
         if name == BASELINE:
             continue
-        states = {each.finding_id: _state(each, base, run) for each in base.findings}
+        states = {each.finding_id: _compare_state(each, base, run) for each in base.findings}
         known = {each.rule for each in base.found}
         yield Removed(
             name,
@@ -53,8 +53,8 @@ def removed_of(profiles: Mapping[str, Run]) -> Iterator[Removed]:
         )
 
 
-def _state(finding: FindingKept, base: Run, run: Run) -> State:
-    """As `traceq verify` has it, but smaller only where the bounds are apart: each is of one recording."""
+def _compare_state(finding: FindingKept, base: Run, run: Run) -> State:
+    """Return the state as `traceq verify` does, but "smaller" only if the bounds are apart: each is one recording."""
     now = find_again(finding, [base], [run])
     state = state_of(finding, now, is_silent=finding.rule in run.cannot_tell)
     may_be_as_large = isinstance(now, FindingKept) and now.saving_high_ns >= finding.saving_low_ns
@@ -65,8 +65,8 @@ def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[Fin
     return tuple(each for each in base.findings if states[each.finding_id] == state)
 
 
-def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
-    """The baseline's findings that no setting is for and no change has removed, the largest first."""
+def find_untried(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
+    """Yield the baseline's findings that no setting is for and no change has removed, the largest first."""
     base = profiles.get(BASELINE)
     if base is None:
         return
@@ -75,29 +75,29 @@ def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iter
     for finding in sorted(base.findings, key=lambda each: (-each.saving_ns, each.finding_id)):
         # Several findings may ask for one setting, which is that of the first.
         is_asked = finding.finding_id in tried or is_tried(finding.rule, settings)
-        if not is_asked and not any(_state(finding, base, run) == "gone" for run in runs):
+        if not is_asked and not any(_compare_state(finding, base, run) == "gone" for run in runs):
             yield finding
 
 
-def checked_of(
+def check_predictions(
     table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted], profiles: Mapping[str, Run]
 ) -> Iterator[Checked]:
-    """A row for each setting that tries a finding and ran."""
+    """Yield a row for each setting that tries a finding and ran."""
     for result in results:
         name = result.setting.name
         if name not in predictions or result.setting.kind not in ("vary", "try") or result.outcome != "ok":
             continue
         prediction = predictions[name]
-        share, interval = won(table, result)
-        state = _state_of(prediction, profiles, name)
-        judged = _judged(prediction, interval)
+        share, interval = measure_gain(table, result)
+        state = _find_state(prediction, profiles, name)
+        judged = _judge_prediction(prediction, interval)
         is_sure = interval is not None and interval[0] > 0
         error = abs(prediction.share - share) / share if share and is_sure else None
         yield Checked(name, prediction, share, interval, judged, error, state)
 
 
-def won(table: Table, result: Result) -> tuple[float | None, Interval | None]:
-    """What of the baseline's time for the same work a setting saves, a share: of all time, that of rare long steps too.
+def measure_gain(table: Table, result: Result) -> tuple[float | None, Interval | None]:
+    """Return the share of the baseline's time for the same work that a setting saves, rare long steps counted in.
 
     None where nothing says how much work a step does, and the setting may change that.
     """
@@ -109,23 +109,23 @@ def won(table: Table, result: Result) -> tuple[float | None, Interval | None]:
     return 1 - 1 / found.ratio, interval
 
 
-def _state_of(prediction: Predicted, profiles: Mapping[str, Run], name: str) -> State:
+def _find_state(prediction: Predicted, profiles: Mapping[str, Run], name: str) -> State:
     base, run = profiles.get(BASELINE), profiles.get(name)
     found = None if base is None else next((e for e in base.findings if e.finding_id == prediction.finding_id), None)
-    return "cannot tell" if base is None or run is None or found is None else _state(found, base, run)
+    return "cannot tell" if base is None or run is None or found is None else _compare_state(found, base, run)
 
 
-def _judged(prediction: Predicted, interval: Interval | None) -> Prediction:
+def _judge_prediction(prediction: Predicted, interval: Interval | None) -> Prediction:
     if interval is None:
         return "cannot tell"
     return prediction_of(prediction.low_share, prediction.high_share, *interval)
 
 
-def ablations_of(table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted]) -> Iterator[Ablation]:
-    """A row for each ablation that ran."""
+def find_ablations(table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted]) -> Iterator[Ablation]:
+    """Yield a row for each ablation that ran."""
     for result in results:
         if result.setting.kind == "ablate" and result.outcome == "ok":
-            share, interval = won(table, result)
+            share, interval = measure_gain(table, result)
             found = result.differences.get("throughput")
             what = " and ".join(result.setting.values.values())
             prediction = predictions.get(result.setting.name)
@@ -136,7 +136,7 @@ def ablations_of(table: Table, results: Sequence[Result], predictions: Mapping[s
 _NS_PER_S = 1_000_000_000
 
 
-def lines_of(
+def list_lines(
     found: Experiment,
     profiles: Mapping[str, Run],
     *,
@@ -144,7 +144,7 @@ def lines_of(
     cores: int | None = None,
     is_public: bool = False,
 ) -> Iterator[Calibrated]:
-    """A line for each finding that is gone from a recording: of several settings that remove it the first of the plan.
+    """Yield a line for each finding that is gone from a recording: by the first setting of the plan that removes it.
 
     The one that wins most would win more by chance, too.
 
@@ -156,12 +156,12 @@ def lines_of(
         if each.state == "gone" and each.won is not None:
             first.setdefault(each.predicted.finding_id, each)
     for each in first.values():
-        line = _line(found, profiles, each, program, cores, is_public=is_public)
+        line = _make_line(found, profiles, each, program, cores, is_public=is_public)
         if line is not None:
             yield line
 
 
-def _line(
+def _make_line(
     found: Experiment,
     profiles: Mapping[str, Run],
     each: Checked,
@@ -181,18 +181,18 @@ def _line(
         Won(each.won * timed, each.won_interval[0] * timed, each.won_interval[1] * timed, timed),
         how="experiment",
         pair=pair_of(base.sha256, after.sha256),
-        step_ns=step_of(base),
+        step_ns=mean_step_of(base),
         format=base.format,
         hardware=Hardware(hardware_of([base]), base.device_name, cores),
         program=program,
         is_public=is_public,
-        knob=_knob(found, each),
+        knob=_only_knob(found, each),
         also_gone=sum(len(one.gone) - 1 for one in found.removed if one.setting == each.setting),
     )
 
 
-def _knob(found: Experiment, each: Checked) -> Knob | None:
-    """The one that the setting turns; None where it turns several."""
+def _only_knob(found: Experiment, each: Checked) -> Knob | None:
+    """Return the knob that the setting turns; None if it turns several."""
     values = list(found.result(each.setting).setting.values.items())
     if len(values) != 1:
         return None

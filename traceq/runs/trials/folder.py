@@ -35,7 +35,7 @@ _SOURCES = (".py", ".sh", ".toml", ".yaml", ".yml")
 
 
 class Folder:
-    """DIR/experiment.json (what was asked for), program.json (of what), settings.json, trials.jsonl, logs/ and traces/."""
+    """The files of an experiment: experiment.json, program.json, settings.json, trials.jsonl, logs/ and traces/."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -46,7 +46,7 @@ class Folder:
         self.traces = self.path / "traces"
 
     def begin(self, plan: Plan) -> None:
-        """Make it, or see that it is this experiment's. WrongUse where it is another's, StoreError where it cannot be written."""
+        """Create the folder, or check that it is of this experiment. Raises WrongUse for another's, StoreError if unwritable."""
         if self._asked.exists():
             self._check(plan)
             self._check_program(plan)
@@ -59,14 +59,14 @@ class Folder:
             with atomic_write(self._asked) as file:
                 file.write(json.dumps(asdict(plan), indent=1).encode())
             with atomic_write(self._program) as file:
-                file.write(json.dumps(_program(plan), indent=1).encode())
+                file.write(json.dumps(_hash_program(plan), indent=1).encode())
         except OSError as error:
             raise StoreError(
                 f"{self.path}: cannot be written: {error.strerror}; choose another directory with -o"
             ) from error
 
     def _check(self, plan: Plan) -> None:
-        there = _kept(self._asked, Plan)
+        there = _read_json(self._asked, Plan)
         differing = [name for name, value in asdict(plan).items() if value != getattr(there, name)]
         if differing:
             was = shlex.join(there.command) if "command" in differing else f"--{', --'.join(differing)} differ"
@@ -76,10 +76,10 @@ class Folder:
             )
 
     def _check_program(self, plan: Plan) -> None:
-        """WrongUse where the program is not the one that the runs there are of."""
+        """Raise WrongUse if the program is not the one that the runs there are of."""
         if not self._program.exists():
             return
-        there, now = _kept(self._program, dict[str, str]), _program(plan)
+        there, now = _read_json(self._program, dict[str, str]), _hash_program(plan)
         changed = sorted(name for name in {**there, **now} if there.get(name) != now.get(name))
         if changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
@@ -88,13 +88,13 @@ class Folder:
                 " Choose another folder with -o."
             )
 
-    def begun(self) -> str:
-        """When its first run was asked for, by the clock of the machine."""
+    def start_time(self) -> str:
+        """Return when the first run was asked for, by the clock of the machine."""
         return datetime.fromtimestamp(self._asked.stat().st_mtime, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
     def settings(self) -> list[Setting]:
-        """The settings that were decided on, none before there are any."""
-        return _kept(self._settings, list[Setting]) if self._settings.exists() else []
+        """Return the settings that were decided on; an empty list before that."""
+        return _read_json(self._settings, list[Setting]) if self._settings.exists() else []
 
     def keep_settings(self, settings: Sequence[Setting]) -> None:
         """Write them, so that the same are run when it goes on."""
@@ -102,10 +102,10 @@ class Folder:
             file.write(json.dumps([asdict(each) for each in settings], indent=1).encode())
 
     def trials(self) -> list[Trial]:
-        """All trials; a line that was cut short is none."""
+        """Return all trials; a line that was cut short is skipped."""
         if not self._trials.exists():
             return []
-        return [trial for line in self._trials.read_bytes().splitlines() if (trial := _trial(line)) is not None]
+        return [trial for line in self._trials.read_bytes().splitlines() if (trial := _parse_trial(line)) is not None]
 
     def keep_trial(self, trial: Trial) -> None:
         """Add it."""
@@ -114,11 +114,11 @@ class Folder:
             file.write("\n" + json.dumps(asdict(trial), separators=(",", ":")) + "\n")
 
     def log_of(self, setting: Setting, round_: int) -> Path:
-        """Where the program's output goes."""
+        """Return the file for the program's output."""
         return self.path / "logs" / f"{file_name(setting)}-round{round_ + 1}.log"
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep a second traceq from running the same experiment at the same time."""
         import fcntl
 
@@ -132,8 +132,8 @@ class Folder:
             yield
 
 
-def _program(plan: Plan) -> dict[str, str]:
-    """By name the SHA-256 of files that the command names, and of the Python files beside its scripts; traceq's version."""
+def _hash_program(plan: Plan) -> dict[str, str]:
+    """Return the SHA-256 of files named in the command and Python files beside its scripts, and traceq's version."""
     named = [path for word in plan.command if (path := Path(word)).suffix in _SOURCES and path.is_file()]
     beside = [other for path in named if path.suffix == ".py" for other in path.parent.glob("*.py") if other.is_file()]
     files = {str(path): sha256(path.read_bytes()).hexdigest() for path in (*named, *beside)}
@@ -141,15 +141,15 @@ def _program(plan: Plan) -> dict[str, str]:
 
 
 def file_name(setting: Setting) -> str:
-    """What files of the setting are called: no two settings alike, and not too long for a file system."""
+    """Return the name of the setting's files: different for each setting, and short enough for a file system."""
     if len(setting.name) <= _LONGEST and _PLAIN.fullmatch(setting.name):
         return setting.name.replace(" ", "-")
     name = _NOT_IN_NAMES.sub("-", setting.name).strip("-")[:_LONGEST]
     return f"{name}-{sha256(setting.name.encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
-def _kept(path: Path, of: type[T]) -> T:
-    """What the file holds. Raises StoreError where that is something else."""
+def _read_json(path: Path, of: type[T]) -> T:
+    """Return the content of the file. Raises StoreError if that is something else."""
     try:
         return msgspec.convert(json.loads(path.read_text("utf-8")), of)
     except (ValueError, RecursionError) as error:
@@ -158,7 +158,7 @@ def _kept(path: Path, of: type[T]) -> T:
         ) from error
 
 
-def _trial(line: bytes) -> Trial | None:
+def _parse_trial(line: bytes) -> Trial | None:
     try:
         return msgspec.convert(json.loads(line), Trial)
     except (ValueError, RecursionError):

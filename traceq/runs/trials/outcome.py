@@ -1,4 +1,4 @@
-"""What one run of a program comes to: its outcome, the reason in a line, and the trial as it is kept."""
+"""The result of one run of a program: its outcome, the reason in a line, and the trial as it is kept."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _LONGEST = 200
 
 
 def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int) -> Trial:
-    """The trial that this run was; `asked` is how many steps should have been made."""
-    measured = _measured(ran.events)
-    outcome, reason = _outcome(ran, measured, asked)
+    """Return the trial of this run; `asked` is how many steps should have been made."""
+    measured = _list_measurements(ran.events)
+    outcome, reason = _find_outcome(ran, measured, asked)
     if not measured or outcome != "ok":
         return Trial(setting, round_, seed, outcome, reason)
     facts = [each.facts for each in measured]
@@ -45,16 +45,16 @@ def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int)
         seed,
         outcome,
         steps_ns=tuple(facts[0]["steps_ns"]),
-        work=_added([each["work"] for each in facts]),
-        gpu_memory_peak=_known(max, [each["gpu_memory_peak"] for each in facts]),
+        work=_add_works([each["work"] for each in facts]),
+        gpu_memory_peak=_combine_known(max, [each["gpu_memory_peak"] for each in facts]),
         host_memory_peak=ran.host_memory_peak,
-        energy_j=_known(sum, [each["energy_j"] for each in facts]),
+        energy_j=_combine_known(sum, [each["energy_j"] for each in facts]),
         threads=facts[0]["threads"],
     )
 
 
-def _measured(events: Sequence[status.Event]) -> list[status.Event]:
-    """What the processes measured, the lowest rank's first; of several programs of one rank the first."""
+def _list_measurements(events: Sequence[status.Event]) -> list[status.Event]:
+    """Return the measurements of the processes, the lowest rank's first; of several programs of a rank the first."""
     found: dict[int, status.Event] = {}
     for event in events:
         if event.kind == "measured":
@@ -62,28 +62,28 @@ def _measured(events: Sequence[status.Event]) -> list[status.Event]:
     return [found[rank] for rank in sorted(found)]
 
 
-def _outcome(ran: TrialResult, measured: Sequence[status.Event], asked: int) -> tuple[Outcome, str | None]:
+def _find_outcome(ran: TrialResult, measured: Sequence[status.Event], asked: int) -> tuple[Outcome, str | None]:
     if ran.end == "time" and not measured:
-        return "timed out", _too_long(ran)
+        return "timed out", _explain_timeout(ran)
     if measured:
         idle = measured[0].facts["idle_knobs"]
         return ("nothing to act on", "; ".join(f"{n}: {why}" for n, why in idle.items())) if idle else ("ok", None)
     if ran.end == "gave up":
         return "failed", "; ".join(status.list_reasons(ran.events))[:_LONGEST]
     if ran.exit_code:
-        return _failed(ran)
-    return "too few steps", _too_few(ran, asked)
+        return _explain_failure(ran)
+    return "too few steps", _explain_few_steps(ran, asked)
 
 
-def _too_long(ran: TrialResult) -> str:
+def _explain_timeout(ran: TrialResult) -> str:
     if any(each.kind == "step" for each in ran.events):
         return f"still running after {ran.seconds:.0f} s: raise --time-limit"
     why = status.explain_missing(ran.events, got_a_trace=False, exit_code=0)[0]
     return f"no step after {ran.seconds:.0f} s: raise --time-limit if the first one takes longer; else {why}"
 
 
-def _failed(ran: TrialResult) -> tuple[Outcome, str]:
-    end = tail(ran.log, _LINES)
+def _explain_failure(ran: TrialResult) -> tuple[Outcome, str]:
+    end = read_tail(ran.log, _LINES)
     said = next((line for line in reversed(end) if _NO_MEMORY.search(line)), None)
     if said is not None:
         return "out of memory", said[:_LONGEST]
@@ -99,7 +99,7 @@ def _failed(ran: TrialResult) -> tuple[Outcome, str]:
     return "failed", ": ".join([how, *(errors or end)[-1:]])[:_LONGEST]
 
 
-def _too_few(ran: TrialResult, asked: int) -> str:
+def _explain_few_steps(ran: TrialResult, asked: int) -> str:
     made = max((each.facts["made"] for each in ran.events if each.kind == "few"), default=0)
     if made:
         return (
@@ -108,8 +108,8 @@ def _too_few(ran: TrialResult, asked: int) -> str:
     return status.explain_missing(ran.events, got_a_trace=False, exit_code=0)[0]
 
 
-def tail(log: Path, lines: int = 20) -> list[str]:
-    """The last lines of a log that say something."""
+def read_tail(log: Path, lines: int = 20) -> list[str]:
+    """Return the last lines of a log that are not blank."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _TAIL))
@@ -119,10 +119,10 @@ def tail(log: Path, lines: int = 20) -> list[str]:
     return [printable(line) for line in text.splitlines() if line.strip()][-lines:]
 
 
-def _added(works: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Work of all ranks together, of what each of them knows."""
+def _add_works(works: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Return the work of all ranks together, by the kinds of work that each of them knows."""
     return {name: sum(each[name] for each in works) for name in works[0] if all(name in each for each in works)}
 
 
-def _known(combine: Any, values: Sequence[Any]) -> Any:
+def _combine_known(combine: Any, values: Sequence[Any]) -> Any:
     return None if any(each is None for each in values) else combine(values)

@@ -34,7 +34,7 @@ class Mean:
 
     @property
     def p(self) -> float | None:
-        """Of no difference; None where nothing says how rounds differ."""
+        """The p of no difference; None if nothing says how rounds differ."""
         if not self.freedom:
             return None
         if not self.error:
@@ -42,43 +42,43 @@ class Mean:
         return student_p(self.value / self.error, self.freedom)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
-        """Ratios that hold the true one with 1 - level."""
+        """Return ratios that hold the true one with 1 - level."""
         if not self.freedom:
             return None
         reach = self.error * student_quantile(level, self.freedom)
         return exp(self.value - reach), exp(self.value + reach)
 
 
-def logs(mine: Rounds, base: Rounds) -> list[float]:
-    """The log ratios of the rounds that both have, of what is above 0 in both."""
+def log_ratios(mine: Rounds, base: Rounds) -> list[float]:
+    """Return the log ratios of the rounds that both have, of values above 0 in both."""
     both = [(mine[each], base[each]) for each in sorted(mine.keys() & base.keys())]
     return [log(one / other) for one, other in both if one > 0 and other > 0]
 
 
 def mean_of(ratios: Sequence[float], others: Sequence[Sequence[float]] = ()) -> Mean | None:
-    """The mean of log ratios, a round each; `others` are those of other settings. None without any."""
+    """Return the mean of log ratios, a round each; `others` are those of other settings. None without any."""
     if not ratios:
         return None
     count = len(ratios)
     value = sum(ratios) / count
     if count == 1:
         return Mean(value, 0.0, 0, 1)
-    own, known = _squares(ratios) / (count - 1), sum(len(each) - 1 for each in others if each)
-    usual = sum(map(_squares, others)) / known if known else 0.0
+    own, known = _sum_squares(ratios) / (count - 1), sum(len(each) - 1 for each in others if each)
+    usual = sum(map(_sum_squares, others)) / known if known else 0.0
     prior = min(_PRIOR, known) if count >= _LEAST_ROUNDS and own <= _LOUDER * usual else 0
     variance = (own * (count - 1) + usual * prior) / (count - 1 + prior)
     return Mean(value, sqrt(variance / count), count - 1 + prior, count)
 
 
-def less(one: Mean | None, other: Mean | None) -> Mean | None:
-    """The difference of two means from rounds of their own; None where one is not known."""
+def subtract_means(one: Mean | None, other: Mean | None) -> Mean | None:
+    """Return the difference of two means from rounds of their own; None if one is not known."""
     if one is None or other is None:
         return None
     error = sqrt(one.error**2 + other.error**2)
     return Mean(one.value - other.value, error, min(one.freedom, other.freedom), min(one.rounds, other.rounds))
 
 
-def _squares(values: Sequence[float]) -> float:
+def _sum_squares(values: Sequence[float]) -> float:
     if not values:
         return 0.0
     middle = sum(values) / len(values)
@@ -87,8 +87,8 @@ def _squares(values: Sequence[float]) -> float:
     return squares if squares > 1e-24 * len(values) else 0.0
 
 
-def holm(ps: Sequence[float]) -> list[float]:
-    """The p of each, adjusted for their number, in the order given."""
+def adjust_holm(ps: Sequence[float]) -> list[float]:
+    """Return the p of each, adjusted for their number, in the order given."""
     adjusted = [1.0] * len(ps)
     highest = 0.0
     for place, number in enumerate(sorted(range(len(ps)), key=lambda number: ps[number])):
@@ -97,12 +97,12 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def judged(
+def judge_differences(
     means: Mapping[str, Mean], least: float, *, more_is_better: bool, level: float = LEVEL
 ) -> dict[str, Difference]:
-    """The differences of settings, by name, as one family of tests."""
+    """Return the differences of settings, by name, as one family of tests."""
     known = {name: mean.p for name, mean in means.items() if mean.p is not None}
-    adjusted = dict(zip(known, holm([p for p in known.values() if p is not None]), strict=True))
+    adjusted = dict(zip(known, adjust_holm([p for p in known.values() if p is not None]), strict=True))
     return {
         name: Difference(
             ratio=exp(mean.value),
@@ -110,14 +110,14 @@ def judged(
             p=mean.p,
             adjusted=adjusted.get(name),
             rounds=mean.rounds,
-            verdict=_verdict(mean, adjusted.get(name), least, level, more_is_better=more_is_better),
+            verdict=_judge_mean(mean, adjusted.get(name), least, level, more_is_better=more_is_better),
         )
         for name, mean in means.items()
     }
 
 
-def _verdict(mean: Mean, adjusted: float | None, least: float, level: float, *, more_is_better: bool) -> Verdict:
-    """No difference, where the whole interval is below the least effect; a change, where it is sure and not below it."""
+def _judge_mean(mean: Mean, adjusted: float | None, least: float, level: float, *, more_is_better: bool) -> Verdict:
+    """Judge "no difference" if the whole interval is below the least effect, a change if it is sure and not below it."""
     interval = mean.interval(level)
     if interval is None or adjusted is None:
         return "cannot tell"

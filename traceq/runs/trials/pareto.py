@@ -1,4 +1,4 @@
-"""Which of several points no other one beats: one judgement for trade-offs and for experiments.
+"""Find points that no other one beats: one judgement for trade-offs and for experiments.
 
 A point is a row of positive numbers of which more is better. One dominates another that beats it by 1 % or more in some number
 and in none loses as much: a difference that nobody would act on decides nothing. None that is dominated is recommended.
@@ -18,7 +18,7 @@ Points = Mapping[T, Sequence[float]]
 
 
 def dominates(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether `one` beats `other`. That its product is higher keeps points from beating each other in a circle."""
+    """Return whether `one` beats `other`. The higher product keeps points from beating each other in a circle."""
     pairs = list(zip(one, other, strict=True))
     return (
         all(mine >= its * (1 - ALIKE) for mine, its in pairs)
@@ -27,8 +27,8 @@ def dominates(one: Sequence[float], other: Sequence[float]) -> bool:
     )
 
 
-def dominated(points: Points[T]) -> dict[T, T]:
-    """The points that another one beats, each with the best that does, one that itself is not beaten if there is one."""
+def find_dominated(points: Points[T]) -> dict[T, T]:
+    """Return the points that another one beats, each with the best that does, preferably one that is not beaten."""
     beaten_by = {
         name: [each for each, other in points.items() if dominates(other, point)] for name, point in points.items()
     }
@@ -39,13 +39,13 @@ def dominated(points: Points[T]) -> dict[T, T]:
     }
 
 
-def alike(values: Mapping[T, float], may_be_as_good: Callable[[T, T], bool]) -> list[T]:
-    """Those whose value is less than 1 % below the highest, or whose difference to the best may be chance."""
+def find_alike(values: Mapping[T, float], may_be_as_good: Callable[[T, T], bool]) -> list[T]:
+    """Return those less than 1 % below the highest value, or whose difference to the best may be chance."""
     best = max(values, key=lambda each: values[each])
     return [each for each, value in values.items() if value >= values[best] * (1 - ALIKE) or may_be_as_good(each, best)]
 
 
-def worth(candidates: Sequence[T], values: Mapping[T, float], beaten: Mapping[T, T]) -> list[T]:
-    """The candidates that are not beaten; where all are, the best of what is not."""
+def drop_dominated(candidates: Sequence[T], values: Mapping[T, float], beaten: Mapping[T, T]) -> list[T]:
+    """Return the candidates that are not beaten; if all are, the best that is not."""
     kept = [each for each in candidates if each not in beaten]
     return kept or [max((each for each in values if each not in beaten), key=lambda each: values[each])]

@@ -1,4 +1,4 @@
-"""What an experiment runs, and in which order: settings around a baseline, interleaved in rounds."""
+"""Plan an experiment: settings around a baseline, interleaved in rounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOGETHER = 1000
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for. `vary` and `env` are values by name; `tries` are findings, or `all`.
+    """The request of the user. `vary` and `env` are values by name; `tries` are findings, or `all`.
 
     What `vary` names is put into the command where {name} stands in it, else it is a knob that is turned inside the program.
     """
@@ -40,11 +40,11 @@ class Plan:
     @property
     def in_command(self) -> tuple[str, ...]:
         """The names that the command has a place for."""
-        return tuple(name for name in self.vary if any(_place(name) in word for word in self.command))
+        return tuple(name for name in self.vary if any(_placeholder(name) in word for word in self.command))
 
 
 def check(plan: Plan) -> None:
-    """WrongUse where something asked for cannot be, with the way out."""
+    """Raise WrongUse if something asked for is impossible, with the way out."""
     if not plan.command:
         raise WrongUse("No command to run: traceq experiment [OPTIONS] -- python train.py")
     if not (plan.vary or plan.env or plan.tries or plan.ablate):
@@ -58,7 +58,7 @@ def check(plan: Plan) -> None:
                 registry.check(name, value)
             except ValueError as error:
                 raise WrongUse(f"--vary {error}") from error
-    if not (plan.tries or varied(plan)):
+    if not (plan.tries or list_settings(plan)):
         raise WrongUse(
             "All of it is the baseline's: give at least two values, the first is that of the program as it is."
         )
@@ -73,16 +73,16 @@ def _check_names(plan: Plan) -> None:
         raise WrongUse(f"{both.pop()} is in --vary and in --env: it can be one of them.")
 
 
-def baseline(plan: Plan) -> Setting:
-    """The program as it is: the first value of what stands in the command, the environment's own of what --env names."""
+def baseline_setting(plan: Plan) -> Setting:
+    """Return the program as it is: the first value of each name in the command, the shell's own of --env names."""
     values = {name: plan.vary[name][0] for name in plan.in_command}
     values |= {name: os.environ[name] for name in plan.env if name in os.environ}
     return Setting(BASELINE, "baseline", values)
 
 
-def varied(plan: Plan) -> list[Setting]:
-    """The settings that --vary, --env and --ablate ask for: one knob at a time, or all combinations."""
-    own = baseline(plan).values
+def list_settings(plan: Plan) -> list[Setting]:
+    """Return the settings of --vary, --env and --ablate: one knob at a time, or all combinations."""
+    own = baseline_setting(plan).values
     offered = {name: [v for v in values if own.get(name) != v] for name, values in {**plan.vary, **plan.env}.items()}
     if plan.factorial:
         choices = [[None, *values] for values in offered.values()]
@@ -95,37 +95,37 @@ def varied(plan: Plan) -> list[Setting]:
 
 
 def name_of(values: Mapping[str, str]) -> str:
-    """What a setting of these values is called."""
+    """Return the name of a setting with these values."""
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
 def command_at(plan: Plan, setting: Setting) -> tuple[str, ...]:
-    """The command at the setting."""
+    """Return the command at the setting."""
     words = list(plan.command)
     for name in plan.in_command:
         value = setting.values.get(name, plan.vary[name][0])
-        words = [word.replace(_place(name), value) for word in words]
+        words = [word.replace(_placeholder(name), value) for word in words]
     return tuple(words)
 
 
 def knobs_at(plan: Plan, setting: Setting) -> dict[str, str]:
-    """The knobs (and what is ablated) that are turned inside the program at the setting."""
+    """Return the knobs (and what is ablated) that are turned inside the program at the setting."""
     known = (*registry.KNOBS, registry.ABLATE)
     return {n: v for n, v in setting.values.items() if n in known and n not in plan.in_command and n not in plan.env}
 
 
 def variables_at(plan: Plan, setting: Setting) -> dict[str, str]:
-    """What --env adds to the environment at the setting."""
+    """Return the variables that --env adds at the setting."""
     return {name: value for name, value in setting.values.items() if name in plan.env}
 
 
 def seed_of(round_: int) -> int:
-    """The seed of a round, the same for all of its settings."""
+    """Return the seed of a round, the same for all of its settings."""
     return _FIRST_SEED + round_
 
 
 def order(settings: Sequence[Setting], rounds: range) -> Iterator[tuple[int, Setting]]:
-    """Round and setting, in the order to run: all settings once a round, shuffled by the round's number.
+    """Yield round and setting, in the order to run: all settings once a round, shuffled by the round's number.
 
     The first round begins with the baseline: where that fails there is nothing to compare.
     """
@@ -138,21 +138,21 @@ def order(settings: Sequence[Setting], rounds: range) -> Iterator[tuple[int, Set
 
 
 def is_together(setting: Setting) -> bool:
-    """Whether it is several changes that won alone."""
+    """Return whether the setting is several changes that won alone."""
     return setting.kind == "try" and len(setting.values) > 1
 
 
 def rounds_together(repeats: int) -> range:
-    """The rounds of what won together."""
+    """Return the rounds of the changes that won, set together."""
     return range(_TOGETHER, _TOGETHER + repeats)
 
 
 def round_name(round_: int) -> str:
-    """What a round is called."""
+    """Return the name of a round."""
     return f"round {round_ + 1}" if round_ < _TOGETHER else f"all together, round {round_ - _TOGETHER + 1}"
 
 
-def _place(name: str) -> str:
+def _placeholder(name: str) -> str:
     return f"{{{name}}}"
 
 
@@ -165,19 +165,19 @@ _MOST = 100
 
 
 def read_vary(text: str) -> tuple[str, tuple[str, ...]]:
-    """The name, and its values as text. ValueError says what is accepted."""
+    """Parse a name and its values as text. ValueError says what is accepted."""
     name, equals, values = text.partition("=")
     if not equals or not _NAME.fullmatch(name) or not values:
         raise ValueError(
             f"{text!r} is no NAME=VALUES: num_workers=0,2,4, batch_size=32..256x2 or batch_size=32..256+32"
         )
-    found = tuple(dict.fromkeys(value for each in values.split(",") for value in _values(each.strip(), text)))
+    found = tuple(dict.fromkeys(value for each in values.split(",") for value in _expand_values(each.strip(), text)))
     if len(found) > _MOST:
         raise ValueError(f"{text!r} has {len(found)} values; at most {_MOST} can be tried")
     return name, found
 
 
-def _values(part: str, text: str) -> list[str]:
+def _expand_values(part: str, text: str) -> list[str]:
     match = _RANGE.fullmatch(part)
     if match is None:
         if not part or re.search(r"[0-9]\.\.[0-9]", part):
@@ -185,7 +185,7 @@ def _values(part: str, text: str) -> list[str]:
                 f"{text!r}: {part!r} is no value and no range: write 32..256x2 (times 2) or 32..256+32 (plus 32)"
             )
         return [part]
-    low, high, by = (_number(each, text) for each in (match[1], match[2], match[4]))
+    low, high, by = (_parse_number(each, text) for each in (match[1], match[2], match[4]))
     times = match[3] == "x"
     if low > high or by <= (1 if times else 0) or (times and low <= 0):
         raise ValueError(f"{text!r}: a range goes up from a smaller number to a larger one: 32..256x2 or 32..256+32")
@@ -196,7 +196,7 @@ def _values(part: str, text: str) -> list[str]:
     return found
 
 
-def _number(text: str, whole: str) -> Decimal:
+def _parse_number(text: str, whole: str) -> Decimal:
     try:
         return Decimal(text)
     except ArithmeticError:

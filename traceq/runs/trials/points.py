@@ -1,4 +1,4 @@
-"""What was measured at each value of a knob, and how far typical steps scatter."""
+"""Measurements at each value of a knob, and how far typical steps scatter."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ NS_PER_S = 1_000_000_000
 
 
 def points_of(taken: Sequence[Taken], setting: TradeoffTerms) -> tuple[list[Point], list[Floats | None], bool]:
-    """The point of each value, in order; the resamples of its typical step; whether these hold the scatter between runs."""
+    """Return the point of each value, in order; resamples of its typical step; whether these hold the scatter of runs."""
     ordered = sorted(taken, key=lambda each: each.value or 0.0)
     groups = [list(group) for _, group in groupby(ordered, key=lambda each: each.value)]
     sides = [[step_durations(each.run) for each in group] for group in groups]
     resamples, between = resamples_of(sides)
     points = [
-        _point(group, runs, resampled, setting) for group, runs, resampled in zip(groups, sides, resamples, strict=True)
+        _measure_point(group, runs, resampled, setting)
+        for group, runs, resampled in zip(groups, sides, resamples, strict=True)
     ]
     return points, resamples, between
 
 
-def _point(group: Sequence[Taken], runs: Sequence[Floats], resampled: Floats | None, setting: TradeoffTerms) -> Point:
+def _measure_point(
+    group: Sequence[Taken], runs: Sequence[Floats], resampled: Floats | None, setting: TradeoffTerms
+) -> Point:
     usual = sum(map(typical_step, runs)) / len(runs)
     # As table step_stats has them.
     p50, p95, p99 = (float(each) for each in np.quantile(np.concatenate(runs), [0.5, 0.95, 0.99]))
-    interval = None if resampled is None else _interval(resampled)
+    interval = None if resampled is None else _interval_of(resampled)
     work = sum(work_of(each, setting.knob, setting.work) for each in group) / len(group)
     return Point(
         value=group[0].value,
@@ -47,23 +50,25 @@ def _point(group: Sequence[Taken], runs: Sequence[Floats], resampled: Floats | N
         p95_ns=p95,
         p99_ns=p99,
         work=work,
-        throughput=_rate(work, usual),
-        throughput_interval=None if interval is None else (_rate(work, interval[1]), _rate(work, interval[0])),
-        ledger=_ledger([each.run for each in group]),
+        throughput=_work_per_second(work, usual),
+        throughput_interval=None
+        if interval is None
+        else (_work_per_second(work, interval[1]), _work_per_second(work, interval[0])),
+        ledger=_mean_ledger([each.run for each in group]),
     )
 
 
-def _interval(resampled: Floats) -> Interval:
+def _interval_of(resampled: Floats) -> Interval:
     low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
 
-def _rate(work: float, nanoseconds: float) -> float:
+def _work_per_second(work: float, nanoseconds: float) -> float:
     return work * NS_PER_S / nanoseconds if nanoseconds > 0 else 0.0
 
 
-def _ledger(runs: Sequence[Run]) -> dict[str, float]:
-    """Mean over the runs of what their typical steps are made of; nothing when one has a step without a ledger."""
+def _mean_ledger(runs: Sequence[Run]) -> dict[str, float]:
+    """Return the mean ledger of the runs' typical steps; nothing when a step has no ledger."""
     if any(not step.ledger for run in runs for step in run.typical):
         return {}
     total: dict[str, float] = {}
@@ -81,7 +86,7 @@ _SEED = 20_251
 
 
 def resamples_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None], bool]:
-    """Of each value the typical step (ns) as it could have been: an array of resamples, None when a run has too few steps.
+    """Return for each value resamples of its typical step (ns); None when a run has too few steps.
 
     Of each value the durations of every run's counted steps are given. Where any value has several runs, the scatter
     between runs (relative, pooled over all values) is part of the resamples: then the second is True.
@@ -89,11 +94,11 @@ def resamples_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None
     random = np.random.default_rng(_SEED)
     longest = max((len(run) for group in groups for run in group), default=1)
     count = int(np.clip(_CELLS // max(longest, 1), _LEAST_RESAMPLES, MOST_RESAMPLES))
-    resampled = [_of_value(group, count, random) for group in groups]
+    resampled = [_resample_runs(group, count, random) for group in groups]
     freedom = sum(len(group) - 1 for group in groups)
     if not freedom:
         return [None if runs is None else runs.mean(axis=0) for runs in resampled], False
-    between = _between(groups, resampled, freedom)
+    between = _deviation_between(groups, resampled, freedom)
     return [
         None
         if runs is None
@@ -102,8 +107,8 @@ def resamples_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None
     ], True
 
 
-def _of_value(group: Sequence[Floats], count: int, random: np.random.Generator) -> Floats | None:
-    """A row for each run."""
+def _resample_runs(group: Sequence[Floats], count: int, random: np.random.Generator) -> Floats | None:
+    """Return a row of resamples for each run."""
     if any(len(run) < 2 for run in group):  # noqa: PLR2004 - a single step has no scatter
         return None
     wider = dependence_factor(group)
@@ -111,8 +116,8 @@ def _of_value(group: Sequence[Floats], count: int, random: np.random.Generator) 
     return np.maximum(np.array(resampled), 1.0)
 
 
-def _between(groups: Sequence[Sequence[Floats]], resampled: Sequence[Floats | None], freedom: int) -> float:
-    """The standard deviation of runs of one value as a share of their mean, less what their steps explain."""
+def _deviation_between(groups: Sequence[Sequence[Floats]], resampled: Sequence[Floats | None], freedom: int) -> float:
+    """Return the standard deviation of runs of one value as a share of their mean, less what their steps explain."""
     among = within = 0.0
     for group, runs in zip(groups, resampled, strict=True):
         centers = np.array([typical_step(run) for run in group])

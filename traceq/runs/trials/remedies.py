@@ -1,4 +1,4 @@
-"""Which knobs a finding asks for. A rule more is a line here; findings of rules that are not here are changed by hand."""
+"""The knobs that a finding asks for, a line a rule; findings of other rules are changed by hand."""
 
 from __future__ import annotations
 
@@ -77,23 +77,23 @@ _WAYS: Mapping[str, Ways] = {
 ALL = "all"
 
 
-def ways(rule: str, cores: int) -> list[dict[str, str]]:
-    """The values of knobs to try for a finding of the rule, each a setting; none where it can only be changed by hand."""
+def list_ways(rule: str, cores: int) -> list[dict[str, str]]:
+    """Return the values of knobs to try for a finding of the rule, each a setting; empty if it is changed by hand only."""
     found: list[dict[str, str]] = []
     for way in _WAYS.get(rule, ()):
         for name, value in way.items():
-            found += [{name: each} for each in _numbers(value, cores)]
+            found += [{name: each} for each in _fill_in_cores(value, cores)]
     return found
 
 
 def is_tried(rule: str, settings: Sequence[Setting]) -> bool:
-    """Whether a setting turns a knob that a finding of the rule asks for."""
+    """Return whether a setting turns a knob that a finding of the rule asks for."""
     asked = {(name, value if name == ABLATE else None) for way in _WAYS.get(rule, ()) for name, value in way.items()}
     turned = {(name, value if name == ABLATE else None) for each in settings for name, value in each.values.items()}
     return bool(asked & turned)
 
 
-def _numbers(value: str, cores: int) -> list[str]:
+def _fill_in_cores(value: str, cores: int) -> list[str]:
     if value == _CORES:
         return [str(cores)]
     if value == _WORKERS:
@@ -102,13 +102,13 @@ def _numbers(value: str, cores: int) -> list[str]:
 
 
 def settings_for(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[Setting]:
-    """The settings that the findings asked for (F1, a rule, an id, or all) lead to, in the order of the findings.
+    """Return the settings for the findings asked for (F1, a rule, an id, or all), in the order of the findings.
 
     Where two findings lead to the same setting the first has it. Raises NoSuchFinding.
     """
     found: dict[str, Setting] = {}
-    for finding in _chosen(findings, asked):
-        for values in ways(finding.rule, cores):
+    for finding in _choose_findings(findings, asked):
+        for values in list_ways(finding.rule, cores):
             kind: Kind = "ablate" if ABLATE in values else "try"
             name = f"without {values[ABLATE]}" if ABLATE in values else name_of(values)
             found.setdefault(name, Setting(name, kind, values, finding.finding_id))
@@ -127,7 +127,7 @@ _PARTS: Mapping[str, frozenset[str]] = {
 
 
 def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
-    """What a part of the program costs by its findings, as one: findings may claim the same time, so none is added to another.
+    """Return the cost of a part of the program by its findings, as one: they may claim the same time, so none is added.
 
     Bounds and likely value are each the largest that a finding has: at least so much the part costs by the findings.
     """
@@ -142,12 +142,12 @@ def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
     )
 
 
-def by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[FindingKept]:
-    """Of the findings asked for those that no knob is known for."""
-    return [each for each in _chosen(findings, asked) if not ways(each.rule, cores)]
+def list_by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[FindingKept]:
+    """Return those of the findings asked for that no knob is known for."""
+    return [each for each in _choose_findings(findings, asked) if not list_ways(each.rule, cores)]
 
 
-def _chosen(findings: Sequence[FindingKept], asked: Sequence[str]) -> list[FindingKept]:
+def _choose_findings(findings: Sequence[FindingKept], asked: Sequence[str]) -> list[FindingKept]:
     if ALL in asked:
         return list(findings)
     names = [{place, each.rule, each.finding_id} for place, each in placed(findings)]

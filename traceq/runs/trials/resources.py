@@ -1,4 +1,4 @@
-"""What limits a step at the largest value, how the parts of a step grow, and whether a larger batch could help."""
+"""The limit of a step at the largest value, the growth of its parts, and whether a larger batch could help."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CLASSES: tuple[tuple[float, Growth], ...] = (
 
 
 def parts_of(points: Sequence[Point], *, is_amount: bool) -> tuple[StepPart, ...]:
-    """The categories of at least 1 % of a step at some value, the largest at the last value first; none where a ledger lacks."""
+    """Return the categories of at least 1 % of a step at some value, the largest at the last value first."""
     if not points or any(not point.ledger for point in points):
         return ()
     categories = {
@@ -41,20 +41,20 @@ def parts_of(points: Sequence[Point], *, is_amount: bool) -> tuple[StepPart, ...
         for category, ns in point.ledger.items()
         if ns >= _LEAST * sum(point.ledger.values()) and ns > 0
     }
-    parts = [_part(category, points, is_amount=is_amount) for category in categories]
+    parts = [_make_part(category, points, is_amount=is_amount) for category in categories]
     return tuple(sorted(parts, key=lambda part: (-part.ns[-1], part.category)))
 
 
-def _part(category: str, points: Sequence[Point], *, is_amount: bool) -> StepPart:
+def _make_part(category: str, points: Sequence[Point], *, is_amount: bool) -> StepPart:
     ns = tuple(point.ledger.get(category, 0.0) for point in points)
     if not is_amount:
         return StepPart(category, ns, None, None)
-    exponent = _exponent([(point.value or 0.0, each) for point, each in zip(points, ns, strict=True)])
-    return StepPart(category, ns, exponent, None if exponent is None else _growth(exponent))
+    exponent = _fit_exponent([(point.value or 0.0, each) for point, each in zip(points, ns, strict=True)])
+    return StepPart(category, ns, exponent, None if exponent is None else _classify_growth(exponent))
 
 
-def _exponent(points: Sequence[tuple[float, float]]) -> float | None:
-    """The slope of log ns over log value; None where the part is missing at a value, or there is one value only."""
+def _fit_exponent(points: Sequence[tuple[float, float]]) -> float | None:
+    """Return the slope of log ns over log value; None if the part is missing at a value, or there is one value only."""
     if len(points) < 2 or any(value <= 0 or ns <= 0 for value, ns in points):  # noqa: PLR2004 - for a slope
         return None
     xs, ys = [log(value) for value, _ in points], [log(ns) for _, ns in points]
@@ -63,22 +63,22 @@ def _exponent(points: Sequence[tuple[float, float]]) -> float | None:
     return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
 
 
-def _growth(exponent: float) -> Growth:
+def _classify_growth(exponent: float) -> Growth:
     return next((growth for highest, growth in _CLASSES if exponent <= highest), "faster")
 
 
 def compute_growth(points: Sequence[Point]) -> float | None:
-    """The exponent of compute against the value: of that over all values and that over the last two the lesser.
+    """Return the exponent of compute against the value: the lesser of that over all values and over the last two.
 
     The last two count by themselves: compute may stop growing within the values. None where it is not known.
     """
     measured = [(point.value or 0.0, _compute(point.ledger)) for point in points]
-    overall, last = _exponent(measured), _exponent(measured[-2:])
+    overall, last = _fit_exponent(measured), _fit_exponent(measured[-2:])
     return None if overall is None or last is None else min(overall, last)
 
 
 def limit_of(points: Sequence[Point], growth: float | None) -> StepLimit | None:
-    """What the step at the largest value is made of; None where that has no ledger. `growth` is compute_growth, if known.
+    """Return the composition of the step at the largest value; None without a ledger. `growth` is compute_growth.
 
     Compute that is not seen to grow with the work is not called a limit to it.
     """
@@ -104,7 +104,7 @@ def _compute(ledger: Mapping[str, float]) -> float:
 
 
 def headroom_of(taken: Taken, growth: float | None, *, is_alone: bool) -> Headroom:
-    """The most that a batch larger than the run's could gain.
+    """Return the most that a batch larger than the run's could gain.
 
     `is_alone`: there is no other value, so that the growth of compute is unknown. Else `growth` is compute_growth.
     """

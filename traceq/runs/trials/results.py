@@ -1,4 +1,4 @@
-"""What trials measured at each setting, and how it differs from the baseline."""
+"""Measurements of trials at each setting, and their differences from the baseline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from traceq.common.distributions import LEVEL, student_quantile, widening
 from traceq.runs.statistics import Floats, typical_step
 from traceq.runs.trials.experiment import MORE_IS_BETTER, Difference, Measure, Quantity, Result
-from traceq.runs.trials.paired import Mean, Rounds, judged, less, logs, mean_of
+from traceq.runs.trials.paired import Mean, Rounds, judge_differences, log_ratios, mean_of, subtract_means
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 from traceq.runs.trials.values import STEPS
 
@@ -23,8 +23,8 @@ _RESAMPLES, _MOST_STEPS, _SEED = 500, 200, 20_251
 _WORKS = ("samples", "tokens", "sequences", "batch_size")
 
 
-def usual_work(trials: Iterable[Trial]) -> str:
-    """What all trials that ran count, the usual names first; steps where they have nothing in common."""
+def choose_work(trials: Iterable[Trial]) -> str:
+    """Return what all trials that ran count, the usual names first; steps if they have nothing in common."""
     counted = [{name for name, amount in trial.work.items() if amount > 0} for trial in trials if trial.outcome == "ok"]
     common = set.intersection(*counted) if counted else set()
     return next(
@@ -32,26 +32,28 @@ def usual_work(trials: Iterable[Trial]) -> str:
     )
 
 
-def work_of(trial: Trial, work: str) -> float:
-    """What a step of the trial does."""
+def work_of_trial(trial: Trial, work: str) -> float:
+    """Return the work of a step of the trial."""
     return trial.work.get(work, 0.0) if work != STEPS else 1.0
 
 
 _VALUES: Mapping[Quantity, Callable[[Trial, str], float | None]] = {
-    "step": lambda trial, _: typical_step(_steps(trial)),
+    "step": lambda trial, _: typical_step(_steps_of(trial)),
     # Over all steps: what a checkpoint or a log line now and then costs is part of it.
-    "throughput": lambda trial, work: work_of(trial, work) * _NS_PER_S / (float(_steps(trial).mean()) or 1.0),
+    "throughput": lambda trial, work: work_of_trial(trial, work) * _NS_PER_S / (float(_steps_of(trial).mean()) or 1.0),
     "gpu_memory": lambda trial, _: trial.gpu_memory_peak,
     "host_memory": lambda trial, _: trial.host_memory_peak,
     "gpu_share": lambda trial, _: trial.gpu_share,
     # For the same work: a larger batch takes more a step, and perhaps less a sample.
-    "energy": lambda trial, work: None if trial.energy_j is None else trial.energy_j / (work_of(trial, work) or 1.0),
+    "energy": lambda trial, work: (
+        None if trial.energy_j is None else trial.energy_j / (work_of_trial(trial, work) or 1.0)
+    ),
 }
 QUANTITIES = tuple(_VALUES)
 
 
-def by_round(trials: Iterable[Trial], quantity: Quantity, work: str) -> dict[str, dict[int, float]]:
-    """The quantity by setting and round, of trials that ran and know it; of several trials in a round the last counts."""
+def group_by_round(trials: Iterable[Trial], quantity: Quantity, work: str) -> dict[str, dict[int, float]]:
+    """Return the quantity by setting and round, of trials that ran and know it; the last trial of a round counts."""
     found: dict[str, dict[int, float]] = {}
     for trial in trials:
         value = _VALUES[quantity](trial, work) if trial.outcome == "ok" and trial.steps_ns else None
@@ -61,19 +63,19 @@ def by_round(trials: Iterable[Trial], quantity: Quantity, work: str) -> dict[str
 
 
 def measure(rounds: Rounds, others: Sequence[Rounds]) -> Measure | None:
-    """The mean over the trials of a setting, geometric where all are above 0; `others` are those of other settings."""
+    """Return the mean over the trials of a setting, geometric if all are above 0; `others` are other settings' trials."""
     values = list(rounds.values())
     if not values:
         return None
     if min(values) <= 0:
-        return _arithmetic(values)
+        return _measure_arithmetic(values)
     mean = mean_of(
         [log(value) for value in values], [[log(each) for each in other.values() if each > 0] for other in others]
     )
     return None if mean is None else Measure(exp(mean.value), mean.interval(), len(values))
 
 
-def _arithmetic(values: Sequence[float]) -> Measure:
+def _measure_arithmetic(values: Sequence[float]) -> Measure:
     middle, count = sum(values) / len(values), len(values)
     if count == 1:
         return Measure(middle, None, 1)
@@ -82,19 +84,19 @@ def _arithmetic(values: Sequence[float]) -> Measure:
     return Measure(middle, (middle - reach, middle + reach), count)
 
 
-def percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
-    """Of all steps of the trials of a setting; intervals by drawing trials, and steps of each, again.
+def measure_percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
+    """Return percentiles of all steps of a setting's trials; intervals by resampling trials and their steps.
 
     There is none where all steps may well be shorter than the percentile: what is longer than the longest cannot be drawn.
     """
-    steps = [_steps(trial) for trial in trials if trial.outcome == "ok" and trial.steps_ns]
+    steps = [_steps_of(trial) for trial in trials if trial.outcome == "ok" and trial.steps_ns]
     if not steps:
         return {}
     shares = list(_PERCENTILES.values())
     values = np.quantile(np.concatenate(steps), shares)
     if len(steps) == 1:
         return {name: Measure(float(value), None, 1) for name, value in zip(_PERCENTILES, values, strict=True)}
-    drawn, center = np.log(_again(steps, shares)), np.log(np.maximum(values, 1.0))
+    drawn, center = np.log(_draw_percentiles(steps, shares)), np.log(np.maximum(values, 1.0))
     wider = center + (drawn - center) * widening(len(steps))
     low, high = np.exp(np.quantile(wider, [LEVEL / 2, 1 - LEVEL / 2], axis=0))
     count = sum(map(len, steps))
@@ -108,8 +110,8 @@ def percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
     }
 
 
-def _again(steps: Sequence[Floats], shares: Sequence[float]) -> Floats:
-    """The percentiles of trials drawn again, and of each as many steps as it has, or few of very many: a row a resample."""
+def _draw_percentiles(steps: Sequence[Floats], shares: Sequence[float]) -> Floats:
+    """Return percentiles of resampled trials, with as many steps of each as it has, at most a few hundred."""
     random = np.random.default_rng(_SEED)
     lengths = np.array([len(each) for each in steps])
     padded = np.array([np.resize(each, lengths.max()) for each in steps])
@@ -119,7 +121,7 @@ def _again(steps: Sequence[Floats], shares: Sequence[float]) -> Floats:
     return np.asarray(np.maximum(np.quantile(drawn, shares, axis=1).T, 1.0))
 
 
-def _steps(trial: Trial) -> Floats:
+def _steps_of(trial: Trial) -> Floats:
     return np.array(trial.steps_ns, dtype=np.float64)
 
 
@@ -138,54 +140,54 @@ class Table:
 
     @cached_property
     def values(self) -> Mapping[Quantity, Mapping[str, Rounds]]:
-        """Of each quantity that any trial knows."""
-        found = {quantity: by_round(self.trials, quantity, self.work) for quantity in QUANTITIES}
+        """The rounds by setting, of each quantity that any trial knows."""
+        found = {quantity: group_by_round(self.trials, quantity, self.work) for quantity in QUANTITIES}
         return {quantity: each for quantity, each in found.items() if each}
 
     def ratios(self, quantity: Quantity, name: str, base: str = BASELINE) -> list[float]:
-        """Log ratios of a setting to another one, a round each."""
+        """Return log ratios of a setting to another one, a round each."""
         rounds = self.values.get(quantity, {})
-        return logs(rounds.get(name, {}), rounds.get(base, {}))
+        return log_ratios(rounds.get(name, {}), rounds.get(base, {}))
 
     def mean(self, quantity: Quantity, name: str, base: str = BASELINE) -> Mean | None:
-        """The mean of the ratios; how they scatter at the other settings counts as well.
+        """Return the mean of the ratios; their scatter at other settings counts as well.
 
         What never ran in the same rounds is held against each other by the baseline, which runs in all of them.
         """
         ratios = self.ratios(quantity, name, base)
         if len(ratios) < 2 and base != BASELINE:  # noqa: PLR2004 - to scatter
-            return less(self.mean(quantity, name), self.mean(quantity, base))
+            return subtract_means(self.mean(quantity, name), self.mean(quantity, base))
         others = [each.name for each in self.settings if each.name not in (name, base, BASELINE)]
         return mean_of(ratios, [self.ratios(quantity, other) for other in others])
 
 
 def results_of(table: Table) -> tuple[Result, ...]:
-    """A result a setting, the baseline first. Ablations are tests of another question, and a family of their own."""
+    """Return a result for each setting, the baseline first. Ablations are a family of tests of their own."""
     changes = [each.name for each in table.settings if each.kind != "ablate"]
     ablations = [each.name for each in table.settings if each.kind == "ablate"]
     differences = {
-        quantity: {**_differences(table, quantity, changes), **_differences(table, quantity, ablations)}
+        quantity: {**_judge_quantity(table, quantity, changes), **_judge_quantity(table, quantity, ablations)}
         for quantity in COMPARED
     }
     ordered = sorted(table.settings, key=lambda each: each.name != BASELINE)
     return tuple(
-        _result(table, each, {name: found[each.name] for name, found in differences.items() if each.name in found})
+        _make_result(table, each, {name: found[each.name] for name, found in differences.items() if each.name in found})
         for each in ordered
     )
 
 
-def _differences(table: Table, quantity: Quantity, names: Sequence[str]) -> dict[str, Difference]:
+def _judge_quantity(table: Table, quantity: Quantity, names: Sequence[str]) -> dict[str, Difference]:
     means = {name: table.mean(quantity, name) for name in names if name != BASELINE}
     known = {name: mean for name, mean in means.items() if mean is not None}
-    return judged(known, table.least, more_is_better=quantity in MORE_IS_BETTER)
+    return judge_differences(known, table.least, more_is_better=quantity in MORE_IS_BETTER)
 
 
-def _result(table: Table, setting: Setting, differences: Mapping[Quantity, Difference]) -> Result:
+def _make_result(table: Table, setting: Setting, differences: Mapping[Quantity, Difference]) -> Result:
     trials = [each for each in table.trials if each.setting == setting.name]
     failed = [each for each in trials if each.outcome != "ok"]
     fine = [each for each in trials if each.outcome == "ok"]
-    works = [work_of(each, table.work) for each in fine]
-    measures: dict[Quantity, Measure] = percentiles(trials)
+    works = [work_of_trial(each, table.work) for each in fine]
+    measures: dict[Quantity, Measure] = measure_percentiles(trials)
     for quantity, settings in table.values.items():
         others = [rounds for name, rounds in settings.items() if name != setting.name]
         found = measure(settings.get(setting.name, {}), others)

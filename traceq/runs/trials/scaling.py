@@ -12,9 +12,9 @@ from math import exp, inf, isinf, log
 import numpy as np
 
 from traceq.common.distributions import LEVEL, widening
-from traceq.runs.trials.curve import MOST_ERROR, Points, affine, fit, hinge
+from traceq.runs.trials.curve import MOST_ERROR, Points, fit, fit_affine, fit_hinge
 from traceq.runs.trials.experiment import Result, Scaling
-from traceq.runs.trials.paired import judged
+from traceq.runs.trials.paired import judge_differences
 from traceq.runs.trials.results import Table
 from traceq.runs.trials.tradeoff import Curve, Fit, Shape
 from traceq.runs.trials.trial import BASELINE
@@ -28,19 +28,19 @@ Times = Mapping[int, Sequence[float]]
 
 
 def scaling_of(table: Table, results: Sequence[Result]) -> Iterator[Scaling]:
-    """A row for each knob that counts something and was run alone at three counts or more; none where work is not known."""
+    """Yield a row for each knob that counts and was run alone at three counts or more; none if work is unknown."""
     knobs = dict.fromkeys(name for each in results for name in each.setting.values if is_count(name))
     for knob in knobs:
-        names = _alone(knob, results)
+        names = _settings_alone(knob, results)
         trials = [each for each in table.trials if each.setting in names.values()]
-        times = _times(table, names)
-        found = fit(_points(times)) if is_work_known([knob], trials, table.work) else None
+        times = _times_by_count(table, names)
+        found = fit(_make_points(times)) if is_work_known([knob], trials, table.work) else None
         if found is not None:
-            yield _scaling(knob, times, found, _differ(table, names))
+            yield _fit_law(knob, times, found, _do_counts_differ(table, names))
 
 
-def _alone(knob: str, results: Sequence[Result]) -> dict[int, str]:
-    """The settings that differ in nothing but this knob, by count; no count is none at all: the caller does the work then."""
+def _settings_alone(knob: str, results: Sequence[Result]) -> dict[int, str]:
+    """Return the settings that differ only in this knob, by count; 0 is left out: the caller does the work then."""
     usual = next((each.setting.values for each in results if each.setting.name == BASELINE), {})
     found: dict[int, str] = {}
     for each in results:
@@ -52,38 +52,38 @@ def _alone(knob: str, results: Sequence[Result]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def _times(table: Table, names: Mapping[int, str]) -> Times:
+def _times_by_count(table: Table, names: Mapping[int, str]) -> Times:
     rates = {count: table.values.get("throughput", {}).get(name, {}) for count, name in names.items()}
     common = sorted(set.intersection(*(set(each) for each in rates.values()))) if rates else []
     usable = [number for number in common if all(each[number] > 0 for each in rates.values())]
     return {count: [_NS_PER_S / each[number] for number in usable] for count, each in rates.items() if usable}
 
 
-def _points(times: Times) -> Points:
-    """By the inverse of the count the geometric mean, in the order of the inverse."""
+def _make_points(times: Times) -> Points:
+    """Return by the inverse of the count the geometric mean, in the order of the inverse."""
     return sorted((1 / count, exp(sum(map(log, each)) / len(each))) for count, each in times.items())
 
 
-def _differ(table: Table, names: Mapping[int, str]) -> bool | None:
-    """Whether a count surely differs from the smallest; None where that cannot be told."""
+def _do_counts_differ(table: Table, names: Mapping[int, str]) -> bool | None:
+    """Return whether a count surely differs from the smallest; None if that cannot be told."""
     first, *others = names.values()
     means = {name: table.mean("throughput", name, first) for name in others}
-    found = judged({name: each for name, each in means.items() if each}, table.least, more_is_better=True)
+    found = judge_differences({name: each for name, each in means.items() if each}, table.least, more_is_better=True)
     verdicts = [each.verdict for each in found.values()]
     if any(each in ("better", "worse") for each in verdicts):
         return True
     return False if verdicts and all(each == "no difference" for each in verdicts) else None
 
 
-def _scaling(knob: str, times: Times, found: Fit, differ: bool | None) -> Scaling:
+def _fit_law(knob: str, times: Times, found: Fit, differ: bool | None) -> Scaling:
     curve, one = found.curve, found.curve.fixed_ns + found.curve.per_unit_ns
     is_fit = found.largest_error <= MOST_ERROR and one > 0 and differ is not None
     # Where no count differs all of it is serial, whatever the curve makes of the rest.
-    serial, effective = _law(curve) if is_fit and differ else (1.0, inf)
-    drawn = [_law(each) for each in _again(times, curve.shape)] if is_fit and differ else []
+    serial, effective = _read_law(curve) if is_fit and differ else (1.0, inf)
+    drawn = [_read_law(each) for each in _refit_curves(times, curve.shape)] if is_fit and differ else []
     rounds = len(next(iter(times.values())))
-    shares = _interval(serial, [each for each, _ in drawn], rounds)
-    most = None if isinf(effective) else _interval(log(effective), [log(each) for _, each in drawn], rounds)
+    shares = _interval_of(serial, [each for each, _ in drawn], rounds)
+    most = None if isinf(effective) else _interval_of(log(effective), [log(each) for _, each in drawn], rounds)
     return Scaling(
         knob,
         tuple(times),
@@ -98,24 +98,24 @@ def _scaling(knob: str, times: Times, found: Fit, differ: bool | None) -> Scalin
     )
 
 
-def _law(curve: Curve) -> tuple[float, float]:
-    """The serial share, and the count of which more win nothing, infinite where all do."""
+def _read_law(curve: Curve) -> tuple[float, float]:
+    """Return the serial share, and the count above which nothing is won, infinite if more always win."""
     flat = curve.flat_ns - curve.fixed_ns
     effective = curve.per_unit_ns / flat if curve.flat_ns and flat > 0 else inf
     return curve.fixed_ns / (curve.fixed_ns + curve.per_unit_ns), effective
 
 
-def _again(times: Times, shape: Shape) -> Iterator[Curve]:
-    """The curve of rounds drawn again; none with one round, which does not say how they differ."""
+def _refit_curves(times: Times, shape: Shape) -> Iterator[Curve]:
+    """Yield curves of resampled rounds; none with one round, which does not say how rounds differ."""
     rounds = len(next(iter(times.values())))
-    fitted, random = hinge if shape == "hinge" else affine, np.random.default_rng(_SEED)
+    fitted, random = fit_hinge if shape == "hinge" else fit_affine, np.random.default_rng(_SEED)
     for _ in range(_RESAMPLES if rounds > 1 else 0):
         drawn = random.integers(rounds, size=rounds)
-        yield fitted(_points({count: [each[place] for place in drawn] for count, each in times.items()}))
+        yield fitted(_make_points({count: [each[place] for place in drawn] for count, each in times.items()}))
 
 
-def _interval(value: float, drawn: Sequence[float], rounds: int) -> tuple[float, float] | None:
-    """95 % of what was drawn, wider for few rounds, as intervals of percentiles are."""
+def _interval_of(value: float, drawn: Sequence[float], rounds: int) -> tuple[float, float] | None:
+    """Return 95 % of the draws, wider for few rounds, as intervals of percentiles are."""
     if not drawn:
         return None
     wider = sorted(value + (each - value) * widening(rounds) for each in drawn)

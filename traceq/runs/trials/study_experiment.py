@@ -7,11 +7,11 @@ from math import log, sqrt
 
 from traceq.common.distributions import LEVEL, student_quantile
 from traceq.runs.run import Run
-from traceq.runs.trials.choose_setting import choice_of, field_of, front_of, goal_quantity
+from traceq.runs.trials.choose_setting import choose_setting, goal_quantity, split_front, weigh_settings
 from traceq.runs.trials.effects import effects_of, grid_of, interactions_of
 from traceq.runs.trials.experiment import Experiment, Goal, Limits, Predicted, Quantity, Result
-from traceq.runs.trials.findings import ablations_of, checked_of, removed_of, untried_of
-from traceq.runs.trials.results import Table, results_of, usual_work
+from traceq.runs.trials.findings import check_predictions, find_ablations, find_removed, find_untried
+from traceq.runs.trials.results import Table, choose_work, results_of
 from traceq.runs.trials.scaling import scaling_of
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 
@@ -22,7 +22,7 @@ _MOST = 1_000
 
 
 def rounds_needed(table: Table, quantity: Quantity, unsure: Sequence[str] = (), effect: float = EFFECT) -> int | None:
-    """The rounds with which a true `effect` (a share) is called in 8 of 10 experiments at each of the `unsure` settings.
+    """Return the rounds that show a true `effect` (a share) in 8 of 10 experiments at each of the `unsure` settings.
 
     Without any it is at what all settings scatter by. None before there are two rounds; 1,000 at most.
     """
@@ -31,16 +31,16 @@ def rounds_needed(table: Table, quantity: Quantity, unsure: Sequence[str] = (), 
     if spread is None:
         return None
     tried = max(sum(each.kind != "ablate" for each in table.settings) - 1, 1)
-    return next((rounds for rounds in range(2, _MOST) if _sees(rounds, spread, tried, effect)), _MOST)
+    return next((rounds for rounds in range(2, _MOST) if _is_enough(rounds, spread, tried, effect)), _MOST)
 
 
 def ratios_of(table: Table, quantity: Quantity) -> list[list[float]]:
-    """Of each setting the log ratios to the baseline, a round each."""
+    """Return the log ratios of each setting to the baseline, a round each."""
     return [table.ratios(quantity, each.name) for each in table.settings if each.name != BASELINE]
 
 
 def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
-    """The standard deviation of log ratios from round to round, of all settings together; None before two rounds."""
+    """Return the standard deviation of log ratios from round to round, of all settings; None before two rounds."""
     freedom = sum(len(each) - 1 for each in ratios if each)
     if not freedom:
         return None
@@ -48,8 +48,8 @@ def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
     return sqrt(squares / freedom)
 
 
-def _sees(rounds: int, spread: float, tried: int, effect: float) -> bool:
-    """By the first step of Holm's procedure, and the quantile of Student's t that so many experiments reach."""
+def _is_enough(rounds: int, spread: float, tried: int, effect: float) -> bool:
+    """Return whether the rounds suffice, by the first step of Holm's procedure and Student's t at the power wanted."""
     reach = student_quantile(LEVEL / tried, rounds - 1) + student_quantile(2 * (1 - _POWER), rounds - 1)
     return reach * spread / sqrt(rounds) <= -log(1 - effect)
 
@@ -58,7 +58,7 @@ def _sees(rounds: int, spread: float, tried: int, effect: float) -> bool:
 LEAST = 0.02
 
 
-def study(
+def study_experiment(
     settings: Sequence[Setting],
     trials: Sequence[Trial],
     *,
@@ -69,18 +69,18 @@ def study(
     predictions: Mapping[str, Predicted] | None = None,
     profiles: Mapping[str, Run] | None = None,
 ) -> Experiment:
-    """The result of the trials. `settings` has the baseline, named BASELINE, in it.
+    """Judge the trials. `settings` includes the baseline, named BASELINE.
 
     `predictions` are by the name of the setting that tries the finding, and of an ablation; `profiles` are the recordings of
     settings, the baseline's among them. `work` is what throughput counts, None for what all trials have.
     """
     given, known = limits or Limits(), profiles or {}
-    table = Table(tuple(settings), tuple(trials), work or usual_work(trials), least)
+    table = Table(tuple(settings), tuple(trials), work or choose_work(trials), least)
     results = results_of(table)
-    field = field_of(table, results)
-    front, dominated = front_of(field)
+    field = weigh_settings(table, results)
+    front, dominated = split_front(field)
     grid, quantity = grid_of(settings), goal_quantity(field, goal)
-    judged, unsure = quantity or "step", _unsure(results, quantity)
+    judged, unsure = quantity or "step", _list_unsure(results, quantity)
     spread = spread_of(ratios_of(table, judged))
     return Experiment(
         goal=goal,
@@ -93,21 +93,21 @@ def study(
         results=results,
         front=front,
         dominated=dominated,
-        choice=choice_of(field, goal, given),
+        choice=choose_setting(field, goal, given),
         effects=effects_of(table, grid, quantity) if grid and quantity else (),
         interactions=interactions_of(table, grid, quantity) if grid and quantity else (),
-        removed=tuple(removed_of(known)),
-        checked=tuple(checked_of(table, results, predictions or {}, known)),
-        ablations=tuple(ablations_of(table, results, predictions or {})),
+        removed=tuple(find_removed(known)),
+        checked=tuple(check_predictions(table, results, predictions or {}, known)),
+        ablations=tuple(find_ablations(table, results, predictions or {})),
         scaling=tuple(scaling_of(table, results)),
-        untried=tuple(untried_of(settings, known)),
+        untried=tuple(find_untried(settings, known)),
         unsure=unsure,
         noise=None if spread is None else spread / sqrt(2),
         needed=rounds_needed(table, judged, unsure),
     )
 
 
-def _unsure(results: Sequence[Result], quantity: Quantity | None) -> tuple[str, ...]:
+def _list_unsure(results: Sequence[Result], quantity: Quantity | None) -> tuple[str, ...]:
     able = [each for each in results if each.outcome == "ok" and each.setting.kind != "ablate"]
     known = [(each.setting.name, each.differences.get(quantity)) for each in able if quantity is not None]
     return tuple(name for name, found in known if found is not None and found.verdict == "cannot tell")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from traceq.analysis.categories import OF_HOST
 from traceq.runs.made_with import find_differences
 from traceq.runs.run import Run
-from traceq.runs.trials.choose_value import beaten_of, choice_of, within_budget
-from traceq.runs.trials.curve import MOST_ERROR, fit, knee_of
+from traceq.runs.trials.choose_value import choose_values, fit_budget, pair_dominated
+from traceq.runs.trials.curve import MOST_ERROR, find_knee, fit
 from traceq.runs.trials.points import points_of
 from traceq.runs.trials.resources import compute_growth, headroom_of, limit_of, parts_of
 from traceq.runs.trials.tradeoff import LeftOut, Point, Taken, Tradeoff, TradeoffTerms
@@ -18,13 +18,13 @@ from traceq.runs.trials.values import AMOUNTS
 _SAME_WINDOW = 1.25
 
 
-def trade_off(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
-    """What the runs say. Values are at least 0, those of an amount of work above 0; only a single one may be None.
+def study_tradeoff(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
+    """Judge the runs. Values are at least 0, amounts of work above 0; only a single one may be None.
 
     Runs that say nothing of the length of a step are left out, and those whose only step is cold. On different GPUs no curve is
     fitted and nothing is chosen: what differs may be the GPU. A curve that misses what was measured is not used for anything.
     """
-    left_out = _left_out(taken)
+    left_out = _find_left_out(taken)
     gone = {id(each.taken) for each in left_out}
     kept = [each for each in taken if id(each) not in gone]
     points, resamples, between = points_of(kept, setting) if kept else ([], [], False)
@@ -34,7 +34,7 @@ def trade_off(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
     is_series = is_fair and setting.is_amount
     tried = fit([(value, point.typical_ns) for value, point in valued]) if is_series else None
     fitted = None if tried is None or tried.largest_error > MOST_ERROR else tried
-    choice = choice_of(points, resamples) if is_fair else None
+    choice = choose_values(points, resamples) if is_fair else None
     growth = compute_growth(points) if is_series else None
     is_alone = len(points) <= 1
     return Tradeoff(
@@ -42,23 +42,23 @@ def trade_off(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
         points=tuple(points),
         left_out=tuple(left_out),
         gpus=gpus,
-        differs=tuple(differing([each.run for each in kept], setting.knob)),
+        differs=tuple(find_differing([each.run for each in kept], setting.knob)),
         between_runs=between,
         fit=fitted,
         missed=tried.largest_error if tried is not None and fitted is None else None,
-        knee=None if fitted is None else knee_of(fitted.curve, valued, resamples),
-        dominated=beaten_of(points) if is_fair else (),
+        knee=None if fitted is None else find_knee(fitted.curve, valued, resamples),
+        dominated=pair_dominated(points) if is_fair else (),
         choice=choice,
-        within=within_budget(points, None if fitted is None else fitted.curve, choice, setting) if is_fair else None,
+        within=fit_budget(points, None if fitted is None else fitted.curve, choice, setting) if is_fair else None,
         parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),
         limit=limit_of(points, growth),
-        headroom=tuple(headroom_of(each, growth, is_alone=is_alone) for each in _largest(taken, points)),
+        headroom=tuple(headroom_of(each, growth, is_alone=is_alone) for each in _list_largest(taken, points)),
         launches=_extent(kept) if all(each.run.is_window for each in kept) else None,
     )
 
 
-def _left_out(taken: Sequence[Taken]) -> list[LeftOut]:
-    """The runs that say nothing of the length of a step. Windows stand for steps where no run has any, and all hold as much."""
+def _find_left_out(taken: Sequence[Taken]) -> list[LeftOut]:
+    """Return runs that say nothing of a step's length. Windows stand for steps if no run has any and all hold as much."""
     found = [LeftOut(each, "no counted steps") for each in taken if not any(step.dur for step in each.run.typical)]
     rest = [each for each in taken if any(step.dur for step in each.run.typical)]
     if not all(each.run.is_window for each in rest):
@@ -77,12 +77,12 @@ def _is_cold(run: Run) -> bool:
 
 def _extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
     """Return the least and the most that a window launches; on the host, how many operators it has."""
-    launched = [_launched(each.run) for each in taken]
+    launched = [_count_launches(each.run) for each in taken]
     return (min(launched), max(launched)) if launched else None
 
 
-def _launched(run: Run) -> int:
-    """Of a GPU what is launched on it, else operators."""
+def _count_launches(run: Run) -> int:
+    """Return the number of launches on the GPU; without a GPU the number of operators."""
     of_host = f"{OF_HOST}operator"
     has_gpu = run.device is not None
     return sum(
@@ -92,13 +92,13 @@ def _launched(run: Run) -> int:
     )
 
 
-def _largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:
-    """The runs at the largest value; where no run has steps, all of them."""
+def _list_largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:
+    """Return the runs at the largest value; all of them if no run has steps."""
     return [each for each in taken if each.value == points[-1].value] if points else list(taken)
 
 
-def differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What the runs say and say differently besides the knob, with all they say; GPUs are judged elsewhere."""
+def find_differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what the runs state differently besides the knob, with all their values; GPUs are judged elsewhere."""
     facts: dict[str, Sequence[object]] = {
         "world size": [run.world_size for run in runs],
         "GPUs in use": [run.devices or None for run in runs],
@@ -113,10 +113,10 @@ def differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, 
         if len(known) > 1:
             yield what, tuple(known)
     for difference in find_differences([[run] for run in runs]):
-        if not {difference.name, difference.follows} & _of_knob(knob):
+        if not {difference.name, difference.follows} & _names_with_knob(knob):
             yield difference.words, tuple(sorted({value for values in difference.values for value in values}))
 
 
-def _of_knob(knob: str) -> frozenset[str]:
-    """What goes with the knob: an amount of work is set by the batch, and both by the command line."""
+def _names_with_knob(knob: str) -> frozenset[str]:
+    """Return names that change with the knob: the batch sets an amount of work, the command line both."""
     return frozenset((knob, "command_line", *(("batch_size",) if knob in AMOUNTS else ())))

@@ -19,7 +19,7 @@ Source = Literal["given", "marks", "snapshots", "names"]
 
 @dataclass(frozen=True)
 class TradeoffTerms:
-    """What was varied and what is counted.
+    """The knob that was varied and the work that is counted.
 
     `is_amount`: the knob is an amount of work per step (samples, tokens), so that a step can be held against it. `work` is
     what throughput counts, "steps" where nothing else is known. `percentile` is the latency that a budget is about.
@@ -55,7 +55,7 @@ class LeftOut:
 
     @property
     def warm_ns(self) -> int | None:
-        """What the step of a cold run would take without its start-up; None of other runs."""
+        """The step of a cold run without its start-up, ns; None of other runs."""
         if self.why != "cold":
             return None
         return sum(step.dur for step in self.taken.run.counted) - self.taken.run.start_up_ns
@@ -63,7 +63,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Point:
-    """What was measured at one value. Of several runs the typical step is the mean of theirs; percentiles are of all steps.
+    """Measurements at one value. Of several runs the typical step is the mean of theirs; percentiles are of all steps.
 
     `work` is per step, `throughput` that per second in typical steps. `ledger` holds mean ns of the typical steps by
     category, nothing where a run has no GPU ledger. Intervals are None where there are too few steps.
@@ -84,7 +84,7 @@ class Point:
     ledger: Mapping[str, float]
 
     def latency(self, percentile: Percentile) -> float:
-        """The percentile of the steps, ns."""
+        """Return the percentile of the steps, ns."""
         return {"p50": self.p50_ns, "p95": self.p95_ns, "p99": self.p99_ns}[percentile]
 
 
@@ -98,7 +98,7 @@ class Curve:
     per_unit_ns: float
 
     def at(self, value: float) -> float:
-        """The typical step at `value`, ns."""
+        """Return the typical step at `value`, ns."""
         return max(self.flat_ns, self.fixed_ns + self.per_unit_ns * value)
 
 
@@ -118,7 +118,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Knee:
-    """Where value / f(value)^2 is largest.
+    """The value at which value / f(value)^2 is largest.
 
     `value` is None outside the range that was tried; `interval` covers the scatter of the steps, its ends None where
     they lie outside. `best_tried` is the measured value with the largest quotient.
@@ -148,7 +148,7 @@ class BestValues:
 
 @dataclass(frozen=True)
 class Within:
-    """What a latency budget leaves.
+    """The values that keep a latency budget.
 
     `largest` is the largest value that was tried and fits, but for those that a smaller one dominates (of a knob that is no
     amount of work the one with the most throughput), `next` the value after it, or the first where none fits. `estimate` is
@@ -172,7 +172,7 @@ class StepPart:
 
 @dataclass(frozen=True)
 class StepLimit:
-    """What the step is made of at the largest value; shares are of the step.
+    """The composition of the step at the largest value; shares are of the step.
 
     `is_compute`: the GPU computes nearly all the time, and longer the more work there is. `compute_share` is None where no GPU
     works. `category` is the largest that is no compute, None where there is none.
@@ -205,7 +205,7 @@ class Headroom:
 
 @dataclass(frozen=True)
 class Tradeoff:
-    """What runs at several values say; what could not be computed is None.
+    """The result of a trade-off over runs at several values; what could not be computed is None.
 
     `points` are in the order of their values. `differs` holds what else differs between the runs, with what it is in them.
     `between_runs`: intervals hold what runs of one value differ by, and not only their steps. `missed` is the largest

@@ -1,4 +1,4 @@
-"""What an experiment runs (settings) and what one run of the program says (a trial)."""
+"""The settings that an experiment runs, and the result of one run of the program (a trial)."""
 
 from __future__ import annotations
 

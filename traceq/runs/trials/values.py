@@ -1,4 +1,4 @@
-"""Values of knobs: which are numbers and what they count, which value a run has, and what work its step does."""
+"""Values of knobs: which are numbers and counts, which value a run has, and the work of its step."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _SAME = 0.01
 _MOST = 1e18
 
 
-def marked(runs: Sequence[Run]) -> list[str]:
-    """What the marks of every run count per step, more than nothing; the usual names of amounts first."""
+def list_marked(runs: Sequence[Run]) -> list[str]:
+    """Return the work per step that the marks of every run count, above 0; the usual names of amounts first."""
     counted = [{key for key, work in run.payload.items() if 0 < work < _MOST} for run in runs]
     keys = set.intersection(*counted) if counted else set()
     return sorted(keys, key=lambda key: (AMOUNTS.index(key) if key in AMOUNTS else len(AMOUNTS), key))
 
 
 def usual_knob(runs: Sequence[Run]) -> str | None:
-    """The first of AMOUNTS that every run counts."""
-    return next((key for key in marked(runs) if key in AMOUNTS), None)
+    """Return the first of AMOUNTS that every run counts."""
+    return next((key for key in list_marked(runs) if key in AMOUNTS), None)
 
 
-def taken_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
-    """Every run with its mean work per step; values within 1 % of one another become one, their mean."""
+def take_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
+    """Return every run with its mean work per step; values within 1 % of one another become their mean."""
     ordered = sorted(runs, key=lambda run: run.payload[knob])
     groups: list[list[Run]] = []
     for run in ordered:
@@ -45,12 +45,12 @@ def taken_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
             groups[-1].append(run)
         else:
             groups.append([run])
-    means = {id(run): _mean([each.payload[knob] for each in group]) for group in groups for run in group}
+    means = {id(run): _mean_value([each.payload[knob] for each in group]) for group in groups for run in group}
     return [Taken(means[id(run)], run) for run in runs]
 
 
-def taken_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str, list[Taken]] | None:
-    """The one knob of numbers in which runs differ by what they were made with, or `knob`, and the runs with its values."""
+def take_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str, list[Taken]] | None:
+    """Return `knob`, or the one turned knob of numbers, and the runs with its values."""
     found: dict[str, list[float]] = {}
     for each in find_differences([[run] for run in runs]):
         texts = [values[0] for values in each.values]
@@ -62,13 +62,13 @@ def taken_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[st
     return name, [Taken(value, run) for value, run in zip(values, runs, strict=True)]
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_value(values: Sequence[float]) -> float:
     return values[0] if len(set(values)) == 1 else sum(values) / len(values)
 
 
 def usual_work(taken: Sequence[Taken], knob: str) -> str:
-    """What throughput counts when nobody says: the knob if it is counted work, else samples, tokens, the batch, steps."""
-    keys = marked([each.run for each in taken])
+    """Return what throughput counts by default: the knob if it is counted work, else samples, tokens, the batch, steps."""
+    keys = list_marked([each.run for each in taken])
     has_values = all(each.value is not None for each in taken)
     if knob in AMOUNTS[1:] and has_values:
         return knob
@@ -79,10 +79,10 @@ def usual_work(taken: Sequence[Taken], knob: str) -> str:
 
 
 def is_amount(taken: Sequence[Taken], knob: str, work: str) -> bool:
-    """Whether the knob is an amount of work: by its name, by being marked, or because work grows with it in proportion."""
+    """Return whether the knob is an amount of work: by its name, by marks, or because work grows with it in proportion."""
     if any(each.value == 0 for each in taken):
         return False
-    if knob in AMOUNTS or knob in marked([each.run for each in taken]):
+    if knob in AMOUNTS or knob in list_marked([each.run for each in taken]):
         return True
     ratios = [each.run.payload.get(work, 0.0) / each.value for each in taken if each.value]
     several = len({each.value for each in taken}) > 1
@@ -90,7 +90,7 @@ def is_amount(taken: Sequence[Taken], knob: str, work: str) -> bool:
 
 
 def work_of(taken: Taken, knob: str, work: str) -> float:
-    """Work per step: as the run's marks say, else the value of the knob, else the step itself."""
+    """Return the work per step: by the run's marks, else the value of the knob, else 1."""
     if 0 < taken.run.payload.get(work, 0.0) < _MOST:
         return taken.run.payload[work]
     return taken.value if work == knob and taken.value is not None else 1.0
@@ -118,14 +118,14 @@ _ENDINGS = re.compile(
 
 
 def values_of_names(paths: Sequence[str], knob: str | None = None) -> tuple[str, list[float]] | None:
-    """The knob that all names have a number of, and those numbers; of several that differ, and of none, None.
+    """Return the knob that all names have a number of, and those numbers; None for several knobs or none.
 
     It is `knob` where that is given, by the name itself or a usual short form of it.
     """
     stems = [_ENDINGS.sub("", PurePath(path).name) for path in paths]
     found: dict[str, list[float]] = {}
     for name in [knob] if knob is not None else _LABELS:
-        values = [_value(stem, name) for stem in stems]
+        values = [_find_value(stem, name) for stem in stems]
         known = [value for value in values if value is not None]
         if len(known) == len(values) and len(set(known)) > 1:
             found[name] = known
@@ -133,7 +133,7 @@ def values_of_names(paths: Sequence[str], knob: str | None = None) -> tuple[str,
 
 
 def differing_numbers(paths: Sequence[str]) -> list[str] | None:
-    """The number in which names differ that are the same else; None where there is no such one."""
+    """Return the numbers in which otherwise equal names differ; None if there is not exactly one such place."""
     parts = [re.split(r"(\d+)", _ENDINGS.sub("", PurePath(path).name)) for path in paths]
     if len({len(each) for each in parts}) != 1:
         return None
@@ -141,7 +141,7 @@ def differing_numbers(paths: Sequence[str]) -> list[str] | None:
     return list(differing[0]) if len(differing) == 1 and all(each.isdigit() for each in differing[0]) else None
 
 
-def _value(stem: str, knob: str) -> float | None:
+def _find_value(stem: str, knob: str) -> float | None:
     labels = [
         re.escape(label) + ("[_=-]" if label in _ORDINAL else "[_=-]?")
         for label in dict.fromkeys((knob, *_LABELS.get(knob, ())))
@@ -163,32 +163,32 @@ _SIGNED = re.compile(r"-?\d{1,15}(\.\d{1,15})?(e-?\d{1,2})?", re.IGNORECASE | re
 
 
 def number_in(text: str) -> float | None:
-    """What a knob's value is as a number; None where it is a word."""
+    """Return a knob's value as a number; None for a word."""
     return float(text) if _SIGNED.fullmatch(text) else None
 
 
 def count_in(text: str) -> int | None:
-    """What a knob's value counts, 1 or more; None where it is no such number."""
+    """Return a knob's value as a count of 1 or more; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < len("1000000") and int(text) else None
 
 
 def is_count(knob: str) -> bool:
-    """Whether the knob counts what works at the same time."""
+    """Return whether the knob counts what works at the same time."""
     return _COUNTS.search(knob) is not None or is_ranks(knob)
 
 
 def is_of_work(knob: str) -> bool:
-    """Whether it changes how much a step does."""
+    """Return whether it changes how much a step does."""
     return _WORK.search(knob) is not None
 
 
 def is_ranks(knob: str) -> bool:
-    """Whether it counts ranks, each of which does the work of a step."""
+    """Return whether it counts ranks, each of which does the work of a step."""
     return _RANKS.fullmatch(knob) is not None
 
 
 def is_work_known(knobs: Iterable[str], trials: Sequence[Trial], work: str) -> bool:
-    """Whether throughput can be compared: not where steps are counted that do more at one setting than at another."""
+    """Return whether throughput can be compared: not if steps are counted that differ in work between settings."""
     if work != STEPS:
         return True
     names = {name for each in trials for name in each.work}
