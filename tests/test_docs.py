@@ -122,7 +122,7 @@ def test_every_error_has_its_entry_in_messages_md():
 
 def test_every_note_code_is_explained():
     """Codes are string literals: keys of Chrome's table, arguments in the nsys importer, values in SQL."""
-    from traceq.importers.chrome.notes import NOTES
+    from traceq.importers.chrome.header import NOTES
 
     package = Path(traceq.__file__).parent
     nsys = "\n".join(path.read_text("utf-8") for path in (package / "importers" / "nsys").glob("*.py"))

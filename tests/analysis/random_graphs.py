@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from traceq.analysis.replay.graph import Graph, Lag
 from traceq.analysis.replay.recorded import NONE
-from traceq.analysis.replay.waits import QUEUE, SYNCHRONIZATION, Paces, Waits, before_in
+from traceq.analysis.replay.waits import QUEUE, SYNCHRONIZATION, Paces, Waits, previous_with_key
 
 TIMES = st.integers(0, 50).map(float)
 
@@ -59,7 +59,7 @@ def graphs(draw):
     return Graph(
         lane=lane, gap=times(count), call=times(count), lead=times(count), mark=marks, marked_by_slice=by_slice,
         waits=waits, tail=lag(len(edges)), paces=paces, event=event.astype(np.int64), stream_of=stream,
-        before=before_in(stream), engine=engine, awaited=awaited, is_graph=np.zeros(size, dtype=bool),
+        before=previous_with_key(stream), engine=engine, awaited=awaited, is_graph=np.zeros(size, dtype=bool),
         launch=lag(size), stream=lag(size), awaiting=lag(size), dur=times(size),
         category=np.zeros(size, dtype=np.int64), ends_on_gpu=False, span=0.0,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from traceq.analysis.job.graph import Members
-from traceq.analysis.job.window import Slices
+from traceq.analysis.job.window import JobSlices
 
 # own(rank, step, place) in ns.
 Own = Callable[[int, int, int], float]
@@ -44,7 +44,7 @@ class MadeUpJob:
                         now[rank] = end
         return max(now)
 
-    def slices(self) -> Slices:
+    def slices(self) -> JobSlices:
         """What profilers of all ranks would record of its collectives."""
         random = np.random.default_rng(self.seed)
         now = [0.0] * self.ranks
@@ -75,7 +75,7 @@ class MadeUpJob:
             whole[0], np.zeros(len(rows), np.int64), whole[1], whole[2], whole[3], np.ones(len(rows), bool)
         )
         zeros = np.zeros(len(rows), np.int64)
-        return Slices(
+        return JobSlices(
             members,
             zeros,
             whole[5],

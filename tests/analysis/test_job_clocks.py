@@ -6,7 +6,7 @@ import numpy as np
 from simulated_ranks import MadeUpJob, noise
 
 from traceq.analysis.job.clocks import align
-from traceq.analysis.job.window import claim_limit, clocks_of, violated
+from traceq.analysis.job.window import claim_limit, clocks_of, find_violations
 
 MICROSECOND = 1000.0
 
@@ -51,7 +51,7 @@ def test_ranks_of_a_group_that_shares_none_with_the_rest_are_aligned_with_each_o
     job = MadeUpJob(6, 20, [[[0, 1, 2], [3, 4]]], noise(2), offset=offset)
     clocks = aligned(job)
     assert np.abs(clocks.offset - [-3e6, 0, 4e6, -20e6, 20e6, 0]).max() < 100 * MICROSECOND
-    assert not len(violated(job.slices(), clocks))
+    assert not len(find_violations(job.slices(), clocks))
 
 
 def test_without_collectives_nothing_is_aligned():
@@ -69,4 +69,4 @@ def test_a_collective_that_ends_before_another_rank_begins_it_is_no_collective()
     slices.members.end[slices.members.match == 7] -= np.array([0, 0, 0, 1_200_000])
     slices.members.start[slices.members.match == 7] -= np.array([0, 0, 0, 1_000_000])
     clocks = clocks_of(4, slices)
-    assert violated(slices, clocks).tolist() == [7]
+    assert find_violations(slices, clocks).tolist() == [7]

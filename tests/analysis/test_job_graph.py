@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_ranks import MadeUpJob, noise
 
-from traceq.analysis.job.graph import Members, build, replay
+from traceq.analysis.job.graph import Members, build_graph, replay
 from traceq.analysis.job.path import critical_path
 
 MICROSECOND = 1000
@@ -49,7 +49,7 @@ def followed(them, one):
 @given(st.lists(slices, min_size=1, max_size=12, unique_by=lambda row: row[:3]))
 def test_own_time_is_what_passes_since_the_last_collective_that_is_followed(rows):
     them = members(rows)
-    graph, _ = build(them)
+    graph, _ = build_graph(them)
     for one in range(len(rows)):
         ends = followed(them, one)
         assert graph.is_first[one] == (not ends)
@@ -61,7 +61,7 @@ def test_a_replay_of_what_was_recorded_gives_what_was_recorded():
     groups = [[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 1, 2, 3]]]
     job = MadeUpJob(4, 5, groups, noise(3, 0.3))
     them = job.slices().members
-    graph, circular = build(them)
+    graph, circular = build_graph(them)
     assert not len(circular)
     transfer = np.full(them.collectives, job.transfer)
     first = np.where(graph.is_first, them.start - 10**12, 0).astype(float)
@@ -83,5 +83,5 @@ def test_collectives_that_follow_each_other_in_opposite_orders_are_told():
         np.array([0, 1, 1, 0]),
         np.ones(4, bool),
     )
-    _, circular = build(them)
+    _, circular = build_graph(them)
     assert circular.tolist() == [0, 1]

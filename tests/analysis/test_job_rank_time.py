@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.analysis.job.graph import Members, build
-from traceq.analysis.job.rank_time import rank_time
+from traceq.analysis.job.graph import Members, build_graph
+from traceq.analysis.job.window import divide_rank_time
 
 # Starts and lengths in units of 10 us: what is shorter than the slack of the graph would follow nothing.
 UNIT = 10_000
@@ -24,10 +24,10 @@ def members_of(rows):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(slices, min_size=1, max_size=10, unique_by=lambda row: row[:3]))
 def test_each_moment_of_a_rank_counts_once(rows):
-    graph, _ = build(members_of(rows))
+    graph, _ = build_graph(members_of(rows))
     transfer = np.array([min(row[4], row[3]) for row in rows]) * float(UNIT)
     usual = np.where(graph.is_first, np.nan, graph.own / 2)
-    found = rank_time(2, graph, usual, transfer)
+    found = divide_rank_time(2, graph, usual, transfer)
     for unit in (0, 1):
         moments = {"own": 0, "late": 0, "transfer": 0, "wait": 0}
         theirs = [each for each in range(len(rows)) if rows[each][0] == unit]

@@ -7,7 +7,7 @@ import json
 import pytest
 from test_job_tables import MS, Ranks
 
-from traceq.analysis.job.recorded import lasts_without, recorded
+from traceq.analysis.job.recorded import durations_without, read_times
 from traceq.app.whatif_job import JobWhatIfView, _replay_job
 from traceq.errors import WrongUse
 from traceq.reports.renderers.to_text import text_of
@@ -39,11 +39,11 @@ def answer(job, *ranks, hosts=()):
 
 def test_it_lasts_as_long_as_the_tables_say(job):
     ((dur, limit, ideal),) = job.execute("select dur, claim_limit, ideal from job").fetchall()
-    times = recorded(job, 0, 0, 4, limit)
-    assert lasts_without(times, ()) == (dur, dur)
-    assert lasts_without(times, range(4)) == (dur, ideal)
+    times = read_times(job, 0, 0, 4, limit)
+    assert durations_without(times, ()) == (dur, dur)
+    assert durations_without(times, range(4)) == (dur, ideal)
     for unit, win in job.execute("select unit, win from job_rank").fetchall():
-        before, after = lasts_without(times, [unit])
+        before, after = durations_without(times, [unit])
         assert before - after == win
 
 

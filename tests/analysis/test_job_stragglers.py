@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulated_ranks import MadeUpJob, noise
 
-from traceq.analysis.job.window import Ranks, clocks_of, judged
+from traceq.analysis.job.window import Ranks, clocks_of, judge_window
 
 RANKS, STEPS, HOST = 64, 12, 8
 HOSTS = {f"n{first // HOST}": list(range(first, first + HOST)) for first in range(0, RANKS, HOST)}
@@ -21,7 +21,7 @@ PROGRAM = [
 def found(own, seed=1):
     job = MadeUpJob(RANKS, STEPS, PROGRAM, own, jitter=5_000.0, seed=seed)
     slices = job.slices()
-    return job, judged(Ranks(RANKS, np.full(RANKS, -1), HOSTS), slices, clocks_of(RANKS, slices))
+    return job, judge_window(Ranks(RANKS, np.full(RANKS, -1), HOSTS), slices, clocks_of(RANKS, slices))
 
 
 def slowed(plain, share, late):

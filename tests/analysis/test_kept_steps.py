@@ -7,7 +7,7 @@ import json
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.steps.kept import kept_steps
+from traceq.analysis.steps.step import read_kept_steps
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ def test_what_makes_no_sense_is_nothing(said):
     trace.kernel("k", 0, 10)
     trace.fill("steps")
     trace._connection.execute("update trace set args = ?", [json.dumps({"traceq": {"trim": said}})])
-    assert kept_steps(trace._connection, 1) is None
+    assert read_kept_steps(trace._connection, 1) is None

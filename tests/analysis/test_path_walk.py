@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from random_graphs import graphs
 
 from traceq.analysis.categories import BUSY
-from traceq.analysis.replay.critical_path import EDGES, SEGMENTS, critical_path
+from traceq.analysis.replay.critical_path import EDGES, SEGMENTS, find_critical_path
 from traceq.analysis.replay.recorded import NONE
-from traceq.analysis.replay.waits import KINDS, QUEUE, before_in
+from traceq.analysis.replay.waits import KINDS, QUEUE, previous_with_key
 
 ORIGIN = 1_000_000
 
@@ -62,7 +62,7 @@ def from_node_to_node(recorded, graph):  # noqa: C901, PLR0915 - the two kinds o
     begun = (events.begun - ORIGIN).tolist()
     leave = (events.begun - ORIGIN + events.call.astype(np.int64)).tolist()
     ts, ts_end = (work.ts - ORIGIN).tolist(), (work.ts_end - ORIGIN).tolist()
-    previous = before_in(events.lane).tolist()
+    previous = previous_with_key(events.lane).tolist()
     found = []
 
     def back_from_slice(one, now):
@@ -133,7 +133,7 @@ def from_node_to_node(recorded, graph):  # noqa: C901, PLR0915 - the two kinds o
 @given(recordings())
 def test_columns_give_the_path_that_nodes_give(recording):
     recorded, graph = recording
-    path = critical_path(recorded, graph)
+    path = find_critical_path(recorded, graph)
     columns = (*path[:6], path.has_thread, path.unexplained)
     assert [
         (

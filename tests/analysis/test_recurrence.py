@@ -8,9 +8,9 @@ from builder import TraceBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.analysis.steps.period import period
-from traceq.analysis.steps.recurrence import Launches, recurrence
-from traceq.analysis.steps.recurring_communication import recurring_communication
+from traceq.analysis.steps.recurrence import Launches, find_recurrence
+from traceq.analysis.steps.recurring_communication import find_recurring_communication
+from traceq.analysis.steps.regular import find_period
 from traceq.health.identities import IDENTITIES, check_one
 
 STEP = "ABABABABCCDE"
@@ -45,7 +45,7 @@ def launches(letters, gpu_behind=50, gpu_period=None):
 
 def found(letters, **times):
     """The rounds as text, with / before each and what is none in brackets; None where nothing recurs."""
-    result = recurrence(launches(letters, **times))
+    result = find_recurrence(launches(letters, **times))
     if result is None:
         return None
     kinds = letters.replace(" ", "")
@@ -61,7 +61,7 @@ def test_the_period_is_the_smallest_lag_at_which_as_many_recur_as_at_any(sequenc
     sequence = np.array(sequence, np.int64)
     shares = {lag: np.mean(sequence[:-lag] == sequence[lag:]) for lag in range(1, len(sequence) // 2 + 1)}
     best = max(shares.values())
-    result = period(sequence)
+    result = find_period(sequence)
     if best == 0:
         assert result is None
         return
@@ -120,7 +120,7 @@ def test_what_does_not_recur_has_no_rounds(letters):
 
 def test_one_kernel_at_even_times_is_a_loop():
     assert found("B" + "A" * 8 + "CD") == "B/A/A/A/A/A/A/A/A/CD"
-    assert recurrence(launches("BCDEFG" + "A" * 12)).is_sure
+    assert find_recurrence(launches("BCDEFG" + "A" * 12)).is_sure
     assert found("A" * 7) is None
 
 
@@ -130,30 +130,30 @@ def test_one_kernel_at_even_times_is_a_loop():
     ids=["all there is", "something around it, as around layers", "with an input of its own"],
 )
 def test_what_may_be_a_layer_is_not_sure(letters, is_sure):
-    assert recurrence(launches(letters)).is_sure == is_sure
+    assert find_recurrence(launches(letters)).is_sure == is_sure
 
 
 def test_what_recurs_inside_a_round():
-    result = recurrence(launches(("ABCDEFGH" * 6 + "XYZ") * 3))
+    result = find_recurrence(launches(("ABCDEFGH" * 6 + "XYZ") * 3))
     assert (result.length, result.inner) == (51, 8)
 
 
 def test_rounds_between_two_reads_may_be_steps_themselves():
-    result = recurrence(launches("ggggg>" * 4))
+    result = find_recurrence(launches("ggggg>" * 4))
     assert (result.length, result.inner, result.inner_whole) == (6, 1, 20)
-    assert recurrence(launches(("ABCDEFGH" * 6 + "XYZ>") * 3)).inner_whole == 0
+    assert find_recurrence(launches(("ABCDEFGH" * 6 + "XYZ>") * 3)).inner_whole == 0
 
 
 def test_a_host_that_runs_rounds_ahead_paces_nothing():
-    assert recurrence(launches("<Ag" * 8, gpu_period=1_000)).is_ahead
-    assert not recurrence(launches("<Ag" * 8)).is_ahead
+    assert find_recurrence(launches("<Ag" * 8, gpu_period=1_000)).is_ahead
+    assert not find_recurrence(launches("<Ag" * 8)).is_ahead
 
 
 @settings(max_examples=100, deadline=None)
 @given(step=st.lists(st.integers(0, 5), min_size=8, max_size=30), times=st.integers(4, 9), cut=st.integers(0, 7))
 def test_any_step_with_a_kernel_of_its_own_is_found_whole(step, times, cut):
     letters = "".join(chr(ord("A") + each) for each in [6, *step] * times)[cut:]
-    result = recurrence(launches(letters))
+    result = find_recurrence(launches(letters))
     assert {part.last - part.first for part in result.parts} == {len(step) + 1}
     assert len(result.parts) >= times - 1
 
@@ -198,7 +198,7 @@ def communication(letters, long_after=(), pause=10):
     ids=["pauses alone", "first step unlike the others", "names alone", "cut at both ends", "names and pauses"],
 )
 def test_collectives_recur(letters, long_after, ends, length):
-    assert recurring_communication(*communication(letters, long_after)) == (ends, length)
+    assert find_recurring_communication(*communication(letters, long_after)) == (ends, length)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_collectives_recur(letters, long_after, ends, length):
     ],
 )  # fmt: skip
 def test_collectives_that_do_not_recur_are_no_steps(letters, long_after, pause):
-    assert recurring_communication(*communication(letters, long_after, pause)) is None
+    assert find_recurring_communication(*communication(letters, long_after, pause)) is None
 
 
 @settings(max_examples=100, deadline=None)
@@ -237,7 +237,7 @@ def test_steps_with_a_long_pause_are_found_whole(step, pauses, cut):
     gaps = np.array([long if own is None else own for _, own, long in collectives])
     ts = np.cumsum([0, *gaps[:-1]])
     kept = slice(cut[0], len(names) - cut[1])
-    found = recurring_communication(names[kept], ts[kept], ts[kept])
+    found = find_recurring_communication(names[kept], ts[kept], ts[kept])
     assert found is not None
     assert found.length == len(step)
     assert {(end + cut[0] + 1) % len(step) for end in found.ends} == {0}

@@ -6,17 +6,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from traceq.analysis.replay import scope
+from traceq.analysis.replay import whatif
 from traceq.database.query import without_end
 from traceq.database.sql import parsed
 
 
 @pytest.mark.parametrize("comment", ["", "-- Since DuckDB 2.0.1 the text of a statement begins with its comments.\n"])
-@pytest.mark.parametrize(("table", "file"), scope._DEFINED_IN.items())
+@pytest.mark.parametrize(("table", "file"), whatif._DEFINED_IN.items())
 def test_a_temp_table_is_found_with_and_without_comments(table, file, comment, monkeypatch):
     def statements(text):
         return [SimpleNamespace(query=comment + without_end(each.query).strip()) for each in parsed(text)]
 
-    monkeypatch.setattr(scope, "parsed", statements)
-    found = scope._temp_table_definition(file, table).query
+    monkeypatch.setattr(whatif, "parsed", statements)
+    found = whatif._temp_table_definition(file, table).query
     assert found.removeprefix(comment).startswith(f"create temp table {table} as")

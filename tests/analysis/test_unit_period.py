@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from traceq.analysis.steps.level import Level
-from traceq.analysis.steps.step_mark import Mark
-from traceq.analysis.steps.unit import _period
+from traceq.analysis.steps.level import StepLevel, StepMark
+from traceq.analysis.steps.unit import _median_distance
 
 
 @pytest.mark.parametrize(
@@ -20,5 +19,5 @@ from traceq.analysis.steps.unit import _period
     ],
 )
 def test_it_is_the_median_distance_in_the_order_of_time(starts, period):
-    marks = [Mark("a", None, start, start + 100) for start in starts]
-    assert _period(Level("recurrence", "a", marks, "")) == period
+    marks = [StepMark("a", None, start, start + 100) for start in starts]
+    assert _median_distance(StepLevel("recurrence", "a", marks, "")) == period

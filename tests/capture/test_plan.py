@@ -14,7 +14,7 @@ from traceq.database.connect import connect
 from traceq.errors import UnknownMetric
 from traceq.formats.capabilities import METRICS, metrics_named, record_backend
 from traceq.formats.chrome import CHROME
-from traceq.formats.format import Capture, merged
+from traceq.formats.format import Capture, merge_records
 from traceq.formats.nsys import NSYS
 from traceq.loading.ingest import ingest
 
@@ -24,7 +24,7 @@ EVERY = list(METRICS.values())
 def commands(form, metrics):
     """What is pasted to capture the metrics, as lines; none where the profiler can give none of them."""
     captures = [each for metric in metrics if isinstance(each := form.captures[metric.name], Capture)]
-    return form.commands(merged(captures)).splitlines() if captures else []
+    return form.commands(merge_records(captures)).splitlines() if captures else []
 
 
 def torch_snippet(metrics):

@@ -13,7 +13,7 @@ from traceq.capture.profile import profile
 from traceq.capture.snapshot import objects, write
 from traceq.capture.snapshot.machine import collect_gpus, disk_kind
 from traceq.capture.snapshot.seen import Seen
-from traceq.formats.made_with import kept
+from traceq.formats.made_with import normalize_value
 
 torch = lazy_import.module("torch")
 
@@ -152,7 +152,7 @@ def test_no_path_host_user_or_secret_is_kept(tmp_path, monkeypatch):
     ],
 )
 def test_values_that_are_kept(topic, name, value, text):
-    assert kept(topic, name, value) == text
+    assert normalize_value(topic, name, value) == text
 
 
 @pytest.mark.parametrize("mode", ["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"])

@@ -11,7 +11,7 @@ from chrome_trace import args_of, kernel, notes, op, picked, read_tables, tables
 
 from traceq.importers.chrome import args
 from traceq.importers.chrome.args import COLLECTIVE_COLUMNS, GPU_COLUMNS, HOST_COLUMNS, MEMORY_COLUMNS, SYNC_COLUMNS
-from traceq.importers.chrome.notes import NOTES
+from traceq.importers.chrome.header import NOTES
 
 BEFORE, BAD, AFTER = op("before", 1, 1), op("bad", 2, 1, {"External id": 7}), op("after", 3, 1)
 AROUND = {"after": {"distributedInfo": {"rank": 3, "world_size": 8}}}

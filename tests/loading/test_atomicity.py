@@ -334,16 +334,16 @@ def test_source_that_changes_after_its_hash_was_taken(database, source, tmp_path
 def test_a_change_that_times_do_not_show(source, monkeypatch):
     found = find_sources([source])[0]
     # Files that were written long ago are not read a second time.
-    monkeypatch.setattr(sources, "_states", lambda _files: ((1, 2, 3, 0, 0),))
-    hashed, _ = found.hashed()
+    monkeypatch.setattr(sources, "_read_states", lambda _files: ((1, 2, 3, 0, 0),))
+    hashed, _ = found.with_content()
     assert hashed.content.is_settled
     now = time.time_ns()
-    monkeypatch.setattr(sources, "_states", lambda _files: ((1, 2, 3, now, now),))
-    hashed, _ = found.hashed()
-    with hashed.unchanged():
+    monkeypatch.setattr(sources, "_read_states", lambda _files: ((1, 2, 3, now, now),))
+    hashed, _ = found.with_content()
+    with hashed.check_unchanged():
         pass
     _rewritten_at_the_same_time(source, None)
-    with pytest.raises(UnusableTrace, match="was changed while it was read"), hashed.unchanged():
+    with pytest.raises(UnusableTrace, match="was changed while it was read"), hashed.check_unchanged():
         pass
 
 

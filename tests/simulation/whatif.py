@@ -37,10 +37,10 @@ from tables import filled_as_by_ingest
 from traceq import importers
 from traceq.analysis import order
 from traceq.analysis.categories import CATEGORIES
-from traceq.analysis.replay.counterfactual import Change, changed
-from traceq.analysis.replay.critical_path import critical_path
+from traceq.analysis.replay.counterfactual import Change, apply_change
+from traceq.analysis.replay.critical_path import find_critical_path
 from traceq.analysis.replay.replayed import read_world
-from traceq.analysis.replay.savings import marks_of, saving, told_by, unexplained_of
+from traceq.analysis.replay.savings import bound_saving, marks_of, measure_accuracy, sum_unexplained
 
 WRITERS = {"nsys": (write_nsys, "sqlite"), "kineto": (write_kineto, "json")}
 # Of a step: savings are compared with at least so much.
@@ -215,10 +215,10 @@ def _asked(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -
     asked |= {name: [change] for name, (change, _) in QUESTIONS.items()}
     world = read_world(connection)
     base = world.baseline
-    marks = marks_of([base, *(reduce(partial(changed, world), changes, base) for changes in asked.values())])
-    told = told_by(world, marks[0], unexplained_of(critical_path(world.recorded, world.graph)))
+    marks = marks_of([base, *(reduce(partial(apply_change, world), changes, base) for changes in asked.values())])
+    told = measure_accuracy(world, marks[0], sum_unexplained(find_critical_path(world.recorded, world.graph)))
     spans = marks[:, -1] - marks[:, 0]
-    savings = [saving(spans[0] - span, told) for span in spans[1:].tolist()]
+    savings = [bound_saving(spans[0] - span, told) for span in spans[1:].tolist()]
     return [
         Promise(name, None if one.likely is None else round(one.likely), one.low, one.high)
         for name, one in zip(asked, savings, strict=True)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from traceq.analysis.replay.critical_path import EDGES, SEGMENTS, critical_path
-from traceq.analysis.replay.graph import graph
-from traceq.analysis.replay.recorded import Step, read
-from traceq.analysis.replay.scope import scope
+from traceq.analysis.replay.critical_path import EDGES, SEGMENTS, find_critical_path
+from traceq.analysis.replay.graph import build_graph
+from traceq.analysis.replay.recorded import ReplayStep, read
+from traceq.analysis.replay.whatif import show_one_trace
 from traceq.database.connect import connect
 from traceq.loading.ingest import ingest
 
@@ -45,9 +45,9 @@ def stretches(database, window):
     """Our path of a window as (ts, ts_end, (kind, edge))."""
     with closing(connect(database)) as connection:
         pid, thread = connection.execute(MOST_CALLS).fetchone()
-        scope(connection, 1)
-        recorded = read(connection, [Step(0, *window, True, 1, pid, thread, None, None)])
-        path = critical_path(recorded, graph(recorded))
+        show_one_trace(connection, 1)
+        recorded = read(connection, [ReplayStep(0, *window, True, 1, pid, thread, None, None)])
+        path = find_critical_path(recorded, build_graph(recorded))
     columns = (path.ts, path.ts_end, path.kind, path.edge)
     return [
         (ts, ts_end, (SEGMENTS[kind], None if edge < 0 else EDGES[edge]))

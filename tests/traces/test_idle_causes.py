@@ -11,8 +11,7 @@ from trace_files import PEER_FACTS, TRACES
 
 from traceq import importers
 from traceq.analysis.steps import step
-from traceq.analysis.steps.level import Level
-from traceq.analysis.steps.step_mark import Mark
+from traceq.analysis.steps.level import StepLevel, StepMark
 
 FACTS = PEER_FACTS / "idle_causes.md"
 
@@ -81,9 +80,9 @@ EXTENT = """
 def test_idle_time_by_cause(row, monkeypatch):
     def everything(connection, *_rest):
         ((ts, ts_end),) = connection.execute(EXTENT).fetchall()
-        return Level("window", "window", [Mark("window", None, ts, ts_end)], "")
+        return StepLevel("window", "window", [StepMark("window", None, ts, ts_end)], "")
 
-    monkeypatch.setattr(step, "_chosen", everything)
+    monkeypatch.setattr(step, "_choose_level", everything)
     name = row[0].split()[0]
     (path,) = (file for file in (TRACES / "torch").iterdir() if file.name.startswith(f"{name}."))
     with closing(filled(importers.find(path).read(path), "idle_gap")) as connection:

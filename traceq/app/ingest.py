@@ -16,7 +16,7 @@ from traceq.dataset.placement import check_run
 from traceq.dataset.runner import InProcess, Processes, Workers
 from traceq.errors import WrongUse
 from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
-from traceq.loading.monitors import Beside
+from traceq.loading.monitors import MonitorLogs
 from traceq.loading.options import AS_FOUND, Paths, TraceOptions
 from traceq.loading.sources import capture_sources, find_sources, paths_of
 
@@ -39,14 +39,14 @@ def ingest(
     traceq.app.api.ingest says what it is given. Raises a TraceqError and leaves the database as it was when any source fails;
     when the rules cannot run, the result's `not_judged` says why.
     """
-    beside = Beside(tuple(map(Path, logs)), offset)
+    beside = MonitorLogs(tuple(map(Path, logs)), offset)
     if database is not None and _is_of_dataset(database):
         asked = IngestRequest(
             run=run,
             choice=options.choice,
             captures=capture_sources(_make_absolute(options.capture)),
             inductor=_make_absolute(options.inductor),
-            beside=Beside(tuple(map(Path, _make_absolute(logs))), offset),
+            beside=MonitorLogs(tuple(map(Path, _make_absolute(logs))), offset),
             force=force,
             wait=wait,
             failed=failed,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from traceq.app.read_options import ReadOptions
     from traceq.loading.ingest import IngestResult
-    from traceq.loading.monitors import Beside
+    from traceq.loading.monitors import MonitorLogs
     from traceq.loading.options import Paths, TraceOptions
 
 
@@ -50,7 +50,7 @@ def make_database(
     *,
     run: str | None = None,
     force: bool = False,
-    beside: Beside | None = None,
+    beside: MonitorLogs | None = None,
     judged: bool = True,
 ) -> IngestResult:
     """Load and analyse traces, judge them, and publish the database, beside what it holds already.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from traceq.analysis.categories import BUSY, BY_NAME, HOST_LABELS, IDLE
 from traceq.analysis.replay.counterfactual import Change
 from traceq.analysis.replay.replayed import SLOWER, UNKNOWN_CAUSE
-from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replayed
+from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, ReplayAccuracy
 from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
 from traceq.app.read_options import AS_FOUND, ReadOptions
@@ -238,7 +238,7 @@ def _fill_answer(facts: Answer, found: Found) -> Answer:
     )
 
 
-def _doubt_of(told: Replayed, asked: Sequence[Asked]) -> str | None:
+def _doubt_of(told: ReplayAccuracy, asked: Sequence[Asked]) -> str | None:
     if told.error > MOST_ERROR:
         return f"the replay is {share(told.error)} off, more than the {share(MOST_ERROR)} for a likely saving"
     if told.unexplained > MOST_UNEXPLAINED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.analysis.job.recorded import lasts_without, recorded
+from traceq.analysis.job.recorded import durations_without, read_times
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, open_source
 from traceq.app.view import View
@@ -60,11 +60,11 @@ def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hos
     if job.dur_ns is None or job.claim_limit_ns is None:
         raise WrongUse(f"This job cannot be replayed: {job.cannot_tell or 'its collectives tell no time'}.")
     chosen = _choose_ranks(job, ranks, hosts)
-    times = recorded(connection, job.job, job.time_window, len(job.members), job.claim_limit_ns)
+    times = read_times(connection, job.job, job.time_window, len(job.members), job.claim_limit_ns)
     if times is None:
         raise WrongUse("This job cannot be replayed: none of its collectives was matched.")
     units = [unit for unit, each in enumerate(job.members) if each.rank in chosen]
-    before, after = lasts_without(times, units)
+    before, after = durations_without(times, units)
     if abs(before - job.dur_ns) > _MOST_ERROR * job.dur_ns:
         raise WrongUse(f"This job cannot be replayed: the replay is {abs(before / job.dur_ns - 1):.1%} off.")
     left = [each.name for each in job.stragglers if not set(each.ranks) <= set(chosen)]

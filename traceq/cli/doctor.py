@@ -14,7 +14,7 @@ from traceq.cli._options import explicit_options, output_option, read_options, t
 from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
 from traceq.formats.capabilities import FORMATS, METRICS, Metric, metrics_named
-from traceq.formats.format import Capture, merged
+from traceq.formats.format import Capture, merge_records
 
 if TYPE_CHECKING:
     from traceq.app.read_options import ReadOptions
@@ -119,7 +119,7 @@ def _plan_sections(metrics: Sequence[Metric]) -> Iterator[str]:
         able = {each.name: form.captures[each.name] for each in metrics}
         captures = [each for each in able.values() if isinstance(each, Capture)]
         missing = [name for name, each in able.items() if isinstance(each, str)]
-        yield _format_commands(form.profiler, form.commands(merged(captures)) if captures else None, missing)
+        yield _format_commands(form.profiler, form.commands(merge_records(captures)) if captures else None, missing)
     backend = record_backend(metrics)
     options = "".join(f" {each.options}" for each in metrics if each.options and backend in each.record)
     command = backend and f"traceq record --backend {backend}{options} -- python train.py"

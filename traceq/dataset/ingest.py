@@ -25,7 +25,7 @@ from traceq.dataset.runner import Workers, run_all
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.ingest import Failure, IngestedTrace, IngestResult
-from traceq.loading.monitors import Beside
+from traceq.loading.monitors import MonitorLogs
 from traceq.loading.sources import Source, content_hash
 
 # Pieces that are made, until it is known in which window they are.
@@ -46,7 +46,7 @@ class IngestRequest:
     choice: Choice
     captures: tuple[Source, ...]
     inductor: tuple[str | Path, ...]
-    beside: Beside
+    beside: MonitorLogs
     force: bool
     wait: float = 0
     failed: Callable[[Failure], None] = lambda _failure: None
@@ -117,7 +117,7 @@ def _split(sources: Sequence[Source], known: Manifest, *, force: bool) -> tuple[
     new: dict[str, Source] = {}
     skipped = []
     with ThreadPoolExecutor(usable_cpus()) as threads:
-        hashes = threads.map(Source.hashed, sources)
+        hashes = threads.map(Source.with_content, sources)
     for source, (hashed, sha256) in zip(sources, hashes, strict=True):
         if sha256 in new or (sha256 in there and not force):
             skipped.append(source.path)

@@ -149,10 +149,10 @@ METRICS: dict[str, Metric] = {
 
 def metrics_named(names: Sequence[str]) -> list[Metric]:
     """Return the metrics of these names, each once, in the order given. Raises UnknownMetric, with what comes closest."""
-    return [_metric(name) for name in dict.fromkeys(name.lower() for name in names)]
+    return [_build_metric(name) for name in dict.fromkeys(name.lower() for name in names)]
 
 
-def _metric(name: str) -> Metric:
+def _build_metric(name: str) -> Metric:
     try:
         return METRICS[name]
     except KeyError:

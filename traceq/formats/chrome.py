@@ -112,7 +112,7 @@ with profile(
 _IMPORT_EXPERIMENTAL = "from torch._C._profiler import _ExperimentalConfig\n"
 
 
-def _arguments(options: Options) -> list[str]:
+def _profile_arguments(options: Options) -> list[str]:
     """Return the keyword arguments of torch.profiler.profile but `activities`; those that may vanish in other versions last."""
     plain = [
         f"{name}={','.join(values)}" for name, values in options.items() if name not in ("activities", _EXPERIMENTAL)
@@ -121,17 +121,17 @@ def _arguments(options: Options) -> list[str]:
     return [*plain, *([f"{_EXPERIMENTAL}=_ExperimentalConfig({', '.join(experimental)})"] if experimental else [])]
 
 
-def _spelled(options: Options) -> str:
-    return ", ".join(_arguments(options)) or f"activities=[{', '.join(options['activities'])}]"
+def _spell_options(options: Options) -> str:
+    return ", ".join(_profile_arguments(options)) or f"activities=[{', '.join(options['activities'])}]"
 
 
-def _commands(options: Options) -> str:
+def _build_commands(options: Options) -> str:
     """Return the lines around a training loop."""
     arguments = [
         f"activities=[{', '.join(f'ProfilerActivity.{each}' for each in sorted(options['activities']))}]",
         "schedule=schedule(skip_first=5, wait=1, warmup=2, active=5, repeat=1)",
         'on_trace_ready=lambda prof: prof.export_chrome_trace("trace.json.gz")',
-        *_arguments(options),
+        *_profile_arguments(options),
     ]
     snippet = _SNIPPET.format(arguments="\n".join(f"    {argument}," for argument in arguments))
     return f"{_IMPORT_EXPERIMENTAL if _EXPERIMENTAL in options else ''}{snippet}"
@@ -146,8 +146,8 @@ CHROME = Format(
     elsewhere=_ELSEWHERE,
     on_amd=_ON_AMD,
     call="profile({})",
-    spelled=_spelled,
-    commands=_commands,
+    spelled=_spell_options,
+    commands=_build_commands,
     only_pytorch=True,
     beside=("nsys",),
     costly_settings=("with_stack", "profile_memory", "with_modules"),

@@ -69,7 +69,7 @@ class Format:
         return found[0] if found else self.ways.get(name)
 
 
-def merged(captures: Iterable[Capture]) -> Options:
+def merge_records(captures: Iterable[Capture]) -> Options:
     """Return the options of all captures: each once, with all values it is given, in the order in which they first appear."""
     together: dict[str, dict[str, None]] = {}
     for capture in captures:

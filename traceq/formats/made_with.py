@@ -187,14 +187,14 @@ _BETWEEN = re.compile(r"[,;:=|\[\]^ ]+")
 _MOST_PARTS = 12
 
 
-def kept(topic: str, name: str, value: object) -> str | None:
+def normalize_value(topic: str, name: str, value: object) -> str | None:
     """Return the value as text where it may be kept, None where it may not, is none that is known, or is not known itself.
 
     Of a variable whose value may not be kept it is said that it was set.
     """
     if value is None:
         return None
-    text = _text(value)
+    text = _match_text(value)
     if topic == ENVIRONMENT:
         if not _VARIABLE.fullmatch(name) or not text:
             return None
@@ -206,16 +206,16 @@ def kept(topic: str, name: str, value: object) -> str | None:
 def is_harmless(name: str, value: str) -> bool:
     """Return whether the value may be shown to strangers: one of those that are kept, and no free text (models of processors)."""
     if name not in _KNOWN:
-        return kept(ENVIRONMENT, name, value) == value
+        return normalize_value(ENVIRONMENT, name, value) == value
     return _KNOWN[name].pattern is not _MODEL and _KNOWN[name].pattern.fullmatch(value) is not None
 
 
-def words(name: str) -> str:
+def words_of(name: str) -> str:
     """Return the words for it in a sentence; a variable of the environment by its own name."""
     return _KNOWN[name].words if name in _KNOWN else name
 
 
-def unit(name: str) -> str | None:
+def unit_of(name: str) -> str | None:
     """Return the unit of its numbers; None for counts and for values that are not numbers."""
     return _KNOWN[name].unit if name in _KNOWN else None
 
@@ -235,7 +235,7 @@ def _is_setting(text: str) -> bool:
     return 0 < len(parts) <= _MOST_PARTS and all(map(_PART.fullmatch, parts))
 
 
-def _text(value: object) -> str:
+def _match_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

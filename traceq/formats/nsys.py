@@ -157,11 +157,11 @@ ELSEWHERE: dict[str, str | None] = {
 }
 
 
-def _spelled(options: Options) -> str:
+def _spell_options(options: Options) -> str:
     return " ".join(f"{name}={','.join(values)}" for name, values in options.items() if name not in _OF_EXPORT)
 
 
-def _commands(options: Options) -> str:
+def _build_commands(options: Options) -> str:
     """Return the line that profiles a program, and the line that exports the report."""
     profile = {
         **options,
@@ -172,7 +172,7 @@ def _commands(options: Options) -> str:
     }
     export = ["--type=sqlite", *(f"{name}={','.join(options[name])}" for name in _OF_EXPORT if name in options)]
     return (
-        f"nsys profile {_spelled(profile)} python train.py\n"
+        f"nsys profile {_spell_options(profile)} python train.py\n"
         f"nsys export {' '.join(export)} --output=trace.sqlite trace.nsys-rep"
     )
 
@@ -185,8 +185,8 @@ NSYS = Format(
     ways=_WAYS,
     elsewhere=ELSEWHERE,
     call="nsys profile {}",
-    spelled=_spelled,
-    commands=_commands,
+    spelled=_spell_options,
+    commands=_build_commands,
     only_nvidia=True,
     beside=("chrome",),
 )

@@ -123,13 +123,13 @@ _ELSEWHERE: dict[str, str | None] = {
 }
 
 
-def _spelled(options: Options) -> str:
+def _spell_options(options: Options) -> str:
     return " ".join(options)
 
 
-def _commands(options: Options) -> str:
+def _build_commands(options: Options) -> str:
     """Return the line that profiles a program; its output is read as it is."""
-    return f"rocprofv3 {_spelled(options)} --output-format json --output-file trace -- python train.py"
+    return f"rocprofv3 {_spell_options(options)} --output-format json --output-file trace -- python train.py"
 
 
 ROCM = Format(
@@ -140,7 +140,7 @@ ROCM = Format(
     ways=_WAYS,
     elsewhere=_ELSEWHERE,
     call="rocprofv3 {}",
-    spelled=_spelled,
-    commands=_commands,
+    spelled=_spell_options,
+    commands=_build_commands,
     beside=("chrome",),
 )

@@ -86,11 +86,11 @@ _WAYS = {
 }
 
 
-def _spelled(options: Options) -> str:
+def _spell_options(options: Options) -> str:
     return ", ".join(f"{name}={','.join(values)}" for name, values in options.items())
 
 
-def _commands(options: Options) -> str:
+def _build_commands(options: Options) -> str:
     """Return the lines around some steps; the file is FOLDER/plugins/profile/TIME/HOST.xplane.pb."""
     lines = ["import jax", "", "options = jax.profiler.ProfileOptions()"]
     lines += [f"options.{name} = {','.join(values)}" for name, values in options.items()]
@@ -111,6 +111,6 @@ XPLANE = Format(
     captures=_CAPTURES,
     ways=_WAYS,
     call="ProfileOptions({})",
-    spelled=_spelled,
-    commands=_commands,
+    spelled=_spell_options,
+    commands=_build_commands,
 )

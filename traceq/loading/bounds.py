@@ -94,7 +94,7 @@ _WHOLE = """
 """
 
 
-def keep_whole(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
+def drop_incomplete_rows(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
     """Leave out of staging the rows of `tables` that lack what every row of them has, an id or a time."""
     for table, columns in connection.execute(_WHOLE, {"tables": list(tables)}).fetchall():
         lacks = " or ".join(f"{column} is null" for column in columns)
@@ -103,12 +103,12 @@ def keep_whole(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -
             missing = [column for column in columns if _count(connection, table, f"{column} is null")]
             connection.execute(f"delete from staging.{table} where {lacks}")
             text = f"rows of {table} without {' or '.join(missing)} were left out"
-            _note(connection, "malformed_event", found, text)
+            _add_note(connection, "malformed_event", found, text)
 
 
-def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
+def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
     """Leave out of staging what no machine can have."""
-    middle = _middle(connection, " union all ".join(f"select ts from staging.{table}" for table in _SLICES))
+    middle = _median_time(connection, " union all ".join(f"select ts from staging.{table}" for table in _SLICES))
     for table in _TIMED:
         _limit_times(connection, table, middle)
     for table in _LASTING:
@@ -121,7 +121,7 @@ def keep_within_bounds(connection: duckdb.DuckDBPyConnection) -> None:
         found = _count(connection, table, f"not coalesce({condition}, false)")
         if found:
             connection.execute(f"delete from staging.{table} where not coalesce({condition}, false)")
-            _note(
+            _add_note(
                 connection,
                 "number_out_of_range",
                 found,
@@ -136,10 +136,12 @@ def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str
     for (column, where), count in zip(wheres.items(), found, strict=True):
         if count:
             connection.execute(f"update staging.{table} set {column} = null where {where}")
-            _note(connection, "number_out_of_range", count, f"values of {table}.{column} that cannot be true are NULL")
+            _add_note(
+                connection, "number_out_of_range", count, f"values of {table}.{column} that cannot be true are NULL"
+            )
 
 
-def _middle(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
+def _median_time(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
     ((least, most),) = connection.execute(f"select min(ts), max(ts) from ({times})").fetchall()
     if least is None or most - least <= REACH:
         return least  # type: ignore[no-any-return]
@@ -149,7 +151,7 @@ def _middle(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
 
 def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int | None) -> None:
     if middle is None:
-        middle = _middle(connection, f"select ts from staging.{table}")
+        middle = _median_time(connection, f"select ts from staging.{table}")
     if middle is None:
         return
     where = f"ts not between {middle - REACH} and {middle + REACH}"
@@ -157,7 +159,7 @@ def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int 
     if found:
         connection.execute(f"delete from staging.{table} where {where}")
         text = f"rows of {table} that lie years from the other events were left out: their times cannot be true"
-        _note(connection, "time_out_of_range", found, text)
+        _add_note(connection, "time_out_of_range", found, text)
 
 
 def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
@@ -169,7 +171,7 @@ def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
         return
     found = _count(connection, table, f"dur > {limit}")
     connection.execute(f"update staging.{table} set dur = 0 where dur > {limit}")
-    _note(connection, "duration_overflow", found, f"durations in {table} that no program can have were set to 0")
+    _add_note(connection, "duration_overflow", found, f"durations in {table} that no program can have were set to 0")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, table: str, where: str) -> int:
@@ -177,7 +179,7 @@ def _count(connection: duckdb.DuckDBPyConnection, table: str, where: str) -> int
     return int(found)
 
 
-def _note(connection: duckdb.DuckDBPyConnection, code: str, count: int, text: str) -> None:
+def _add_note(connection: duckdb.DuckDBPyConnection, code: str, count: int, text: str) -> None:
     connection.execute(
         "insert into staging.import_note by name select 'data_loss' as severity, $code as code, $count as count, $text as text",
         {"code": code, "count": count, "text": text},

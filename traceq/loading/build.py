@@ -23,11 +23,10 @@ from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
 from traceq.errors import UnusableTrace
-from traceq.loading.bounds import keep_whole, keep_within_bounds
-from traceq.loading.inductor import read_inductor, readable
+from traceq.loading.bounds import drop_incomplete_rows, drop_out_of_range
+from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.made_with import stage_made_with
-from traceq.loading.monitors import NOTHING, Beside, stage_logs
-from traceq.loading.snapshots import read_snapshots
+from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs
 from traceq.loading.sources import Source
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
@@ -73,15 +72,15 @@ class Task:
     captures: tuple[Source, ...] = ()
     inductor: tuple[Path, ...] = ()
     is_inductor_given: bool = False
-    beside: Beside = NOTHING
+    beside: MonitorLogs = NOTHING
 
 
 def build(task: Task, progress: Callable[[State], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` gets how far it is."""
     captures = [_read_capture(task, source) for source in task.captures]
-    files, wrong = (task.inductor, []) if task.is_inductor_given else readable(task.inductor)
+    files, wrong = (task.inductor, []) if task.is_inductor_given else split_readable(task.inductor)
     compiled = read_inductor(files)
-    with _loaded(task, progress) as (connection, rows):
+    with _build_database(task, progress) as (connection, rows):
         for each in wrong:
             connection.execute(
                 "insert into import_note by name select $trace_id as trace_id, 'data_loss' as severity,"
@@ -102,7 +101,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
 def _read_capture(task: Task, source: Source) -> Captured:
     """Read what another trace tells of the graphs in the task's trace; its own database is thrown away."""
     database = task.database.with_suffix(".capture.duckdb")
-    with _loaded(replace(task, source=source, database=database), lambda _state: None) as (connection, _):
+    with _build_database(replace(task, source=source, database=database), lambda _state: None) as (connection, _):
         captured = read_capture(connection, task.trace_id)
     database.unlink()
     if not captured.kernels.num_rows:
@@ -114,7 +113,7 @@ def _read_capture(task: Task, source: Source) -> Captured:
 
 
 @contextmanager
-def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
+def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
     """Provide the new database of the task with the rows of its source, most of them staged, and their number."""
     # One thread inserts while the importer reads on the other cores.
     config = writer_config(int(task.memory * _OF_DUCKDB), task.scratch, threads=1)
@@ -122,17 +121,17 @@ def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duc
     config["asof_loop_join_threshold"] = "0"
     create_database(task.database)
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
-        with _staging(connection, task):
+        with _attach_staging(connection, task):
             rows = _load(connection, task, progress)
             if rows <= MOST_ROWS:
                 plan_plainly(connection, rows)
             else:
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
-            keep_within_bounds(connection)
+            drop_out_of_range(connection)
             if stage_logs(connection, task.source.path, task.beside):
-                keep_within_bounds(connection)
+                drop_out_of_range(connection)
             stage_made_with(connection, task.source.path)
-            keep_whole(connection, _COPIED[1:])
+            drop_incomplete_rows(connection, _COPIED[1:])
             if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
                 sql.run(connection, "loading/calling_thread.sql")
             _copy(connection, task)
@@ -141,7 +140,7 @@ def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duc
 
 
 @contextmanager
-def _staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None]:
+def _attach_staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None]:
     # In memory, and what does not fit spills: nobody needs these rows after a crash, so no disk is waited for. Compressing them
     # takes longer than all the rest of an insert.
     size = task.source.size * (_UNPACKED if task.source.path.suffix == ".gz" else 1)
@@ -163,7 +162,7 @@ def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[
         nonlocal read_bytes
         read_bytes = total
 
-    with task.source.unchanged(), closing(_Loader(connection)) as loader:
+    with task.source.check_unchanged(), closing(_Loader(connection)) as loader:
         for table, batch in task.source.importer.read(task.source.path, on_read, task.jobs):
             loader.add(table, batch)
             progress(State(read_bytes, loader.rows))

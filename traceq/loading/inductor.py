@@ -44,23 +44,23 @@ def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]
     """Return the files that tell of compiled kernels: those in `given`, files or folders; without any those beside the trace."""
     if not given:
         beside = [path for pattern in _BESIDE for path in trace.parent.glob(pattern)]
-        return tuple(sorted([*beside, *_inside(trace.parent / _FOLDER)]))
+        return tuple(sorted([*beside, *_files_inside(trace.parent / _FOLDER)]))
     found: list[Path] = []
     for path in map(Path, given):
         if not path.exists():
             raise UnusableTrace(f"{path}: no such file")
-        inside = [path] if path.is_file() else _inside(path)
+        inside = [path] if path.is_file() else _files_inside(path)
         if not inside:
             raise UnusableTrace(f"{path}: holds nothing that Inductor writes of its kernels; see docs/capture.md")
         found += inside
     return tuple(found)
 
 
-def _inside(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and _is(path, *_NAMES))
+def _files_inside(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and _matches(path, *_NAMES))
 
 
-def _is(path: Path, *patterns: str) -> bool:
+def _matches(path: Path, *patterns: str) -> bool:
     return any(fnmatch(path.name, pattern) for pattern in patterns)
 
 
@@ -69,15 +69,15 @@ def read_inductor(files: Sequence[Path]) -> list[Compiled]:
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
     for file in files:
         folders[file.parent].append(file)
-    return [each for folder in folders.values() for each in _of_folder(folder)]
+    return [each for folder in folders.values() for each in _read_folder(folder)]
 
 
-def readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
+def split_readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """Return the files that can be read, and what is wrong with the others."""
     found, wrong = [], []
     for file in files:
         try:
-            _json(file) if file.suffix == ".json" else _text(file)
+            _read_json(file) if file.suffix == ".json" else _read_text(file)
         except UnusableTrace as error:
             wrong.append(str(error))
         else:
@@ -85,38 +85,38 @@ def readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     return found, wrong
 
 
-def _of_folder(files: Sequence[Path]) -> Iterator[Compiled]:
+def _read_folder(files: Sequence[Path]) -> Iterator[Compiled]:
     nodes: dict[str, Origin] = {}
     for pattern in reversed(_GRAPHS):
         for file in files:
-            if _is(file, pattern):
-                nodes |= _nodes(_text(file))
+            if _matches(file, pattern):
+                nodes |= _parse_nodes(_read_text(file))
     hashes: dict[str, str] = {}
     in_code: dict[str, list[str]] = {}
     for file in files:
-        if _is(file, *_CODE):
-            for name, path, mapped in _kernels(_text(file)):
+        if _matches(file, *_CODE):
+            for name, path, mapped in _parse_kernels(_read_text(file)):
                 in_code[name] = mapped
                 if path is not None:
                     hashes[name] = path
-    told = _provenance(files)
+    told = _read_provenance(files)
     for name in told.keys() | in_code.keys():
-        origins = [*(_origin(node, nodes) for node in told.get(name, in_code.get(name, [])))]
+        origins = [*(_origin_of(node, nodes) for node in told.get(name, in_code.get(name, [])))]
         if any(origins):
-            yield Compiled(name, hashes.get(name), _once(origins), "provenance" if name in told else "code")
+            yield Compiled(name, hashes.get(name), _unique_origins(origins), "provenance" if name in told else "code")
 
 
-def _once(origins: Iterable[Origin]) -> tuple[Origin, ...]:
+def _unique_origins(origins: Iterable[Origin]) -> tuple[Origin, ...]:
     return tuple(sorted({each for each in origins if any(each)}, key=lambda each: tuple(map(str, each))))
 
 
-def _origin(node: str | Origin, nodes: dict[str, Origin]) -> Origin:
+def _origin_of(node: str | Origin, nodes: dict[str, Origin]) -> Origin:
     if isinstance(node, Origin):
         return node
     return nodes.get(node) or Origin(_NUMBER.sub("", node), None, None)
 
 
-def _nodes(text: str) -> dict[str, Origin]:
+def _parse_nodes(text: str) -> dict[str, Origin]:
     """Return the nodes of a graph as PyTorch prints it: their operators, and the line of the program above them."""
     found = {}
     line = code = None
@@ -131,7 +131,7 @@ def _nodes(text: str) -> dict[str, Origin]:
     return found
 
 
-def _kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
+def _parse_kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
     """Yield kernels of generated code: name, file that holds it, nodes that its comment names."""
     path: str | None = None
     mapped: list[str] = []
@@ -145,25 +145,25 @@ def _kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
             path, mapped = None, []
 
 
-def _provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
+def _read_provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
     """Of kernels the nodes that they compute, and the lines that were recorded of them."""
     found: defaultdict[str, list[str | Origin]] = defaultdict(list)
     for file in files:
-        if _is(file, _MAPPINGS):
-            for name, nodes in _members(_json(file).get("cppCodeToPost")):
-                found[_HANDLE.sub("", name)] += _texts(nodes)
-        elif _is(file, _INFORMATION):
-            for name, told in _members(_json(file)):
+        if _matches(file, _MAPPINGS):
+            for name, nodes in _items_of(_read_json(file).get("cppCodeToPost")):
+                found[_HANDLE.sub("", name)] += _texts_of(nodes)
+        elif _matches(file, _INFORMATION):
+            for name, told in _items_of(_read_json(file)):
                 if isinstance(told, dict):
-                    found[_HANDLE.sub("", name)] += _texts(told.get("post_grad_nodes"))
-                    found[_HANDLE.sub("", name)] += map(_recorded, _texts(told.get("stack_traces")))
-        elif _is(file, _TRACES):
-            for name, traces in _members(_json(file)):
-                found[_HANDLE.sub("", name)] += map(_recorded, _texts(traces))
+                    found[_HANDLE.sub("", name)] += _texts_of(told.get("post_grad_nodes"))
+                    found[_HANDLE.sub("", name)] += map(_innermost_frame, _texts_of(told.get("stack_traces")))
+        elif _matches(file, _TRACES):
+            for name, traces in _items_of(_read_json(file)):
+                found[_HANDLE.sub("", name)] += map(_innermost_frame, _texts_of(traces))
     return found
 
 
-def _recorded(trace: str) -> Origin:
+def _innermost_frame(trace: str) -> Origin:
     """Return the innermost frame of a traceback, with its code."""
     frames = list(_FRAME.finditer(trace))
     code = trace.strip().splitlines()[-1].strip() if trace.strip() else None
@@ -175,17 +175,17 @@ def _recorded(trace: str) -> Origin:
     )
 
 
-def _members(value: Any) -> Iterable[tuple[str, Any]]:
+def _items_of(value: Any) -> Iterable[tuple[str, Any]]:
     return value.items() if isinstance(value, dict) else ()
 
 
-def _texts(value: Any) -> list[Any]:
+def _texts_of(value: Any) -> list[Any]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _json(file: Path) -> dict[str, Any]:
+def _read_json(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(_text(file))
+        found = json.loads(_read_text(file))
     except json.JSONDecodeError as error:
         raise UnusableTrace(f"{file}: is no JSON: {error.msg} in line {error.lineno}") from error
     except ValueError as error:  # of Python, for whole numbers
@@ -195,7 +195,7 @@ def _json(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         return file.read_text("utf-8", "replace")
     except OSError as error:

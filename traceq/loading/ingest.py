@@ -20,7 +20,7 @@ from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError, WrongUse
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
-from traceq.loading.monitors import NOTHING, Beside
+from traceq.loading.monitors import NOTHING, MonitorLogs
 from traceq.loading.options import AS_FOUND, TraceOptions
 from traceq.loading.parallel import build_all
 from traceq.loading.sources import (
@@ -80,7 +80,7 @@ def ingest(
     options: TraceOptions = AS_FOUND,
     run: str | None = None,
     force: bool = False,
-    beside: Beside = NOTHING,
+    beside: MonitorLogs = NOTHING,
 ) -> IngestResult:
     """Read traces into a database as `new_database` does; the rules do not run."""
     with new_database(sources, database, options=options, run=run, force=force, beside=beside) as (result, _):
@@ -95,7 +95,7 @@ def new_database(
     options: TraceOptions = AS_FOUND,
     run: str | None = None,
     force: bool = False,
-    beside: Beside = NOTHING,
+    beside: MonitorLogs = NOTHING,
 ) -> Iterator[tuple[IngestResult, duckdb.DuckDBPyConnection | None]]:
     """Load and analyse trace files, directories or globs, beside what the database holds already, and publish it at the end.
 
@@ -113,7 +113,7 @@ def new_database(
     target = Path(os.path.realpath(given)) if os.path.islink(given) else given  # noqa: PTH114 - raises nothing
     check_name(target)
     before = fingerprint(target)
-    known = _known_traces(target)
+    known = _find_known_traces(target)
     new, skipped, replaced = _split(found, known, force=force or beside != NOTHING)
     if not new:
         yield IngestResult(given, (), tuple(skipped)), None
@@ -122,7 +122,7 @@ def new_database(
     progress.start(sum(source.size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
-            tasks = _tasks(new, known, scratch, run, options, captures, beside)
+            tasks = _plan_tasks(new, known, scratch, run, options, captures, beside)
             build_all(tasks)
             finished = merge([task.database for task in tasks], target, scratch, replaced)
             with closing(connect(finished, read_only=False)) as connection:
@@ -138,7 +138,7 @@ def new_database(
         progress.finish()
 
 
-def check_offset(beside: Beside, sources: Sequence[Source]) -> None:
+def check_offset(beside: MonitorLogs, sources: Sequence[Source]) -> None:
     """Raise unless the offset is a number of seconds for which there are logs."""
     if beside.offset is None:
         return
@@ -163,7 +163,7 @@ def check_step_range(pattern: str | None) -> None:
             ) from error
 
 
-def _known_traces(database: Path) -> dict[str, int]:
+def _find_known_traces(database: Path) -> dict[str, int]:
     """Return content hash to trace_id of the traces in the database."""
     check_finished(database)
     if not database.exists():
@@ -186,7 +186,7 @@ def _split(
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:
-        hashed, sha256 = source.hashed()
+        hashed, sha256 = source.with_content()
         if sha256 in new or (sha256 in known and not force):
             skipped.append(source.path)
         else:
@@ -194,14 +194,14 @@ def _split(
     return [(source, sha256) for sha256, source in new.items()], skipped, [known[s] for s in new if s in known]
 
 
-def _tasks(
+def _plan_tasks(
     new: Sequence[tuple[Source, str]],
     known: dict[str, int],
     scratch: Path,
     run: str | None,
     options: TraceOptions,
     captures: tuple[Source, ...],
-    beside: Beside,
+    beside: MonitorLogs,
 ) -> list[Task]:
     share = limits().share(len(new))
     inductor = paths_of(options.inductor)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from traceq.formats.made_with import VERSION, is_knob, kept, path_beside, size_of_content, unit
+from traceq.formats.made_with import VERSION, is_knob, normalize_value, path_beside, size_of_content, unit_of
 
 # No snapshot is nearly as large: whatever this is, it is not read.
 _LARGEST = 1 << 20
@@ -34,7 +34,8 @@ def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
         return
     try:
         rows = [
-            {**each._asdict(), "unit": unit(each.name), "is_knob": is_knob(each.name)} for each in facts_of(read(trace))
+            {**each._asdict(), "unit": unit_of(each.name), "is_knob": is_knob(each.name)}
+            for each in facts_of(read(trace))
         ]
     except (ValueError, OSError) as error:
         text = f"{path.name}, beside the trace, is left out: {error}"
@@ -76,7 +77,7 @@ def facts_of(content: dict[str, Any]) -> Iterator[Fact]:
     for topic, things in content.items():
         for instance, values in enumerate(things if isinstance(things, list) else ()):
             for name, value in values.items() if isinstance(values, dict) else ():
-                if isinstance(value, str) and (text := kept(topic, name, value)) is not None:
+                if isinstance(value, str) and (text := normalize_value(topic, name, value)) is not None:
                     yield Fact(topic, instance, name, text)
 
 

@@ -52,7 +52,7 @@ _AROUND = 10
 
 
 @dataclass(frozen=True)
-class Load:
+class GpuLoad:
     """When a GPU was busy: disjoint spans in order, ns on the trace's clock, between `since` and `until`."""
 
     starts: Array
@@ -60,7 +60,7 @@ class Load:
     since: int
     until: int
 
-    def share(self, times: Array, width: int) -> Array:
+    def share_before(self, times: Array, width: int) -> Array:
         """Return per cent of the `width` ns before each time in which the GPU was busy."""
         before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
         edges = np.column_stack([self.starts, self.ends]).ravel().astype(float)
@@ -80,12 +80,12 @@ class TraceClock:
     since: int
     until: int
     utc_origin: int | None
-    loads: dict[int, Load]
+    loads: dict[int, GpuLoad]
     zone: int | None = None
 
 
 @dataclass(frozen=True)
-class Fit:
+class LoadFit:
     """A place where the load agrees: `add` ns to the log's times; how well, by how many samples."""
 
     add: int
@@ -94,7 +94,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     """Offset to add (ns) to times of the log to have them on the trace's clock; None where that cannot be told.
 
     `words` say how, or why not. `by` is utc, zone, load or offset, `zone` the ns that local times are ahead of UTC. `residual`
@@ -109,52 +109,54 @@ class Placed:
     correlation: float | None = None
 
 
-def load_of(starts: Array, durations: Array, since: int, until: int) -> Load:
+def load_of(starts: Array, durations: Array, since: int, until: int) -> GpuLoad:
     """Return the load by slices of one GPU in the order of their starts, which may overlap."""
     ends = np.maximum.accumulate(starts + durations)
     first = np.concatenate([[True], starts[1:] > ends[:-1]])
     last = np.concatenate([first[1:], [True]])
-    return Load(starts[first], ends[last], since, until)
+    return GpuLoad(starts[first], ends[last], since, until)
 
 
-def place(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones: set[int]) -> Placed:
+def place_log(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones: set[int]) -> Placement:
     """Place the log on the trace's clock.
 
     `pairs` are (GPU of the log, GPU of the trace) that may be the same, `offset` is what the user says, in seconds;
     `zones` are those (ns) that other logs of the same machine turned out to be in.
     """
-    first, _ = _ends(log)
+    first, _ = _extent_of(log)
     if log.clock == "none" and log.odd_time:
         odd = shortened(log.odd_time, 40)
-        return Placed(
+        return Placement(
             None,
             f"its times cannot be read: {odd!r}; traceq reads 2026-11-26 14:05:09, 2026/11/26 and seconds since 1970",
         )
     if log.clock == "none":
-        return Placed(None, "it has no times: record it with them (docs/monitors.md has the commands)")
+        return Placement(None, "it has no times: record it with them (docs/monitors.md has the commands)")
     if offset is not None:
         start = trace.since - first if trace.utc_origin is None else -trace.utc_origin
-        return _checked(log, trace, pairs, Placed(start + round(offset * SECOND), "placed by --offset", "offset"))
-    return _by_load(log, trace, pairs) if trace.utc_origin is None else _by_clock(log, trace, pairs, zones)
+        return _check_by_load(
+            log, trace, pairs, Placement(start + round(offset * SECOND), "placed by --offset", "offset")
+        )
+    return _place_by_load(log, trace, pairs) if trace.utc_origin is None else _place_by_clock(log, trace, pairs, zones)
 
 
-def _by_load(log: Log, trace: TraceClock, pairs: Pairs) -> Placed:
+def _place_by_load(log: Log, trace: TraceClock, pairs: Pairs) -> Placement:
     """Beside a trace without an absolute time."""
-    first, last = _ends(log)
-    fit = _best(log, trace, pairs, trace.since - last, trace.until - first)
+    first, last = _extent_of(log)
+    fit = _find_best_fit(log, trace, pairs, trace.since - last, trace.until - first)
     if fit is None:
-        return Placed(
+        return Placement(
             None,
             "the trace has no absolute time, and its load fits the log nowhere, or in several places: give --offset,"
             " the seconds from the start of the trace to the first sample",
         )
     words = "the trace has no absolute time: placed where the load fits"
-    return Placed(fit.add, words, "load", residual=0, correlation=fit.correlation)
+    return Placement(fit.add, words, "load", residual=0, correlation=fit.correlation)
 
 
-def _by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) -> Placed:
+def _place_by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) -> Placement:
     """Beside a trace whose absolute time is known: in a zone in which the two are of the same time."""
-    first, last = _ends(log)
+    first, last = _extent_of(log)
     origin = trace.utc_origin or 0
     is_utc = log.clock == "utc"
     stated = 0 if is_utc else trace.zone
@@ -163,86 +165,89 @@ def _by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) -> Pla
     places = [(shift - zone - origin, zone) for shift in shifts for zone in offered]
     fitting = [each for each in places if first + each[0] <= trace.until and last + each[0] >= trace.since]
     if not fitting:
-        return Placed(None, _far(first - origin, last - origin, trace, None if is_utc else trace.zone, is_utc=is_utc))
+        return Placement(
+            None, _explain_gap(first - origin, last - origin, trace, None if is_utc else trace.zone, is_utc=is_utc)
+        )
     if len(fitting) > 1:
         fitting = [each for each in fitting if each[1] in zones] or fitting
     is_told = stated is not None or last - first < _SHORT or {zone for _, zone in fitting} <= zones
     if len(fitting) > 1 or not is_told:
-        return _by_load_in(log, trace, pairs, fitting)
+        return _place_in_zone(log, trace, pairs, fitting)
     ((add, zone),) = fitting
     if is_utc:
-        return _checked(log, trace, pairs, Placed(add, "its times are UTC", "utc"))
+        return _check_by_load(log, trace, pairs, Placement(add, "its times are UTC", "utc"))
     words = "its times fit in one zone only" if stated is None else "its times are of the zone of the trace"
-    return _checked(log, trace, pairs, Placed(add, f"{words}, UTC{_hours(zone)}", "zone", zone))
+    return _check_by_load(log, trace, pairs, Placement(add, f"{words}, UTC{_zone_text(zone)}", "zone", zone))
 
 
-def _by_load_in(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[int, int]]) -> Placed:
+def _place_in_zone(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[int, int]]) -> Placement:
     """In the one of the zones in which the load fits."""
     step = 2 * beat_of(log)
     fits = [
         (fit, zone, add)
         for add, zone in places
-        if (fit := _best(log, trace, pairs, add - step, add + step)) is not None
+        if (fit := _find_best_fit(log, trace, pairs, add - step, add + step)) is not None
     ]
-    fits.sort(key=lambda each: -_certainty(each[0].correlation, each[0].samples))
-    if not fits or (len(fits) > 1 and _distance(fits[0][0], fits[1][0]) < _BETTER):
-        told = ", ".join(f"UTC{_hours(zone)}" for _, zone in places[:6])
+    fits.sort(key=lambda each: -_certainty_of(each[0].correlation, each[0].samples))
+    if not fits or (len(fits) > 1 and _distance_between(fits[0][0], fits[1][0]) < _BETTER):
+        told = ", ".join(f"UTC{_zone_text(zone)}" for _, zone in places[:6])
         fitting = (
             f"in several ({told})" if len(places) > 1 else f"in one ({told}), which a log of its length can by chance"
         )
-        return Placed(
+        return Placement(
             None,
             f"neither its times nor the trace name a zone, it fits the trace {fitting}, and the load does not tell: give"
-            f" --offset {-places[0][1] // SECOND} for UTC{_hours(places[0][1])}, or record times with their zone"
+            f" --offset {-places[0][1] // SECOND} for UTC{_zone_text(places[0][1])}, or record times with their zone"
             " (S_TIME_FORMAT=ISO; TZ=UTC and --offset 0)",
         )
     fit, zone, add = fits[0]
     where = (
         f"of {len(places)} zones that fit, the load is that of" if len(places) > 1 else "its times and its load fit in"
     )
-    return Placed(add, f"{where} UTC{_hours(zone)}", "load", zone, fit.add - add, fit.correlation)
+    return Placement(add, f"{where} UTC{_zone_text(zone)}", "load", zone, fit.add - add, fit.correlation)
 
 
-def _checked(log: Log, trace: TraceClock, pairs: Pairs, placed: Placed) -> Placed:
+def _check_by_load(log: Log, trace: TraceClock, pairs: Pairs, placed: Placement) -> Placement:
     """Return the place with what the load says of it; where that is certainly elsewhere close by, it is there."""
     if placed.add is None:
         return placed
     beat = beat_of(log)
-    fit = _best(log, trace, pairs, placed.add - _AROUND * beat, placed.add + _AROUND * beat)
+    fit = _find_best_fit(log, trace, pairs, placed.add - _AROUND * beat, placed.add + _AROUND * beat)
     if fit is None:
         return placed
     away = fit.add - placed.add
     if abs(away) > 2 * beat + _LOOK_BACK and placed.by != "offset":
         words = f"{placed.words}, but the load is {_seconds(away)} later: placed where the load fits"
-        return Placed(fit.add, words, "load", placed.zone, 0, fit.correlation)
-    return Placed(placed.add, placed.words, placed.by, placed.zone, away, fit.correlation)
+        return Placement(fit.add, words, "load", placed.zone, 0, fit.correlation)
+    return Placement(placed.add, placed.words, placed.by, placed.zone, away, fit.correlation)
 
 
-def _best(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: int) -> Fit | None:
+def _find_best_fit(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: int) -> LoadFit | None:
     """Find where between `low` and `high` (ns to add) the load fits; None unless there is exactly one place."""
     fits = [
         fit
         for of_log, of_trace in pairs
-        if of_trace in trace.loads and (fit := _best_of(*_utilization(log, of_log), trace.loads[of_trace], low, high))
+        if of_trace in trace.loads
+        and (fit := _find_fit(*_utilization_of(log, of_log), trace.loads[of_trace], low, high))
     ]
-    return max(fits, key=lambda each: _certainty(each.correlation, each.samples), default=None)
+    return max(fits, key=lambda each: _certainty_of(each.correlation, each.samples), default=None)
 
 
-def fits_best(log: Log, load: Load, devices: Sequence[int], add: int) -> int | None:
+def fits_best(log: Log, load: GpuLoad, devices: Sequence[int], add: int) -> int | None:
     """Return the GPU of the placed log whose utilization matches the load; None unless exactly one does."""
     beat = beat_of(log)
     found = [
         (fit, each)
         for each in devices
-        if (fit := _best_of(*_utilization(log, each), load, add - 2 * beat, add + 2 * beat))
+        if (fit := _find_fit(*_utilization_of(log, each), load, add - 2 * beat, add + 2 * beat))
     ]
-    found.sort(key=lambda each: -_certainty(each[0].correlation, each[0].samples))
-    if not found or (len(found) > 1 and _distance(found[0][0], found[1][0]) < _BETTER):
+    found.sort(key=lambda each: -_certainty_of(each[0].correlation, each[0].samples))
+    if not found or (len(found) > 1 and _distance_between(found[0][0], found[1][0]) < _BETTER):
         return None
     return found[0][1]
 
 
-def _utilization(log: Log, device: int) -> tuple[Array, Array]:
+def _utilization_of(log: Log, device: int) -> tuple[Array, Array]:
     rows = sorted(
         (each.ts, each.value) for each in log.samples if each.name == "gpu_utilization" and each.device == device
     )
@@ -256,7 +261,7 @@ def beat_of(log: Log) -> int:
     return int(np.median(gaps)) if gaps.size else SECOND
 
 
-def _best_of(times: Array, values: Array, load: Load, low: int, high: int) -> Fit | None:
+def _find_fit(times: Array, values: Array, load: GpuLoad, low: int, high: int) -> LoadFit | None:
     if times.size < _FEWEST:
         return None
     beat = int(np.median(np.diff(times)))
@@ -273,40 +278,40 @@ def _best_of(times: Array, values: Array, load: Load, low: int, high: int) -> Fi
         begin, end = np.searchsorted(times, [load.since + width - add, load.until - add + 1])
         if end - begin < _FEWEST:
             continue
-        told, seen = values[begin:end], load.share(times[begin:end] + add, width)
+        told, seen = values[begin:end], load.share_before(times[begin:end] + add, width)
         if told.std() < _LEAST_CHANGE or seen.std() < _LEAST_CHANGE:
             continue
         correlations[number] = np.corrcoef(told, seen)[0, 1]
         counts[number] = end - begin
-        scores[number] = _certainty(correlations[number], counts[number])
+        scores[number] = _certainty_of(correlations[number], counts[number])
     best = int(np.argmax(scores))
     if scores[best] < _CERTAIN:
         return None
-    fit = Fit(int(places[best]), float(correlations[best]), int(counts[best]))
+    fit = LoadFit(int(places[best]), float(correlations[best]), int(counts[best]))
     elsewhere = np.abs(places - places[best]) > 2 * beat
     others = [
-        Fit(0, float(each), int(count))
+        LoadFit(0, float(each), int(count))
         for each, count in zip(correlations[elsewhere], counts[elsewhere], strict=True)
         if count
     ]
-    if others and min(_distance(fit, each) for each in others) < _BETTER:
+    if others and min(_distance_between(fit, each) for each in others) < _BETTER:
         return None
     return fit
 
 
-def _certainty(correlation: float, samples: int) -> float:
+def _certainty_of(correlation: float, samples: int) -> float:
     """Fisher's z in standard errors: how far it is from no correlation."""
     return float(np.arctanh(np.clip(correlation, -0.9999, 0.9999)) * np.sqrt(samples - 3))
 
 
-def _distance(one: Fit, other: Fit) -> float:
+def _distance_between(one: LoadFit, other: LoadFit) -> float:
     """Return by how many standard errors the first correlation is above the second."""
     spread = np.sqrt(1 / (one.samples - 3) + 1 / (other.samples - 3))
     ends = np.arctanh(np.clip([one.correlation, other.correlation], -0.9999, 0.9999))
     return float((ends[0] - ends[1]) / spread)
 
 
-def _hours(zone: int) -> str:
+def _zone_text(zone: int) -> str:
     minutes = zone // (60 * SECOND)
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60}" + (f":{abs(minutes) % 60:02}" if minutes % 60 else "")
 
@@ -315,26 +320,26 @@ def _seconds(ns: int) -> str:
     return f"{ns / SECOND:.3g} s"
 
 
-def _ends(log: Log) -> tuple[int, int]:
+def _extent_of(log: Log) -> tuple[int, int]:
     """When the first and the last sample were taken, as the log's clock reads."""
     times = [each.ts for each in log.samples]
     return min(times), max(times)
 
 
-def _far(first: int, last: int, trace: TraceClock, zone: int | None, *, is_utc: bool) -> str:
+def _explain_gap(first: int, last: int, trace: TraceClock, zone: int | None, *, is_utc: bool) -> str:
     """Why a log from `first` to `last`, on the clock of the trace if it were UTC, does not fit; `zone` is that of local times."""
     first, last = first - (zone or 0), last - (zone or 0)
     away = first - trace.until if first > trace.until else trace.since - last
     side = "after the end" if first > trace.until else "before the start"
     if zone is not None:
         return (
-            f"in the zone of the trace, UTC{_hours(zone)}, it is of another time, {_span(away)} {side} of it; where it was"
-            " written in another zone (a container), give --offset: 0 for times in UTC, -3600 for UTC+1"
+            f"in the zone of the trace, UTC{_zone_text(zone)}, it is of another time, {_span_text(away)} {side} of it;"
+            " where it was written in another zone (a container), give --offset: 0 for times in UTC, -3600 for UTC+1"
         )
     if is_utc or away > _FURTHEST_ZONE:
-        return f"it is of another time, {_span(away)} {side} of the trace; where a clock was wrong, give --offset"
+        return f"it is of another time, {_span_text(away)} {side} of the trace; where a clock was wrong, give --offset"
     return "its times fit the trace in no time zone; where a clock was wrong, give --offset"
 
 
-def _span(ns: int) -> str:
+def _span_text(ns: int) -> str:
     return f"{ns / SECOND:,.0f} s" if ns < 3600 * SECOND else f"{ns / 3600 / SECOND:,.1f} h"

@@ -3,51 +3,57 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from traceq.common.units import some
-from traceq.errors import TraceqError
+from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import memory_snapshot
 from traceq.importers.monitors import read_log
 from traceq.importers.monitors.log import Log, Sample
-from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, beat_of, fits_best, load_of, place
-from traceq.loading.sources import distinct, logs_beside
+from traceq.importers.rows import batches_of
+from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
+from traceq.loading.sources import logs_beside, split_duplicates
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
 
 
 @dataclass(frozen=True)
-class Beside:
+class MonitorLogs:
     """The logs that the user names, and what to add to their times, in seconds, where he says so."""
 
     logs: tuple[Path, ...] = ()
     offset: float | None = None
 
 
-NOTHING = Beside()
+NOTHING = MonitorLogs()
 
 
-def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> bool:
+def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: MonitorLogs) -> bool:
     """Put the samples of the logs into staging.counter, and what became of each log into staging.monitor_log and the notes.
 
     Says whether there are any.
     """
-    logs = _read(connection, trace, beside)
+    logs = _read_logs(connection, trace, beside)
     if not logs:
         return False
-    clock, host, devices = _trace(connection)
+    clock, host, devices = _read_trace(connection)
     zones: set[int] = set()
-    placed: dict[int, Placed] = {}
+    placed: dict[int, Placement] = {}
     # What is certain first: the zone of one log is that of the others of its machine.
     for number in sorted(range(len(logs)), key=lambda each: logs[each][1].clock == "local"):
-        placed[number] = _place(logs[number][1], clock, host, devices, beside.offset, zones)
+        placed[number] = _place_log(logs[number][1], clock, host, devices, beside.offset, zones)
         zone = placed[number].zone
         zones |= set() if zone is None else {zone}
     for number, (path, log) in enumerate(logs):
@@ -55,10 +61,10 @@ def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Besid
     return True
 
 
-def _read(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> list[tuple[Path, Log]]:
+def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: MonitorLogs) -> list[tuple[Path, Log]]:
     """Return each log once; a note of those that are there twice, and of one that nobody named and that cannot be read."""
     given = [each for each in beside.logs if not memory_snapshot.sniff(each)]
-    paths, twice = distinct(logs_beside(trace, given))
+    paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
     for path in paths:
         try:
@@ -66,31 +72,33 @@ def _read(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) ->
         except TraceqError as error:
             if path in given:
                 raise
-            _note(connection, "data_loss", "monitor_log_left_out", 1, f"beside the trace, and left out: {error}")
+            _add_note(connection, "data_loss", "monitor_log_left_out", 1, f"beside the trace, and left out: {error}")
     for path, first in twice:
-        _note(connection, "info", "given_twice", 1, f"{path.name} holds the same as {first.name}, and is taken once")
+        _add_note(
+            connection, "info", "given_twice", 1, f"{path.name} holds the same as {first.name}, and is taken once"
+        )
     return logs
 
 
-def _place(
+def _place_log(
     log: Log, clock: TraceClock, host: str | None, devices: Sequence[int], offset: float | None, zones: set[int]
-) -> Placed:
+) -> Placement:
     if offset is None and log.host and host and host != f"host-{hashlib.sha256(log.host.encode()).hexdigest()[:8]}":
-        return Placed(
+        return Placement(
             None,
             "it is of a machine of another name than the trace; where that is the same (a container), give --offset 0"
             " and times in UTC",
         )
-    pairs = [(of_log, of_trace) for of_log in _gpus(log) for of_trace in devices]
+    pairs = [(of_log, of_trace) for of_log in _gpus_of(log) for of_trace in devices]
     same = [each for each in pairs if each[0] == each[1]]
-    return place(log, clock, same if set(_gpus(log)) <= set(devices) else pairs, offset, zones)
+    return place_log(log, clock, same if set(_gpus_of(log)) <= set(devices) else pairs, offset, zones)
 
 
-def _gpus(log: Log) -> list[int]:
+def _gpus_of(log: Log) -> list[int]:
     return sorted({each.device for each in log.samples if each.device is not None})
 
 
-def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
+def _read_trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
     """Read the staged trace's clock, machine, and GPUs."""
     ((origin, zone, host),) = connection.execute(
         "select utc_origin_ns, utc_zone_ns, host from staging.trace"
@@ -104,7 +112,7 @@ def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | Non
         "select device from staging.device where device >= 0 union select device from staging.gpu_slice order by all"
     ).fetchall()
     devices = [device for (device,) in listed]
-    loads: dict[int, Load] = {}
+    loads: dict[int, GpuLoad] = {}
     for device in devices if slices <= _MOST_SLICES else ():
         found = connection.execute(
             "select ts, dur from staging.gpu_slice where device = ? and kind in ('kernel', 'graph') order by ts",
@@ -116,9 +124,9 @@ def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | Non
     return TraceClock(since, until, origin, loads, zone), host, devices
 
 
-def _devices_of(log: Log, placed: Placed, clock: TraceClock, devices: Sequence[int]) -> tuple[dict[int, int], str]:
+def _devices_of(log: Log, placed: Placement, clock: TraceClock, devices: Sequence[int]) -> tuple[dict[int, int], str]:
     """GPU of the trace by GPU of the log, and a word on it where they are not simply the same."""
-    of_log = _gpus(log)
+    of_log = _gpus_of(log)
     if placed.add is None or not of_log or set(of_log) <= set(devices):
         return {each: each for each in of_log}, ""
     if len(of_log) == len(devices) == 1:
@@ -141,7 +149,7 @@ def _stage(
     number: int,
     path: Path,
     log: Log,
-    placed: Placed,
+    placed: Placement,
     clock: TraceClock,
     devices: Sequence[int],
 ) -> None:
@@ -150,12 +158,12 @@ def _stage(
     kept = [each for each in log.samples if placed.add is not None and (each.device is None or each.device in gpus)]
     within = sum(clock.since - around <= each.ts + add <= clock.until + around for each in kept)
     if kept:
-        _insert(connection, "counter", _counters(number, kept, add, gpus))
+        _insert(connection, "counter", _build_counters(number, kept, add, gpus))
     said = f"{path.name}, a log of {log.tool}: "
     if placed.add is None:
         said += f"not placed, {some(len(log.samples), 'sample')} left out: {placed.words}"
     else:
-        said += f"{some(len(kept), 'sample')}, {within:,} of the time of the trace; {placed.words}{_residual(placed)}{about}"
+        said += f"{some(len(kept), 'sample')}, {within:,} of the time of the trace; {placed.words}{_residual_text(placed)}{about}"
     told = {
         "log_id": number,
         "path": str(path),
@@ -174,21 +182,21 @@ def _stage(
     severity, code = "info", "monitor_log"
     if not within or len(kept) < len(log.samples):
         severity, code = "data_loss", "monitor_log_left_out"
-    _note(connection, severity, code, len(log.samples), said)
+    _add_note(connection, severity, code, len(log.samples), said)
 
 
-def _note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:
+def _add_note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:
     note = {"severity": severity, "code": code, "count": count, "text": text}
     _insert(connection, "import_note", pa.Table.from_pylist([note]))
 
 
-def _residual(placed: Placed) -> str:
+def _residual_text(placed: Placement) -> str:
     if placed.residual is None:
         return "; the load does not tell how well"
     return f"; the load fits within {abs(placed.residual) / SECOND:.2g} s (correlation {placed.correlation:.2f})"
 
 
-def _counters(number: int, samples: Sequence[Sample], add: int, gpus: dict[int, int]) -> pa.Table:
+def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict[int, int]) -> pa.Table:
     """Build rows of counter; their times on the clock of the trace."""
     return pa.table(
         {
@@ -207,3 +215,24 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -
     connection.register("_rows", rows)
     connection.execute(f"insert into staging.{table} by name from _rows")
     connection.unregister("_rows")
+
+
+def read_snapshots(
+    connection: duckdb.DuckDBPyConnection, beside: Iterable[Path], offset: float | None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (table, batch) of those files beside the staged trace that are snapshots; `offset` is added to their times (s).
+
+    Raises UnusableTrace where nothing says where they lie.
+    """
+    paths, twice = split_duplicates([*filter(memory_snapshot.sniff, beside)])
+    for path, first in twice:
+        text = f"{path.name} holds the same as {first.name}, and is taken once"
+        yield from batches_of("import_note", [{"severity": "info", "code": "given_twice", "count": 1, "text": text}])
+    for path in paths:
+        ((origin,),) = connection.execute("select max(utc_origin_ns) from staging.trace").fetchall()
+        if origin is None and offset is None:
+            raise UnusableTrace(
+                f"{path}: the trace does not say when it was recorded, so a snapshot cannot be placed on its clock; give --offset"
+                " (what to add to the snapshot's times, in seconds), or read the snapshot alone"
+            )
+        yield from memory_snapshot.beside(path, (origin or 0) - round((offset or 0) * 1e9))

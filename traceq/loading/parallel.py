@@ -16,19 +16,19 @@ from traceq.loading.build import Task, build
 
 def build_all(tasks: Sequence[Task]) -> None:
     """Build every task's database, as many at once as the limits allow. The first failure stops the rest and is raised."""
-    total = _Total(limits().progress, len(tasks))
+    total = _TotalProgress(limits().progress, len(tasks))
     processes = limits().share(len(tasks)).processes
     if processes == 1:
         for number, task in enumerate(tasks):
             build(task, lambda state, number=number: total.advance(number, state))  # type: ignore[misc]
         return
-    workers = [_Worker(task) for task in tasks]
+    workers = [_BuildProcess(task) for task in tasks]
     with ThreadPoolExecutor(processes) as threads:
         futures = [threads.submit(worker.run, total, number) for number, worker in enumerate(workers)]
         _wait_for(futures, workers, total)
 
 
-def _wait_for(futures: list[Future[None]], workers: list[_Worker], total: _Total) -> None:
+def _wait_for(futures: list[Future[None]], workers: list[_BuildProcess], total: _TotalProgress) -> None:
     pending = set(futures)
     try:
         while pending:
@@ -44,7 +44,7 @@ def _wait_for(futures: list[Future[None]], workers: list[_Worker], total: _Total
         raise
 
 
-class _Total:
+class _TotalProgress:
     """Sums the progress of several builds; reports it from the calling thread only."""
 
     def __init__(self, progress: Progress, parts: int) -> None:
@@ -68,7 +68,7 @@ class _Total:
         self.tell()
 
 
-class _Worker:
+class _BuildProcess:
     """One child process that builds one task."""
 
     def __init__(self, task: Task) -> None:
@@ -76,7 +76,7 @@ class _Worker:
         self._child: Child | None = None
         self._stopped = threading.Event()
 
-    def run(self, total: _Total, part: int) -> None:
+    def run(self, total: _TotalProgress, part: int) -> None:
         """Return start the process, pass its progress on, raise its error. Runs in a thread."""
         if self._stopped.is_set():
             return

@@ -36,10 +36,10 @@ class Content:
     is_settled: bool
 
     @classmethod
-    def of(cls, files: Sequence[Path]) -> Content:
+    def read(cls, files: Sequence[Path]) -> Content:
         """Read the content of the files now. Raises StoreError when they cannot be read."""
         try:
-            states = _states(files)
+            states = _read_states(files)
         except OSError as error:
             raise StoreError(f"{error.filename}: cannot be read: {error.strerror}") from error
         last = max(time for state in states for time in state[-2:])
@@ -47,10 +47,10 @@ class Content:
 
     def is_in(self, files: Sequence[Path]) -> bool:
         """Return whether the files hold it still. Raises OSError when they cannot be read."""
-        return _states(files) == self.states and (self.is_settled or content_hash(files) == self.sha256)
+        return _read_states(files) == self.states and (self.is_settled or content_hash(files) == self.sha256)
 
 
-def _states(files: Sequence[Path]) -> tuple[tuple[int, ...], ...]:
+def _read_states(files: Sequence[Path]) -> tuple[tuple[int, ...], ...]:
     """Return device and inode of each file, its size in bytes, and when its content and anything of it changed, ns."""
     found = [file.stat() for file in files]
     return tuple((each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found)
@@ -71,27 +71,27 @@ class Source:
         # An importer may be a module, which cannot be pickled: it goes to other processes by its name.
         return _source_of, (self.files, self.importer.NAME, self.content)
 
-    def hashed(self) -> tuple[Source, str]:
+    def with_content(self) -> tuple[Source, str]:
         """Return the source with the content its files hold now, and its hash. Raises StoreError when they cannot be read."""
-        content = Content.of(self.files)
+        content = Content.read(self.files)
         return replace(self, content=content), content.sha256
 
     @contextmanager
-    def unchanged(self) -> Iterator[None]:
+    def check_unchanged(self) -> Iterator[None]:
         """Raise UnusableTrace where the files do not hold `content` any more after the block, whatever it made of that."""
         try:
             yield
         except Exception as error:
             if self._is_changed():
-                raise self._changed() from error
+                raise self._changed_error() from error
             raise
         if self._is_changed():
-            raise self._changed()
+            raise self._changed_error()
 
     def _is_changed(self) -> bool:
         return self.content is not None and not self.content.is_in(self.files)
 
-    def _changed(self) -> UnusableTrace:
+    def _changed_error(self) -> UnusableTrace:
         return UnusableTrace(f"{self.shown}: was changed while it was read; try again when it is written to its end")
 
     @property
@@ -161,8 +161,8 @@ def _look_up(given: str | Path) -> list[Source]:
             raise UnusableTrace(f"{path}: no such file{way_out(path)}")
         if not path.is_file():
             raise UnusableTrace(f"{path}: a pipe or a device; traces are read more than once: write it to a file first")
-        return [_source(path, importers.find(path))]
-    found = [_source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
+        return [_build_source(path, importers.find(path))]
+    found = [_build_source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
         raise NoTraces(
             f"{given}: none of {len(candidates)} files here is a trace (nsys export, Chrome trace, rocprofv3, XSpace);"
@@ -171,7 +171,7 @@ def _look_up(given: str | Path) -> list[Source]:
     return found
 
 
-def _source(path: Path, importer: Importer) -> Source:
+def _build_source(path: Path, importer: Importer) -> Source:
     return Source(importers.files_of(importer, path), importer)
 
 
@@ -182,7 +182,7 @@ def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
     return [*given, *(each for each in own if each.is_file() and each not in given)]
 
 
-def distinct(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path, Path]]]:
+def split_duplicates(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path, Path]]]:
     """Return the files of different content, and those that are there again, each with the first of its content."""
     first: dict[str, Path] = {}
     again: list[tuple[Path, Path]] = []
@@ -235,12 +235,12 @@ def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> 
     if len(given) == 1 and directory.is_dir():
         return Path(f"{directory.name}.duckdb")
     if len(sources) == 1:
-        return Path(f"{stem(sources[0].shown)}.duckdb")
+        return Path(f"{stem_of(sources[0].shown)}.duckdb")
     parents = {source.path.resolve().parent for source in sources}
     return Path(f"{parents.pop().name}.duckdb" if len(parents) == 1 else "traces.duckdb")
 
 
-def stem(path: Path) -> str:
+def stem_of(path: Path) -> str:
     """Return the name of a trace's file without the suffixes that traces have (.pt.trace.json.gz)."""
     name = path.name
     while (suffix := Path(name).suffix) in _SUFFIXES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from traceq.formats.made_with import is_knob, is_variable, unit, words
+from traceq.formats.made_with import is_knob, is_variable, unit_of, words_of
 from traceq.runs.run import Run
 
 UNSET = "unset"
@@ -40,12 +40,12 @@ class Difference:
     @property
     def words(self) -> str:
         """The name of the fact in a sentence."""
-        return words(self.name)
+        return words_of(self.name)
 
     @property
     def unit(self) -> str | None:
         """The unit of its numbers."""
-        return unit(self.name)
+        return unit_of(self.name)
 
 
 def find_differences(sides: Sequence[Sequence[Run]]) -> tuple[Difference, ...]:

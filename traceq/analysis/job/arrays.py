@@ -23,7 +23,7 @@ def stable_order(keys: Integers) -> Integers:
     return (packed & ((1 << bits) - 1)).astype(np.int32)
 
 
-def distinct(values: Integers) -> Integers:
+def find_distinct(values: Integers) -> Integers:
     """Return the different values in their order."""
     ordered = np.sort(values)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
@@ -31,7 +31,7 @@ def distinct(values: Integers) -> Integers:
     return found
 
 
-def dense(numbers: Integers) -> Integers:
+def close_gaps(numbers: Integers) -> Integers:
     """Renumber keys (0 or more) in the same order without gaps."""
     if numbers.max(initial=0) > 8 * len(numbers):
         found: Integers = np.unique(numbers, return_inverse=True)[1]
@@ -41,16 +41,16 @@ def dense(numbers: Integers) -> Integers:
     return (np.cumsum(occurs, dtype=np.int32) - 1)[numbers]
 
 
-def numbered(*keys: Integers) -> Integers:
+def number_combinations(*keys: Integers) -> Integers:
     """For each element a number, from 0, that is the same where all keys are."""
     number: Integers = np.zeros(len(keys[0]), np.int64)
     for key in keys:
         least = int(key.min(initial=0))
-        number = dense(number.astype(np.int64) * (int(key.max(initial=0)) - least + 1) + key - least)
+        number = close_gaps(number.astype(np.int64) * (int(key.max(initial=0)) - least + 1) + key - least)
     return number
 
 
-def of_one_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
+def groups_by_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Yield the groups 0..n-1 of each size, and their elements in their order: groups x size."""
     order, count = stable_order(group), np.bincount(group)
     first = np.cumsum(count) - count
@@ -60,17 +60,17 @@ def of_one_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
             yield which, order[first[which, None] + np.arange(size)]
 
 
-def medians(group: Integers, values: Floats) -> Floats:
+def group_medians(group: Integers, values: Floats) -> Floats:
     """Return the median of the values of each group 0..n-1; every group has some."""
     middle = np.empty(int(group.max(initial=-1)) + 1)
-    for which, elements in of_one_size(group):
+    for which, elements in groups_by_size(group):
         ordered = np.sort(values[elements], axis=1)
         size = ordered.shape[1]
         middle[which] = (ordered[:, (size - 1) // 2] + ordered[:, size // 2]) / 2
     return middle
 
 
-def means(group: Integers, values: Floats) -> Floats:
+def group_means(group: Integers, values: Floats) -> Floats:
     """For each element the mean of its group."""
     mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
     return mean

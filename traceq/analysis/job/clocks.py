@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from traceq.analysis.job.arrays import dense, distinct, medians, stable_order
+from traceq.analysis.job.arrays import close_gaps, find_distinct, group_medians, stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Clocks:
     residual: float
     usual_residual: float
 
-    def common(self, unit: Integers, time: Floats) -> Floats:
+    def to_common(self, unit: Integers, time: Floats) -> Floats:
         """Return times of ranks on the common clock; ranks that are not joined keep their own clocks."""
         return time - self.offset[unit] - self.drift[unit] * (time - self.middle)
 
@@ -54,30 +54,30 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
     if not len(unit):
         nothing = np.zeros(units)
         return Clocks(nothing, nothing, nothing.astype(bool), nothing.astype(np.int64), 0.0, np.nan, np.nan)
-    collective = dense(match)
+    collective = close_gaps(match)
     middle = float(np.median(end))
     time = end - middle
     apart = time - (np.bincount(collective, time) / np.bincount(collective))[collective]
-    pairs = dense(group).astype(np.int64) * units + unit
-    of_pair = dense(pairs)
-    pair, count = distinct(pairs), np.bincount(of_pair)
-    level, slope, span = _lines(of_pair, count, time, apart)
+    pairs = close_gaps(group).astype(np.int64) * units + unit
+    of_pair = close_gaps(pairs)
+    pair, count = find_distinct(pairs), np.bincount(of_pair)
+    level, slope, span = _fit_lines(of_pair, count, time, apart)
     ranks, groups = pair % units, pair // units
-    component = components(units, ranks, groups)
-    drift = _fitted(units, ranks, groups, slope, np.where(count >= _LEAST_FOR_DRIFT, count * span**2, 0.0))
+    component = find_components(units, ranks, groups)
+    drift = _solve_differences(units, ranks, groups, slope, np.where(count >= _LEAST_FOR_DRIFT, count * span**2, 0.0))
     # a slope turns about the middle of the window, a level is what is left there
-    offset = _fitted(units, ranks, groups, level, count.astype(float))
+    offset = _solve_differences(units, ranks, groups, level, count.astype(float))
     for fitted in (drift, offset):
         for members in (np.flatnonzero(component == number) for number in range(component.max() + 1)):
             fitted[members] -= np.median(fitted[members])
         fitted[component < 0] = 0.0
     corrected = time - offset[unit] - drift[unit] * time
-    apart = np.abs(corrected - medians(collective, corrected)[collective])
+    apart = np.abs(corrected - group_medians(collective, corrected)[collective])
     residual, usual = float(np.percentile(apart, 95)), float(np.median(apart))
     return Clocks(offset, drift, component == 0, np.bincount(unit, minlength=units), middle, residual, usual)
 
 
-def _lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
+def _fit_lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
     """For each pair of group and rank the line through `apart`: its level in the middle, its slope, and the time it spans."""
     level, slope, span = (np.zeros(len(count)) for _ in range(3))
     for pair, mixed in enumerate(np.split(stable_order(of_pair), np.cumsum(count)[:-1])):
@@ -92,11 +92,11 @@ def _lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> t
     return level, slope, span
 
 
-def _fitted(units: int, ranks: Integers, groups: Integers, seen: Floats, weight: Floats) -> Floats:
+def _solve_differences(units: int, ranks: Integers, groups: Integers, seen: Floats, weight: Floats) -> Floats:
     """Fit values per rank so that differences within groups come close to the given ones; conjugate gradients."""
     size = units + int(groups.max()) + 1
 
-    def applied(numbers: Floats) -> Floats:
+    def apply(numbers: Floats) -> Floats:
         return spread(weight * (numbers[ranks] - numbers[units + groups]))
 
     def spread(rows: Floats) -> Floats:
@@ -110,7 +110,7 @@ def _fitted(units: int, ranks: Integers, groups: Integers, seen: Floats, weight:
     for _ in range(_ROUNDS):
         if norm <= enough:
             break
-        image = applied(direction)
+        image = apply(direction)
         step = norm / float(direction @ image)
         found += step * direction
         left -= step * image
@@ -119,7 +119,7 @@ def _fitted(units: int, ranks: Integers, groups: Integers, seen: Floats, weight:
     return found[:units]
 
 
-def components(units: int, ranks: Integers, groups: Integers) -> Integers:
+def find_components(units: int, ranks: Integers, groups: Integers) -> Integers:
     """Of each rank the number of the set of ranks that groups join it to, the largest set first; -1 for those without any."""
     label = np.arange(units + int(groups.max()) + 1)
     while True:

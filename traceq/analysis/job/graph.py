@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from traceq.analysis.job.arrays import distinct, stable_order
+from traceq.analysis.job.arrays import find_distinct, stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Members:
 
 
 @dataclass(frozen=True)
-class Graph:
+class JobGraph:
     """Members in the order in which they can be replayed: level by level, those of a collective beside each other.
 
     `order` has the place of each in Members. Collectives are numbered in this order: `heads` are the first row of each,
@@ -71,10 +71,10 @@ class Graph:
     is_first: Flags
 
 
-def build(members: Members) -> tuple[Graph, Integers]:
+def build_graph(members: Members) -> tuple[JobGraph, Integers]:
     """Build the graph, and find collectives that follow themselves (wrong matches): none, or the graph is unusable."""
-    before = _predecessors(members)
-    level = _levels(members, before)
+    before = _find_predecessors(members)
+    level = _find_levels(members, before)
     count = members.collectives
     collectives = np.argsort(level, kind="stable")
     number = np.empty(count + 1, np.int32)
@@ -91,10 +91,10 @@ def build(members: Members) -> tuple[Graph, Integers]:
     is_first = latest == NONE
     own = np.where(is_first, 0, np.maximum(members.start - members.end[latest], 0)).astype(float)
     circular = np.flatnonzero(level == NONE)
-    return Graph(members, order, heads, collectives, follows, bounds, own, latest, is_first), circular
+    return JobGraph(members, order, heads, collectives, follows, bounds, own, latest, is_first), circular
 
 
-def _predecessors(members: Members) -> list[Integers]:
+def _find_predecessors(members: Members) -> list[Integers]:
     """For each member those it follows, NONE for none; as many arrays as a member follows at most.
 
     They are the one before it on its stream, and of each other stream the last one that the rank waited for.
@@ -103,7 +103,7 @@ def _predecessors(members: Members) -> list[Integers]:
     span = int(members.end.max(initial=0)) - least + _SLACK_NS + 1
     of_unit = members.unit.astype(np.int64) * span - least
     starts, ends = of_unit + members.start, of_unit + members.end
-    columns = [_on_own_stream(members)]
+    columns = [_predecessor_on_stream(members)]
     for stream in range(int(members.stream.max(initial=NONE)) + 1):
         # what is shorter than the slack might begin after what it is to precede
         long_enough = members.end - members.start > _SLACK_NS
@@ -118,7 +118,7 @@ def _predecessors(members: Members) -> list[Integers]:
     return [columns[0], *(column for column in columns[1:] if (column != NONE).any())]
 
 
-def _on_own_stream(members: Members) -> Integers:
+def _predecessor_on_stream(members: Members) -> Integers:
     order = np.lexsort((members.end, members.start, members.stream, members.unit))
     same = (members.unit[order][1:] == members.unit[order][:-1]) & (
         members.stream[order][1:] == members.stream[order][:-1]
@@ -128,11 +128,11 @@ def _on_own_stream(members: Members) -> Integers:
     return before
 
 
-def _levels(members: Members, before: Sequence[Integers]) -> Integers:
+def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
     """Return the level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
     count = members.collectives
     # many members of a collective follow the same one
-    pairs = distinct(np.concatenate([_pairs(members.match, each, count) for each in before]))
+    pairs = find_distinct(np.concatenate([_pairs(members.match, each, count) for each in before]))
     first, then = pairs // max(count, 1), pairs % max(count, 1)
     begins = np.searchsorted(first, np.arange(count + 1))
     waits_for = np.bincount(then, minlength=count)
@@ -154,19 +154,19 @@ def _pairs(match: Integers, before: Integers, count: int) -> Integers:
     member = np.flatnonzero(before != NONE)
     first, then = match[before[member]], match[member]
     different = first != then
-    return distinct(first[different].astype(np.int64) * count + then[different])
+    return find_distinct(first[different].astype(np.int64) * count + then[different])
 
 
-def replay(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: Floats, cut: Flags) -> Floats:
+def replay(graph: JobGraph, own: Floats, usual: Floats, first: Floats, transfer: Floats, cut: Flags) -> Floats:
     """When each collective ends in each scenario, ns. Shape: collectives x scenarios.
 
     A scenario is a column of `cut`: ranks (rows) whose time before collectives is `usual` instead of `own`. `first` is when
     members that follow nothing arrive; `transfer` is by collective.
     """
-    return laid_out(graph, own, usual, first, transfer).ends(cut)
+    return lay_out_rows(graph, own, usual, first, transfer).ends(cut)
 
 
-def laid_out(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: Floats) -> Rows:
+def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, transfer: Floats) -> ReplayRows:
     """Return what a replay needs, in its order: for several replays of the same times."""
     count = len(graph.collectives)
     is_first = graph.is_first[graph.order]
@@ -177,7 +177,7 @@ def laid_out(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: 
     follows = [np.where(is_first, count + 1, graph.follows[0]), *graph.follows[1:]]
     starts = graph.heads[graph.bounds]
     used = [np.add.reduceat(np.append(each != count, 0), starts)[:-1] > 0 for each in follows[1:]] if count else []
-    return Rows(
+    return ReplayRows(
         graph,
         follows,
         used,
@@ -191,14 +191,14 @@ def laid_out(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: 
 
 
 @dataclass(frozen=True)
-class Rows:
+class ReplayRows:
     """Times in the order of a replay: `slow` by row; `quick` and `unit` of the rows (`differs`) where ranks may be quicker.
 
     `bounds` are those of levels in `differs`; `used` tells of which levels the second and further of `follows` matter.
     `transfer` is by collective as the graph numbers them.
     """
 
-    graph: Graph
+    graph: JobGraph
     follows: Sequence[Integers]
     used: Sequence[Flags]
     slow: Floats

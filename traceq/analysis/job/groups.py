@@ -78,19 +78,19 @@ def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
     for _, several in groupby(sorted(found, key=by_size), key=by_size):
         rows = [
             (group.job, group.time_window, group.unit, group.name, f"inferred {group.size}.{number}")
-            for number, members in enumerate(same_groups(list(several)))
+            for number, members in enumerate(match_groups(list(several)))
             for group in members
         ]
         if rows:
             connection.executemany("insert into _job_group values (?, ?, ?, ?, ?)", rows)
 
 
-def same_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
+def match_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
     """Match groups of one size that are the same, each with at least two ranks; groups that fit nowhere are left out."""
     if _are_of_all(groups):
         return [groups]
     ends = _ends(groups)
-    nearest = [_nearest(index, groups, ends) for index in range(len(groups))]
+    nearest = [_find_nearest(index, groups, ends) for index in range(len(groups))]
     sets = {frozenset(each) for each in nearest if each}
     agreed = [each for each in sets if all(nearest[index] == each for index in each)]
     return [[groups[index] for index in sorted(each)] for each in sorted(agreed, key=min)]
@@ -102,10 +102,10 @@ def _are_of_all(groups: list[LocalGroup]) -> bool:
     return 1 < len(units) == len(groups) and all(group.size == group.world for group in groups)
 
 
-def _nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[int]:
+def _find_nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[int]:
     """Return the group `index` with those that are the same; nothing where that cannot be told from others."""
     mine = groups[index]
-    distance, by_chance = _distances(ends, ends[index])
+    distance, by_chance = _measure_distances(ends, ends[index])
     order = [int(other) for other in np.argsort(distance, kind="stable") if not np.isnan(distance[other])]
     order = [other for other in order if groups[other].unit != mine.unit]
     for count in range(min(mine.size - 1, len(order)), 0, -1):
@@ -141,7 +141,7 @@ def _ends(groups: list[LocalGroup]) -> Floats:
     return np.array([[group.ends.get(places[place], np.nan) for place in some] for group in groups])
 
 
-def _distances(ends: Floats, own: Floats) -> tuple[Floats, Floats]:
+def _measure_distances(ends: Floats, own: Floats) -> tuple[Floats, Floats]:
     """Measure how far ends of each group are from `own` less a line, averaged over stretches, and how far by chance.
 
     The line is no steeper than clocks drift. NaN for too few in common.

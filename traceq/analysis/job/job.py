@@ -9,16 +9,16 @@ import pyarrow as pa
 
 from traceq.analysis.job.graph import Members
 from traceq.analysis.job.groups import infer_groups
-from traceq.analysis.job.operations import Operations
+from traceq.analysis.job.usual import RankOperations
 from traceq.analysis.job.window import (
     MOST_REPLAY_ERROR,
-    Judged,
+    JobSlices,
+    JudgedWindow,
     Ranks,
-    Slices,
     claim_limit,
     clocks_of,
-    judged,
-    violated,
+    find_violations,
+    judge_window,
 )
 from traceq.database import sql
 
@@ -70,7 +70,7 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
 def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -> None:
     """Judge one window, and write what was found into its rows."""
     place = {"job": job, "time_window": window}
-    found = _judged(connection, place)
+    found = _judge_window(connection, place)
     if found is None:
         return
     sql.run(connection, "analysis/job/job_found.sql", **place, **found)
@@ -79,21 +79,21 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
         sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
 
 
-def _judged(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, Any] | None:
+def _judge_window(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, Any] | None:
     """Judge a window as a whole, None where that is impossible; its slices, collectives and ranks are written.
 
     The arrays of a large job take as much memory as its tables: they are gone when this returns.
     """
-    slices, slice_ids = _slices(connection, place)
+    slices, slice_ids = _read_slices(connection, place)
     collectives = slices.members.collectives
     if not collectives:
         _write_members(connection, place, None, slice_ids)
         return None
-    ranks = _ranks(connection, place)
+    ranks = _read_ranks(connection, place)
     clocks = clocks_of(ranks.count, slices)
     limit = claim_limit(clocks)
-    violations = len(violated(slices, clocks))
-    found = judged(ranks, slices, clocks)
+    violations = len(find_violations(slices, clocks))
+    found = judge_window(ranks, slices, clocks)
     del slices
     reason = None
     if violations > _MOST_VIOLATIONS * collectives:
@@ -107,19 +107,19 @@ def _judged(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dic
     if found is None:
         return None
     _write(connection, found)
-    return _told(found, "place" if ranks.operations is None else "operation")
+    return _describe_window(found, "place" if ranks.operations is None else "operation")
 
 
-def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[Slices, dict[str, Integers]]:
+def _read_slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[JobSlices, dict[str, Integers]]:
     rows = sql.run(connection, "analysis/job/job_members.sql", **place, symmetric=list(_SYMMETRIC)).fetchnumpy()
     found: dict[str, Any] = {name: np.asarray(column) for name, column in rows.items()}
     of_members = ("unit", "stream", "ts", "ts_end", "match_id", "blocks")
     of_slices = ("origin", "group_number", "signature", "step", "tells_clock", "is_barrier", "is_send", "is_between")
-    slices = Slices(Members(*(found[name] for name in of_members)), *(found[name] for name in of_slices))
+    slices = JobSlices(Members(*(found[name] for name in of_members)), *(found[name] for name in of_slices))
     return slices, {name: found[name] for name in ("trace_id", "slice_id")}
 
 
-def _ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Ranks:
+def _read_ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Ranks:
     of_window = "from job_rank where job = $job and time_window = $time_window"
     pipeline = connection.execute(f"select coalesce(pp, -1) {of_window} order by unit", place).fetchnumpy()
     hosts = connection.execute(
@@ -129,11 +129,11 @@ def _ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Rank
     return Ranks(len(stages), stages, dict(hosts), _operations(connection, place))
 
 
-def _operations(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Operations | None:
+def _operations(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> RankOperations | None:
     rows = sql.run(connection, "analysis/job/job_operation.sql", **place).fetchnumpy()
     if not len(rows["unit"]):
         return None
-    return Operations(*(np.asarray(rows[name], np.int64) for name in ("unit", "kind", "ts", "ts_end")))
+    return RankOperations(*(np.asarray(rows[name], np.int64) for name in ("unit", "kind", "ts", "ts_end")))
 
 
 def _write_clocks(
@@ -148,7 +148,7 @@ def _write_clocks(
     rows = pa.table(
         {
             "unit": np.arange(len(joined)),
-            "clock_offset": pa.array(_whole(clocks.offset), mask=~joined),
+            "clock_offset": pa.array(_round_ns(clocks.offset), mask=~joined),
             "clock_drift": pa.array(clocks.drift, mask=~joined),
             "clock_samples": clocks.samples,
         }
@@ -167,18 +167,21 @@ def _write_clocks(
 
 
 def _write_members(
-    connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: Judged | None, slice_ids: dict[str, Integers]
+    connection: duckdb.DuckDBPyConnection,
+    place: dict[str, int],
+    found: JudgedWindow | None,
+    slice_ids: dict[str, Integers],
 ) -> None:
     """Write a window's slices of communication, once: what was found of them, or only where they belong."""
     if found is not None:
         # of a large job too much to be copied once more
-        connection.register("_job_own", _own(found, slice_ids))
+        connection.register("_job_own", _own_times(found, slice_ids))
         sql.run(connection, "analysis/job/job_own.sql", **place, limit=int(found.claim_limit))
         connection.unregister("_job_own")
     sql.run(connection, "analysis/job/job_member.sql", **place, is_judged=found is not None)
 
 
-def _own(found: Judged, slice_ids: dict[str, Integers]) -> pa.Table:
+def _own_times(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
     graph, members = found.graph, found.graph.members
     follows = np.where(graph.is_first, 0, members.end[graph.latest])
     on_path = np.zeros(len(members.unit), bool)
@@ -190,10 +193,10 @@ def _own(found: Judged, slice_ids: dict[str, Integers]) -> pa.Table:
             **slice_ids,
             "unit": members.unit,
             "match_id": members.match,
-            "wait": _whole(members.end - members.start - found.transfer[members.match]),
+            "wait": _round_ns(members.end - members.start - found.transfer[members.match]),
             "own_begins": pa.array(follows, mask=graph.is_first),
-            "own": _whole(own),
-            "usual": pa.array(_whole(found.typical), mask=~typical),
+            "own": _round_ns(own),
+            "usual": pa.array(_round_ns(found.typical), mask=~typical),
             "typical_trace_id": slice_ids["trace_id"][found.typical_member],
             "typical_slice_id": slice_ids["slice_id"][found.typical_member],
             "on_path": on_path,
@@ -201,7 +204,7 @@ def _own(found: Judged, slice_ids: dict[str, Integers]) -> pa.Table:
     )
 
 
-def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
+def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
     """Write what was found of collectives, ranks and stragglers into temporary tables."""
     _insert(
         connection,
@@ -209,8 +212,8 @@ def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
         pa.table(
             {
                 "match_id": np.arange(len(found.transfer)),
-                "transfer": _whole(found.transfer),
-                "ts_end": _whole(found.common_end),
+                "transfer": _round_ns(found.transfer),
+                "ts_end": _round_ns(found.common_end),
             }
         ),
     )
@@ -221,16 +224,16 @@ def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
             {
                 "unit": np.arange(len(found.wins)),
                 "stage": found.stage,
-                **{name: _whole(getattr(found.rank_time, name)) for name in ("own", "late", "transfer", "wait")},
-                "win": pa.array(_whole(found.wins), mask=~np.isfinite(found.wins)),
-                "group_win": pa.array(_whole(found.group_wins), mask=~np.isfinite(found.group_wins)),
+                **{name: _round_ns(getattr(found.rank_time, name)) for name in ("own", "late", "transfer", "wait")},
+                "win": pa.array(_round_ns(found.wins), mask=~np.isfinite(found.wins)),
+                "group_win": pa.array(_round_ns(found.group_wins), mask=~np.isfinite(found.group_wins)),
             }
         ),
     )
-    _insert(connection, "_job_straggler", _stragglers(found))
+    _insert(connection, "_job_straggler", _straggler_rows(found))
 
 
-def _told(found: Judged, usual_source: str) -> dict[str, Any]:
+def _describe_window(found: JudgedWindow, usual_source: str) -> dict[str, Any]:
     uneven = found.uneven
     return {
         "limit": int(found.claim_limit),
@@ -249,7 +252,7 @@ def _told(found: Judged, usual_source: str) -> dict[str, Any]:
     }
 
 
-def _stragglers(found: Judged) -> pa.Table:
+def _straggler_rows(found: JudgedWindow) -> pa.Table:
     rows: list[dict[str, Any]] = [
         {
             "place": number,
@@ -270,5 +273,5 @@ def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) ->
     connection.unregister("_job_rows")
 
 
-def _whole(values: Floats) -> Integers:
+def _round_ns(values: Floats) -> Integers:
     return np.nan_to_num(np.rint(values)).astype(np.int64)

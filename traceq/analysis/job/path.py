@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from traceq.analysis.job.graph import Floats, Graph, Integers
+    from traceq.analysis.job.graph import Floats, Integers, JobGraph
 
 
 @dataclass(frozen=True)
-class Path:
+class JobPath:
     """`members` are those that came last at the collectives on the path, in the order of time; what it is made of in ns.
 
     `late_start` is when the first of them arrived; own times (of all but the first) and transfers add up to the rest.
@@ -24,7 +24,7 @@ class Path:
     transfer: float
 
 
-def critical_path(graph: Graph, own: Floats, first: Floats, transfer: Floats, ends: Floats) -> Path:
+def critical_path(graph: JobGraph, own: Floats, first: Floats, transfer: Floats, ends: Floats) -> JobPath:
     """Return the path of a replay: `own`, `first` and `transfer` are what it ran with, `ends` is when collectives ended in it."""
     match = graph.members.match
     number = np.empty_like(graph.collectives)
@@ -44,7 +44,7 @@ def critical_path(graph: Graph, own: Floats, first: Floats, transfer: Floats, en
         collective = int(graph.follows[int(before[:, last].argmax())][rows.start + last])
     found.reverse()
     path = np.array(found)
-    return Path(
+    return JobPath(
         path,
         late_start=float(first[path[0]]),
         own=float(own[path[1:]].sum()),

@@ -13,11 +13,11 @@ from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler
 
 if TYPE_CHECKING:
     from traceq.analysis.job.graph import Flags, Integers, Members
-    from traceq.analysis.job.stragglers import Times
+    from traceq.analysis.job.stragglers import JobTimes
 
 
 @dataclass(frozen=True)
-class Uneven:
+class StageImbalance:
     """Saving if all stages had as much own time (ns), and the stage that holds up the others, if any.
 
     `stage_share` is what that one would save of all that could be saved, if its ranks were usual; NaN unless operations tell.
@@ -28,14 +28,14 @@ class Uneven:
     slow_stage: int | None
     stage_share: float = np.nan
 
-    def named(self, lasts: float) -> list[Straggler]:
+    def as_straggler(self, lasts: float) -> list[Straggler]:
         """Return the stage as the one who is late, where that costs enough of the job's `lasts` ns."""
         if self.slow_stage is None or self.stage_win < WORTH_NAMING * lasts:
             return []
         label = str(self.slow_stage)
         return [Straggler("stage", label, self.stages[label], self.stage_win, self.stage_win)]
 
-    def by_operation(self, times: Times, lasts: float, ideal: float) -> Uneven:
+    def by_operation(self, times: JobTimes, lasts: float, ideal: float) -> StageImbalance:
         """Return the balance with the stage that saves most if its ranks are usual, and its share of the possible saving."""
         if lasts - ideal < WORTH_NAMING * lasts:
             return replace(self, slow_stage=None)
@@ -47,7 +47,7 @@ class Uneven:
         return replace(self, slow_stage=int(list(self.stages)[best]), stage_share=float(saved[best] / (lasts - ideal)))
 
 
-def evened(times: Times, is_send: Flags, stage: Integers, lasts: float) -> Uneven:
+def saving_if_balanced(times: JobTimes, is_send: Flags, stage: Integers, lasts: float) -> StageImbalance:
     """Return how much shorter the job of `lasts` ns would be with equal stages."""
     members = times.graph.members
     # what is done before a send is part of the time before the next collective as well
@@ -56,15 +56,15 @@ def evened(times: Times, is_send: Flags, stage: Integers, lasts: float) -> Uneve
     scaled = times.own * (of_stage.mean() / np.maximum(of_stage, 1.0))[stage[members.unit]]
     nobody = np.zeros((times.units, 1), bool)
     win = lasts - float(replace(times, own=scaled).lasts(nobody)[0])
-    return Uneven(by_stage(stage), win, int(of_stage.argmax()) if win >= WORTH_NAMING * lasts else None)
+    return StageImbalance(ranks_by_stage(stage), win, int(of_stage.argmax()) if win >= WORTH_NAMING * lasts else None)
 
 
-def by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
+def ranks_by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each stage."""
     return {str(each): tuple(np.flatnonzero(stage == each).tolist()) for each in np.unique(stage).tolist()}
 
 
-def depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:
+def find_depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:
     """For each rank its place in a pipeline, by who sends to whom first: 0 for those that send first; -1 where none is told.
 
     `is_between` are the members that send or receive.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from traceq.analysis.job.graph import Members, build
-from traceq.analysis.job.stragglers import Times
+from traceq.analysis.job.graph import Members, build_graph
+from traceq.analysis.job.stragglers import JobTimes
 from traceq.database import sql
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def recorded(connection: duckdb.DuckDBPyConnection, job: int, time_window: int, units: int, limit: int) -> Times | None:
+def read_times(
+    connection: duckdb.DuckDBPyConnection, job: int, time_window: int, units: int, limit: int
+) -> JobTimes | None:
     """Read the times of one window of a job; None without matches. Excess of at most `limit` ns over the usual stays."""
     query = sql.statement("analysis/job/recorded.sql")
     rows = sql.relation(connection, query, job=job, time_window=time_window).to_arrow_table()
@@ -26,15 +28,15 @@ def recorded(connection: duckdb.DuckDBPyConnection, job: int, time_window: int, 
     blocks = found.pop("blocks").astype(bool)
     whole = {name: column.astype(np.int64) for name, column in found.items()}
     members = Members(whole["unit"], whole["stream"], whole["ts"], whole["ts_end"], whole["match"], blocks)
-    graph, _ = build(members)
+    graph, _ = build_graph(members)
     own, usual = whole["own"].astype(float), whole["usual"].astype(float)
     transfer = np.zeros(members.collectives)
     transfer[members.match] = whole["transfer"]
     late = ~graph.is_first & (own - usual > limit)
-    return Times(units, graph, own, np.where(late, usual, own), np.where(graph.is_first, own, 0.0), transfer)
+    return JobTimes(units, graph, own, np.where(late, usual, own), np.where(graph.is_first, own, 0.0), transfer)
 
 
-def lasts_without(times: Times, units: Collection[int]) -> tuple[float, float]:
+def durations_without(times: JobTimes, units: Collection[int]) -> tuple[float, float]:
     """Return how long the job lasted, and how long with these ranks as usual, ns."""
     cut = np.zeros((times.units, 2), bool)
     cut[list(units), 1] = True

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.graph import laid_out
+from traceq.analysis.job.graph import lay_out_rows
 from traceq.analysis.job.path import critical_path
 
 if TYPE_CHECKING:
-    from traceq.analysis.job.graph import Flags, Floats, Graph, Integers, Rows
+    from traceq.analysis.job.graph import Flags, Floats, Integers, JobGraph, ReplayRows
 
 # What saves less of the job's time is not named.
 WORTH_NAMING = 0.01
@@ -34,11 +34,11 @@ _EXPLAINED = 0.8
 
 
 @dataclass(frozen=True)
-class Times:
+class JobTimes:
     """A job as it was: ranks, own time of each member, what it would be on the usual rank, first arrivals, transfers; all ns."""
 
     units: int
-    graph: Graph
+    graph: JobGraph
     own: Floats
     usual: Floats
     first: Floats
@@ -49,8 +49,8 @@ class Times:
         return self._rows.ends(cut)
 
     @cached_property
-    def _rows(self) -> Rows:
-        return laid_out(self.graph, self.own, self.usual, self.first, self.transfer)
+    def _rows(self) -> ReplayRows:
+        return lay_out_rows(self.graph, self.own, self.usual, self.first, self.transfer)
 
     def lasts(self, cut: Flags) -> Floats:
         """Return how long the job lasts in each scenario, ns."""
@@ -69,14 +69,14 @@ class Straggler:
     win: float
 
 
-def stragglers(times: Times, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float) -> list[Straggler]:
+def find_stragglers(times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float) -> list[Straggler]:
     """Who is to be named, of the kind that explains as much as any with the fewest names; of equals the first of `kinds`.
 
     `kinds` has the ranks of each unit by its label; `dur` is what the job lasts, ns.
     """
-    found = {kind: _named(times, kind, units, dur) for kind, units in kinds.items()}
+    found = {kind: _name_units(times, kind, units, dur) for kind, units in kinds.items()}
     if "host" in found:
-        late = _late_as_a_whole(times, found["host"], dur)
+        late = _find_late_hosts(times, found["host"], dur)
         # most hosts are not late beside the usual one: what varies on all of them is chance
         found["host"] = late if 2 * len(late) <= len(kinds["host"]) else []
     saved = {kind: sum(each.adds for each in named) for kind, named in found.items()}
@@ -85,7 +85,7 @@ def stragglers(times: Times, kinds: Mapping[str, Mapping[str, Sequence[int]]], d
     return found[min(good, key=lambda kind: len(found[kind]))] if good else []
 
 
-def _late_as_a_whole(times: Times, hosts: Sequence[Straggler], dur: float) -> list[Straggler]:
+def _find_late_hosts(times: JobTimes, hosts: Sequence[Straggler], dur: float) -> list[Straggler]:
     """Find hosts most of whose ranks are late, where no single rank explains the host's saving with other hosts fixed."""
     beyond = np.bincount(times.graph.members.unit, times.own - times.usual, times.units)
     every = [_mask(times, host.units) for host in hosts]
@@ -100,12 +100,12 @@ def _late_as_a_whole(times: Times, hosts: Sequence[Straggler], dur: float) -> li
         if without - fixed > _TIMES_BEST_RANK * (without - min(ranks)):
             kept[host.label] = host.units
     # what each adds is told beside those that are named
-    return list(hosts) if len(kept) == len(hosts) else _named(times, "host", kept, dur)
+    return list(hosts) if len(kept) == len(hosts) else _name_units(times, "host", kept, dur)
 
 
-def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[Straggler]:
+def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[Straggler]:
     """Return the units of a kind without whose fix at least 1 % more would be lost, in the order in which they save most."""
-    labels = _without_idle_ones(times, _greedy(times, units, dur), units, dur)
+    labels = _drop_useless(times, _pick_greedily(times, units, dur), units, dur)
     named: list[Straggler] = []
     cut, now = np.zeros(times.units, bool), dur
     for label in labels:
@@ -116,7 +116,7 @@ def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: flo
     return named
 
 
-def _greedy(times: Times, units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
+def _pick_greedily(times: JobTimes, units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
     """Return units one after the other, each the one that saves most beside those before it.
 
     That may be nothing for the first: of two ranks that are late together, one hides the other.
@@ -125,18 +125,18 @@ def _greedy(times: Times, units: Mapping[str, Sequence[int]], dur: float) -> lis
     found: list[str] = []
     last, in_vain = dur, 0
     while len(found) < _MOST_TRIED and in_vain < _PATIENCE:
-        candidates = _blamed(times, cut, {label: units[label] for label in units if label not in found})
+        candidates = _rank_by_blame(times, cut, {label: units[label] for label in units if label not in found})
         if not candidates:
             break
-        best, lasts = _best(times, cut, candidates, units, last)
+        best, lasts = _pick_best(times, cut, candidates, units, last)
         found.append(best)
         cut = cut | _mask(times, units[best])
         last, in_vain = (lasts, 0) if last - lasts >= WORTH_NAMING * dur else (last, in_vain + 1)
     return found
 
 
-def _best(
-    times: Times, cut: Flags, blame: Mapping[str, float], units: Mapping[str, Sequence[int]], last: float
+def _pick_best(
+    times: JobTimes, cut: Flags, blame: Mapping[str, float], units: Mapping[str, Sequence[int]], last: float
 ) -> tuple[str, float]:
     """Return the unit that saves most beside those in `cut`, when the job lasts `last` ns, and how long it lasts then, ns."""
     worst, *others = blame
@@ -150,7 +150,7 @@ def _best(
     return best, lasts[best]
 
 
-def _without_idle_ones(times: Times, found: list[str], units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
+def _drop_useless(times: JobTimes, found: list[str], units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
     """`found` without those whose fix adds less than what is worth naming, taken out one at a time, the least first."""
     kept = list(found)
     while kept:
@@ -167,24 +167,24 @@ def _without_idle_ones(times: Times, found: list[str], units: Mapping[str, Seque
     return kept
 
 
-def _mask(times: Times, units: Sequence[int]) -> Flags:
+def _mask(times: JobTimes, units: Sequence[int]) -> Flags:
     mask = np.zeros(times.units, bool)
     mask[list(units)] = True
     return mask
 
 
-def _blamed(times: Times, cut: Flags, units: Mapping[str, Sequence[int]]) -> dict[str, float]:
+def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int]]) -> dict[str, float]:
     """Rank the units that hold up the critical path beyond the usual when those in `cut` are usual, with the time, ns.
 
     The worst first.
     """
-    blame = blamed(times, cut)
+    blame = blame_of_ranks(times, cut)
     by_label = {label: float(blame[list(members)].sum()) for label, members in units.items()}
     worst = sorted(by_label, key=by_label.__getitem__, reverse=True)[:_MOST_TRIED]
     return {each: by_label[each] for each in worst if by_label[each] > 0}
 
 
-def blamed(times: Times, cut: Flags) -> Floats:
+def blame_of_ranks(times: JobTimes, cut: Flags) -> Floats:
     """For each rank how much longer than usual its own times on the critical path are, ns, when those in `cut` are usual."""
     own = np.where(cut[times.graph.members.unit], times.usual, times.own)
     path = critical_path(times.graph, own, times.first, times.transfer, times.ends(cut[:, None])[:, 0])

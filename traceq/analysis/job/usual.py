@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.arrays import numbered, of_one_size
+from traceq.analysis.job.arrays import group_means, groups_by_size, number_combinations
 from traceq.analysis.job.graph import Members
 
 if TYPE_CHECKING:
-    from traceq.analysis.job.graph import Floats, Integers
+    from numpy.typing import NDArray
+
+    from traceq.analysis.job.graph import Floats, Integers, JobGraph
+
 
 # Of fewer copies the median is that of one rank or the other: the other steps are asked as well.
 _ENOUGH_COPIES = 3
 
 
-def stages(units: int, members: Members, signature: Integers, pipeline: Integers) -> Integers:
+def find_stages(units: int, members: Members, signature: Integers, pipeline: Integers) -> Integers:
     """For each rank the number of its stage: ranks whose streams hold the same `signature`s (of members) in the same order.
 
     And whose place in the `pipeline` is the same, where that is known.
@@ -33,7 +37,7 @@ def stages(units: int, members: Members, signature: Integers, pipeline: Integers
     return found
 
 
-def ordinals(members: Members, *keys: Integers) -> Integers:
+def number_members(members: Members, *keys: Integers) -> Integers:
     """Return the number of each member among those of its rank with the same keys, in the order of time, from 0."""
     order = np.lexsort((members.start, *keys, members.unit))
     same = np.ones(len(order) - 1, bool)
@@ -51,25 +55,73 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
     The place is (stage, stream, ordinal); where fewer than three ranks share it, the ordinal within the step in any step.
     """
     of_stage = stage[members.unit]
-    places = numbered(of_stage, members.stream, ordinals(members, members.stream))
-    middle, member, count = _medians(places, own)
+    places = number_combinations(of_stage, members.stream, number_members(members, members.stream))
+    middle, member, count = _group_medians(places, own)
     few = count < _ENOUGH_COPIES
     if few.any() and len(np.unique(step)) > 1:
-        in_step = numbered(of_stage, members.stream, ordinals(members, members.stream, step))
-        over_steps = _medians(in_step, own)
+        in_step = number_combinations(of_stage, members.stream, number_members(members, members.stream, step))
+        over_steps = _group_medians(in_step, own)
         middle, member, count = (
             np.where(few, other, one) for one, other in zip((middle, member, count), over_steps, strict=True)
         )
     return np.where(count > 1, middle, np.nan), member
 
 
-def _medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integers]:
+def _group_medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integers]:
     """For each element the median of its group, the element that has it (the lower of two), and how many are in the group."""
     count = np.bincount(group).astype(np.int32)
     middle, lower = np.zeros(len(count)), np.zeros(len(count), np.int32)
-    for which, elements in of_one_size(group):
+    for which, elements in groups_by_size(group):
         size = elements.shape[1]
         place = np.argsort(values[elements], axis=1, kind="stable")[:, [(size - 1) // 2, size // 2]]
         both = np.take_along_axis(elements, place, axis=1)
         middle[which], lower[which] = values[both].sum(axis=1) / 2, both[:, 0]
     return middle[group], lower[group], count[group]
+
+
+@dataclass(frozen=True)
+class RankOperations:
+    """What ranks do between collectives, one element each: rank, type (0, 1, ...), start and end (ns); by rank and time."""
+
+    unit: Integers
+    kind: Integers
+    start: Integers
+    end: Integers
+
+
+@dataclass(frozen=True)
+class UsualTimes:
+    """Own time of each member (ns) if all operations of a type took as long: over all ranks, or over those of its stage only."""
+
+    of_all: Floats
+    of_stage: Floats
+
+
+def usual_of_operations(graph: JobGraph, stage: Integers, step: Integers, operations: RankOperations) -> UsualTimes:
+    """Return the usual time of the members of `graph`; time between operations takes the mean of its place."""
+    members = graph.members
+    spent = (operations.end - operations.start).astype(float)
+    begins, ends = _operations_of(graph, operations)
+    gap = graph.own - _sum_between(spent, begins, ends)
+    place = number_combinations(stage[members.unit], members.stream, number_members(members, members.stream, step))
+    between = group_means(place, gap)
+    of_kind = group_means(operations.kind, spent)
+    of_stage = group_means(number_combinations(stage[operations.unit], operations.kind), spent)
+    return UsualTimes(_sum_between(of_kind, begins, ends) + between, _sum_between(of_stage, begins, ends) + between)
+
+
+def _operations_of(graph: JobGraph, operations: RankOperations) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each member the operations before it, from the first to before the last: those whose middle is in its own time."""
+    members = graph.members
+    middle = (operations.start + operations.end) // 2
+    least = int(min(members.start.min(), middle.min(initial=members.start.min())))
+    span = int(max(members.end.max(), middle.max(initial=0))) - least + 1
+    places = operations.unit * span + middle - least
+    until = members.unit.astype(np.int64) * span + members.start - least
+    return np.searchsorted(places, until - graph.own.astype(np.int64)), np.searchsorted(places, until)
+
+
+def _sum_between(values: Floats, begins: NDArray[np.intp], ends: NDArray[np.intp]) -> Floats:
+    until = np.append(0.0, np.cumsum(values))
+    found: Floats = until[ends] - until[begins]
+    return found

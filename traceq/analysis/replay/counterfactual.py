@@ -11,7 +11,7 @@ import numpy as np
 from traceq.analysis.categories import BUSY, IDLE
 from traceq.analysis.replay.recorded import NONE
 from traceq.analysis.replay.replay_host import NO_CAUSE, HostTime
-from traceq.analysis.replay.waits import COPY, QUEUE, SYNCHRONIZATION, before_in
+from traceq.analysis.replay.waits import COPY, QUEUE, SYNCHRONIZATION, previous_with_key
 from traceq.analysis.replay.weights import as_predicted
 from traceq.database.sql import run
 
@@ -68,7 +68,7 @@ _AT_WORST = 2.0
 _MOVED_OF_REST = 0.4
 
 
-def extremes(change: Change) -> tuple[Change, Change]:
+def change_extremes(change: Change) -> tuple[Change, Change]:
     """Return the change at worst and at best: moved work slows the rest down, or does not; launches stay, or all of them go."""
     if change.kind == "fuse":
         return Change("remove", change.what), change._replace(factor=1.0)
@@ -85,7 +85,7 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class World:
+class ReplayWorld:
     """A trace as far as replays need it."""
 
     connection: duckdb.DuckDBPyConnection
@@ -114,24 +114,24 @@ class World:
         return Scenario(self.graph, as_predicted(self.graph))
 
 
-def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
+def apply_change(world: ReplayWorld, scenario: Scenario, change: Change) -> Scenario:
     """Return the scenario with one more change."""
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
         for what in (change.what, *(_of_launches(change) if change.kind == "fuse" else ())):
-            weights = _scaled(world, weights, what, change.factor if change.kind == "scale" else 0.0)
+            weights = _scale_time(world, weights, what, change.factor if change.kind == "scale" else 0.0)
         return replace(scenario, weights=weights)
     if change.kind == "overlap":
-        return _overlapping(scenario, _slices(world, change.what) & ~_blocking(world))
+        return _with_overlap(scenario, _find_slices(world, change.what) & ~_blocking(world))
     if change.kind == "move":
-        return _moved(world, scenario, change)
+        return _move_work(world, scenario, change)
     if change.kind == "graph":
-        return _in_a_graph(world, scenario)
+        return _launch_as_graph(world, scenario)
     if change.kind == "transfer":
         return replace(scenario, weights=_without_waiting(world, scenario.weights))
     if change.kind == "halve":
         dur, transfer = scenario.weights.dur, world.transfers
-        half = np.where(_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
+        half = np.where(_find_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
         return replace(scenario, weights=replace(scenario.weights, dur=dur - half))
     raise ValueError(f"unknown change {change.kind!r}; there are {', '.join(KINDS)}")
 
@@ -141,28 +141,30 @@ def _of_launches(change: Change) -> tuple[str, ...]:
     return (*_CAPTURED, _AT_BEST) if change.factor else _CAPTURED
 
 
-def _scaled(world: World, weights: Weights, what: str, left: float) -> Weights:
+def _scale_time(world: ReplayWorld, weights: Weights, what: str, left: float) -> Weights:
     if what in BUSY or what.startswith("kernel:"):
-        return replace(weights, dur=np.where(_slices(world, what), weights.dur * left, weights.dur))
+        return replace(weights, dur=np.where(_find_slices(world, what), weights.dur * left, weights.dur))
     if what == "idle_launch_latency":
-        return _prompter(world, weights, left)
+        return _with_lower_latency(world, weights, left)
     if what == "idle_dependency":
         return replace(weights, awaiting=weights.awaiting if left else np.full_like(weights.awaiting, -np.inf))
     if what == "idle_earlier_work":
         return weights
     if what == STALLS:
-        gap, call = world.host.stalled()
+        gap, call = world.host.stall_times()
     elif what.startswith("host:"):
-        gap, call = world.host.named(what.removeprefix("host:"))
+        gap, call = world.host.named_times(what.removeprefix("host:"))
     elif what in IDLE:
-        gap, call = world.host.of(NO_CAUSE if what == "idle_unattributed" else what)
+        gap, call = world.host.cause_times(NO_CAUSE if what == "idle_unattributed" else what)
     else:
         raise ValueError(f"there is no {what!r}: a category of the ledger, host:PATTERN or kernel:PATTERN is known")
-    weights = _less_host(world, weights, gap * (1 - left), call * (1 - left), stands_still=what == STALLS)
-    return _without_waits(world, weights) if what == "idle_sync" and not left else weights
+    weights = _subtract_host_time(world, weights, gap * (1 - left), call * (1 - left), stands_still=what == STALLS)
+    return _without_host_waits(world, weights) if what == "idle_sync" and not left else weights
 
 
-def _less_host(world: World, weights: Weights, gap: Floats, call: Floats, *, stands_still: bool = False) -> Weights:
+def _subtract_host_time(
+    world: ReplayWorld, weights: Weights, gap: Floats, call: Floats, *, stands_still: bool = False
+) -> Weights:
     """Without so much time between and in the events of the host; a host that stands still neither works nor waits."""
     events, waits = world.recorded.events, world.graph.waits
     tail = weights.tail
@@ -178,19 +180,19 @@ def _less_host(world: World, weights: Weights, gap: Floats, call: Floats, *, sta
     return replace(
         weights,
         pace=pace,
-        gap=_less(weights.gap, gap),
-        call=_less(weights.call, call),
-        lead=_less(weights.lead, call),
+        gap=_subtract_time(weights.gap, gap),
+        call=_subtract_time(weights.call, call),
+        lead=_subtract_time(weights.lead, call),
         tail=tail,
     )
 
 
-def _less(times: Floats, taken: Floats) -> Floats:
+def _subtract_time(times: Floats, taken: Floats) -> Floats:
     """Subtract `taken`, not below 0. Clocks of launches from before the window start before it, with negative gaps."""
     return np.asarray(np.where(taken > 0, np.maximum(times - taken, np.minimum(times, 0.0)), times))
 
 
-def _slices(world: World, what: str) -> Booleans:
+def _find_slices(world: ReplayWorld, what: str) -> Booleans:
     """Return the GPU slices that `what` names."""
     work = world.recorded.work
     if what.startswith("kernel:"):
@@ -203,7 +205,7 @@ def _slices(world: World, what: str) -> Booleans:
     return np.asarray(work.category == BUSY.index(what))
 
 
-def _prompter(world: World, weights: Weights, left: float) -> Weights:
+def _with_lower_latency(world: ReplayWorld, weights: Weights, left: float) -> Weights:
     """Return launch and queue latencies scaled down; host copies, and work from before the capture, stay."""
     work = world.recorded.work
     stays = work.is_pageable | work.is_migration | work.is_behind_earlier | ~work.is_launched
@@ -215,7 +217,7 @@ def _prompter(world: World, weights: Weights, left: float) -> Weights:
     return replace(weights, launch=launch, stream=stream)
 
 
-def _without_waits(world: World, weights: Weights) -> Weights:
+def _without_host_waits(world: ReplayWorld, weights: Weights) -> Weights:
     """Return weights with which the host never blocks on the GPU, except on a full launch queue or to free memory."""
     waits, events = world.graph.waits, world.recorded.events
     kind = waits.kind[waits.event]
@@ -228,7 +230,7 @@ def _without_waits(world: World, weights: Weights) -> Weights:
     return replace(weights, call=call, tail=np.where(gone, -np.inf, weights.tail))
 
 
-def _overlapping(scenario: Scenario, which: Booleans) -> Scenario:
+def _with_overlap(scenario: Scenario, which: Booleans) -> Scenario:
     """Move the slices to streams of their own; they neither wait for kernels nor make kernels wait."""
     graph, weights = scenario.graph, scenario.weights
     if not which.any():
@@ -243,7 +245,7 @@ def _overlapping(scenario: Scenario, which: Booleans) -> Scenario:
     return replace(moved, graph=replace(moved.graph, awaited=source), weights=replace(weights, awaiting=lag))
 
 
-def _blocking(world: World) -> Booleans:
+def _blocking(world: ReplayWorld) -> Booleans:
     """Return the copies that block the host, and those of pageable memory, which always do: they run beside nothing."""
     work = world.recorded.work
     return np.asarray(work.is_pageable | (world.graph.waits.kind[work.event] == COPY))
@@ -254,18 +256,18 @@ def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
     if not which.any():
         return scenario
     stream = graph.stream_of * 2 + which
-    before = before_in(stream)
+    before = previous_with_key(stream)
     before = np.where(
         (graph.before == NONE) & (before >= 0) & (graph.before[np.maximum(before, 0)] == NONE), NONE, before
     )
     return replace(scenario, graph=replace(graph, before=before, stream_of=stream))
 
 
-def _moved(world: World, scenario: Scenario, change: Change) -> Scenario:
+def _move_work(world: ReplayWorld, scenario: Scenario, change: Change) -> Scenario:
     """Run work beside the rest: host work in several threads, none shorter than its share; kernels on another stream."""
     if change.what in BUSY or change.what.startswith("kernel:"):
-        return _on_own_stream(scenario, _slices(world, change.what))
-    weights = _scaled(world, scenario.weights, change.what, 0.0)
+        return _on_own_stream(scenario, _find_slices(world, change.what))
+    weights = _scale_time(world, scenario.weights, change.what, 0.0)
     moved = float((scenario.weights.gap - weights.gap).sum() + (scenario.weights.call - weights.call).sum())
     steps = world.recorded.steps
     rest = max(steps[-1].ts_end - steps[0].ts - moved, 1.0)
@@ -276,29 +278,29 @@ def _moved(world: World, scenario: Scenario, change: Change) -> Scenario:
     return Scenario(scenario.graph, weights_beside, max(scenario.least, moved / max(change.factor, 1.0)))
 
 
-def _in_a_graph(world: World, scenario: Scenario) -> Scenario:
+def _launch_as_graph(world: ReplayWorld, scenario: Scenario) -> Scenario:
     """Launch kernels that follow one another on a stream at once, as nodes of a graph.
 
     What the host did to prepare and launch all but the first of them is gone.
     """
     work, weights = world.recorded.work, scenario.weights
-    captured, inside = _captured(world)
+    captured, inside = _find_captured(world)
     for cause in _CAPTURED:
-        gap, call = world.host.of(cause)
-        weights = _less_host(world, weights, np.where(captured, gap, 0.0), np.where(captured, call, 0.0))
+        gap, call = world.host.cause_times(cause)
+        weights = _subtract_host_time(world, weights, np.where(captured, gap, 0.0), np.where(captured, call, 0.0))
     launch = np.where(inside & captured[work.event], np.minimum(weights.launch, 0.0), weights.launch)
     stream = np.where(inside, np.minimum(weights.stream, _GRAPH_SPACING), weights.stream)
     return replace(scenario, weights=replace(weights, launch=launch, stream=stream))
 
 
-def _captured(world: World) -> tuple[Booleans, Booleans]:
+def _find_captured(world: ReplayWorld) -> tuple[Booleans, Booleans]:
     """Return launches that would be part of the graph of the launch before them, and the GPU slices that follow as its nodes."""
     events, work, graph = world.recorded.events, world.recorded.work, world.graph
     kernel = np.isin(work.category, [BUSY.index("compute"), BUSY.index("memset")]) & (graph.awaited == NONE)
     only_kernels = np.ones(len(events.ts), dtype=bool)
     only_kernels[work.event[~kernel]] = False
     launches = events.launches & ~events.waits & ~events.is_outside & only_kernels
-    place = before_in(events.lane)
+    place = previous_with_key(events.lane)
     captured = launches & (place >= 0) & launches[np.maximum(place, 0)]
     other = np.maximum(graph.before, 0)
     follows = kernel & (graph.before >= 0) & kernel[other]
@@ -310,6 +312,6 @@ def _captured(world: World) -> tuple[Booleans, Booleans]:
     return captured, np.asarray(follows & captured[work.event])
 
 
-def _without_waiting(world: World, weights: Weights) -> Weights:
+def _without_waiting(world: ReplayWorld, weights: Weights) -> Weights:
     """Make collectives as short as the fastest of their class, if it has enough members."""
     return replace(weights, dur=np.minimum(weights.dur, world.transfers))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from traceq.analysis.categories import BUSY
 from traceq.analysis.replay.recorded import NONE
-from traceq.analysis.replay.waits import KINDS, QUEUE, before_in
+from traceq.analysis.replay.waits import KINDS, QUEUE, previous_with_key
 
 if TYPE_CHECKING:
     from traceq.analysis.replay.graph import Graph, Lag
@@ -33,7 +33,7 @@ _CLOCK_ERROR = 1_000
 _AT_ONCE = 1 << 18
 
 
-class Path(NamedTuple):
+class CriticalPath(NamedTuple):
     """The path as columns, a segment each, in the order of time; they follow one another without gaps. Times in ns.
 
     `kind` is a position in SEGMENTS: host (a thread works, in the call `slice_id` or on the way to it), gpu, transfer (a copy or
@@ -55,21 +55,21 @@ class Path(NamedTuple):
         return np.asarray((self.kind == _HOST) | (self.edge >= _FIRST_RETURN) & (self.edge < _START))
 
 
-def critical_path(recorded: Recorded, graph: Graph) -> Path:
+def find_critical_path(recorded: Recorded, graph: Graph) -> CriticalPath:
     """Return the path from the end of the last step, or of all its work when that is later, to the start of the first.
 
     Each piece of work is followed to what let it begin last: of the edges of the graph the one whose source, plus what is usual
     on the edge, was latest.
     """
-    walk = _Walk(recorded, graph)
-    nodes, now, left = _visited(walk)
+    walk = _PathGraph(recorded, graph)
+    nodes, now, left = _walk_back(walk)
     events = walk.is_event(nodes)
     slices = ~events
     # Of each node what follows its begin, then what is before it: the path goes back.
     types = (np.int64, np.int64, np.int8, np.int8, np.int64, np.int64, np.float64)
     columns = [np.zeros((2, len(nodes)), dtype) for dtype in types]
     for which, segments in (
-        (slices, walk.segments_of_slices(walk.slice(nodes[slices]), now[slices])),
+        (slices, walk.segments_of_slices(walk.slices_of(nodes[slices]), now[slices])),
         (events, walk.segments_of_events(nodes[events], now[events])),
     ):
         for row, found in enumerate(segments):
@@ -81,10 +81,10 @@ def critical_path(recorded: Recorded, graph: Graph) -> Path:
         flat = [np.append(column, np.array([value], column.dtype)) for column, value in zip(flat, last, strict=True)]
     lasts = np.flatnonzero(flat[1] > flat[0])[::-1]
     ts, ts_end, *rest = (column[lasts] for column in flat)
-    return Path(ts + recorded.ts, ts_end + recorded.ts, *rest)
+    return CriticalPath(ts + recorded.ts, ts_end + recorded.ts, *rest)
 
 
-class _Back(NamedTuple):
+class _Predecessors(NamedTuple):
     """For each node on the path its predecessor (-1: none) and when it left the path."""
 
     until: Integers
@@ -97,7 +97,7 @@ class _FromSlices(NamedTuple):
     begin: Integers
     edge: Codes
     usual: Floats
-    back: _Back
+    back: _Predecessors
 
 
 class _FromEvents(NamedTuple):
@@ -106,10 +106,10 @@ class _FromEvents(NamedTuple):
     begin: Integers
     before: Integers
     waits: Booleans
-    back: _Back
+    back: _Predecessors
 
 
-class _Walk:
+class _PathGraph:
     """A graph as nodes of the path: GPU slices, returns of host events, and host events when their launches are on their way.
 
     The number of a node is that of the slice, or behind them that of the event, or behind those. Behind all of them are slices
@@ -121,13 +121,13 @@ class _Walk:
         self.slices, self.events = len(recorded.work.ts), len(recorded.events.ts)
         self._begun = recorded.events.begun - recorded.ts
         self._leave = self._begun + recorded.events.call.astype(np.int64)
-        self._previous = before_in(recorded.events.lane)
+        self._previous = previous_with_key(recorded.events.lane)
         self._ts, self._ts_end = recorded.work.ts - recorded.ts, recorded.work.ts_end - recorded.ts
-        self._latest, self._awaited = self._awaited_last()
+        self._latest, self._awaited = self._find_last_awaited()
         self._first_early = self.slices + 2 * self.events
         until = np.minimum(self._awaited, self._leave)
         begin = np.maximum(self._ts, 0)[self._latest] if self.slices else until
-        early = np.flatnonzero(self._returns(np.arange(self.events), until) & (until < begin))
+        early = np.flatnonzero(self._is_return(np.arange(self.events), until) & (until < begin))
         self._early, self._early_now = self._latest[early], until[early]
         self._early_of = np.full(self.events, NONE, np.int64)
         self._early_of[early] = self._first_early + np.arange(len(early))
@@ -140,22 +140,22 @@ class _Walk:
         number = int(np.flatnonzero(self._graph.mark >= 0)[-1])
         return self.slices + number, int(self._leave[number])
 
-    def back(self, nodes: Integers, now: Integers) -> _Back:
+    def step_back(self, nodes: Integers, now: Integers) -> _Predecessors:
         """Follow the critical path one step back from `nodes`; times in ns."""
         until, node = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
         events = self.is_event(nodes)
         slices = ~events
         for which, found in (
-            (slices, self._from_slices(self.slice(nodes[slices]), now[slices]).back),
+            (slices, self._from_slices(self.slices_of(nodes[slices]), now[slices]).back),
             (events, self._from_events(nodes[events], now[events]).back),
         ):
             until[which], node[which] = found
-        return _Back(until, node)
+        return _Predecessors(until, node)
 
-    def needed(self) -> tuple[Integers, Integers]:
+    def find_bounds(self) -> tuple[Integers, Integers]:
         """When the path usually comes to each node, and the earliest time at which it goes on from there in the same way."""
         begin = np.maximum(self._ts, 0)
-        before = self._before(np.arange(self.events))
+        before = self._end_of_previous(np.arange(self.events))
         # At what is outside the path ends, whenever it comes there.
         before = np.where(self._events.is_outside, np.iinfo(np.int64).max, before)
         at_return = np.where(self._graph.waits.had_to, np.maximum(self._leave, before), before)
@@ -166,14 +166,14 @@ class _Walk:
         """Return which nodes are host events."""
         return np.asarray((nodes >= self.slices) & (nodes < self._first_early))
 
-    def slice(self, nodes: Integers) -> Integers:
+    def slices_of(self, nodes: Integers) -> Integers:
         """Return the GPU slices that nodes are."""
         found = nodes.copy()
         early = nodes >= self._first_early
         found[early] = self._early[nodes[early] - self._first_early]
         return found
 
-    def segments_of_slices(self, number: Integers, now: Integers) -> tuple[Path, Path]:
+    def segments_of_slices(self, number: Integers, now: Integers) -> tuple[CriticalPath, CriticalPath]:
         """Return the slices, and the waits before them; times from the start of the first step."""
         found = self._from_slices(number, now)
         slice_id = self._work.slice_id[number]
@@ -182,14 +182,14 @@ class _Walk:
         waited = found.begin - found.back.until - np.maximum(found.usual, 0.0)
         nothing, wait = np.zeros(len(number)), np.full(len(number), _WAIT, np.int8)
         return (
-            Path(found.begin, now, kind, none.astype(np.int8), slice_id, none, nothing),
-            Path(found.back.until, found.begin, wait, found.edge, slice_id, none, np.maximum(waited, 0.0)),
+            CriticalPath(found.begin, now, kind, none.astype(np.int8), slice_id, none, nothing),
+            CriticalPath(found.back.until, found.begin, wait, found.edge, slice_id, none, np.maximum(waited, 0.0)),
         )
 
-    def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[Path, Path]:
+    def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[CriticalPath, CriticalPath]:
         """Return the calls or what they waited for, and the thread on its way to them; times from the start of the first step."""
         found = self._from_events(nodes, now)
-        number, _ = self._event(nodes)
+        number, _ = self._split_event(nodes)
         slice_id, thread = self._events.slice_id[number], self._events.thread[number]
         none = np.full(len(nodes), NONE, np.int64)
         kind_of_wait = self._graph.waits.kind[number]
@@ -202,8 +202,8 @@ class _Walk:
         way = np.where(found.waits | is_outside, found.begin, np.maximum(found.before, 0))
         host, nothing = np.full(len(nodes), _HOST, np.int8), np.zeros(len(nodes))
         return (
-            Path(begin, now, kind, edge, np.where(slice_id >= 0, slice_id, NONE), thread, nothing),
-            Path(way, found.begin, host, none.astype(np.int8), none, thread, nothing),
+            CriticalPath(begin, now, kind, edge, np.where(slice_id >= 0, slice_id, NONE), thread, nothing),
+            CriticalPath(way, found.begin, host, none.astype(np.int8), none, thread, nothing),
         )
 
     def _from_slices(self, number: Integers, now: Integers) -> _FromSlices:
@@ -236,39 +236,39 @@ class _Walk:
             usual[later], until[later] = lag[later], ends[later]
         edge[(edge == _EVENT) & graph.is_graph[number]] = _GRAPH
         until = np.where(source == NONE, begin, np.maximum(np.minimum(until, begin), 0))
-        return _FromSlices(begin, edge, usual, _Back(until, source))
+        return _FromSlices(begin, edge, usual, _Predecessors(until, source))
 
     def _from_events(self, nodes: Integers, now: Integers) -> _FromEvents:
-        number, at_return = self._event(nodes)
+        number, at_return = self._split_event(nodes)
         is_outside = self._events.is_outside[number]
         until = np.minimum(self._awaited[number], now)
-        waits = at_return & (now >= self._leave[number]) & self._returns(number, until)
-        begin, before = np.minimum(self._begun[number], now), self._before(number)
+        waits = at_return & (now >= self._leave[number]) & self._is_return(number, until)
+        begin, before = np.minimum(self._begun[number], now), self._end_of_previous(number)
         previous = self._previous[number]
         node = np.where(previous >= 0, self.slices + previous, NONE)
         source = np.where(self._early_of[number] >= 0, self._early_of[number], self._latest[number])
         node = np.where(is_outside, NONE, np.where(waits, source, node))
         until = np.where(is_outside, now, np.where(waits, until, np.minimum(before, begin)))
-        return _FromEvents(begin, before, waits, _Back(until, node))
+        return _FromEvents(begin, before, waits, _Predecessors(until, node))
 
-    def _returns(self, number: Integers, until: Integers) -> Booleans:
+    def _is_return(self, number: Integers, until: Integers) -> Booleans:
         """Return whether events had to wait inside their calls for what was there at `until`."""
         begun, is_outside = self._begun[number], self._events.is_outside[number]
         had_to = self._graph.waits.had_to[number] & (self._leave[number] > begun)
         return np.asarray(had_to & (until > begun) & ~is_outside)
 
-    def _event(self, nodes: Integers) -> tuple[Integers, Booleans]:
+    def _split_event(self, nodes: Integers) -> tuple[Integers, Booleans]:
         """Return events of nodes, and whether the nodes are their returns."""
         number = nodes - self.slices
         at_return = number < self.events
         return np.where(at_return, number, number - self.events), at_return
 
-    def _before(self, number: Integers) -> Integers:
+    def _end_of_previous(self, number: Integers) -> Integers:
         """When the event before each in its lane ended; the start for none."""
         previous = self._previous[number]
         return np.where(previous >= 0, self._leave[np.maximum(previous, 0)], 0)
 
-    def _awaited_last(self) -> tuple[Integers, Integers]:
+    def _find_last_awaited(self) -> tuple[Integers, Integers]:
         """Of each event the slice that it waited for last, the first of several, and until when; -1 for none."""
         waits = self._graph.waits
         times = np.where(waits.kind[waits.event] == QUEUE, self._ts[waits.slice], self._ts_end[waits.slice])
@@ -279,15 +279,17 @@ class _Walk:
         return found, until
 
 
-def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
+def _walk_back(walk: _PathGraph) -> tuple[Integers, Integers, int]:
     """Return the nodes of the path from its end, when it comes to each, and the time from the start that is left when it ends.
 
     Where clocks disagree nodes may have waited for each other at one instant: a path of more nodes than there are goes in such
     a circle, and ends.
     """
-    usual, needed = walk.needed()
+    usual, needed = walk.find_bounds()
     blocks = [np.arange(first, min(first + _AT_ONCE, len(usual))) for first in range(0, len(usual), _AT_ONCE)]
-    back = _Back(*map(np.concatenate, zip(*[walk.back(block, usual[block]) for block in blocks], strict=True)))
+    back = _Predecessors(
+        *map(np.concatenate, zip(*[walk.step_back(block, usual[block]) for block in blocks], strict=True))
+    )
     is_usual = (back.node >= 0) & (back.until > 0) & (back.until >= needed[np.maximum(back.node, 0)])
     following: memoryview[int] = memoryview(np.where(is_usual, back.node, NONE).data)
     node, now = walk.start()
@@ -299,7 +301,7 @@ def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
         if now < needed[node]:
             found.append(np.array([node]))
             times.append(np.array([now]))
-            until, before = walk.back(found[-1], times[-1])
+            until, before = walk.step_back(found[-1], times[-1])
             node, now = int(before[0]), int(until[0])
             continue
         chain = []

@@ -13,8 +13,8 @@ import numpy as np
 
 from traceq.analysis.categories import BUSY
 from traceq.analysis.replay.recorded import NONE, Booleans, Floats, Integers, Recorded, Work
-from traceq.analysis.replay.usual import combined, medians, of_other_fold
-from traceq.analysis.replay.waits import COPY, QUEUE, Paces, Waits, before_in, paces_of_workers, waits_of_host
+from traceq.analysis.replay.usual import combine_keys, kind_medians, predict_from_other_fold
+from traceq.analysis.replay.waits import COPY, QUEUE, Paces, Waits, paces_of_workers, previous_with_key, waits_of_host
 
 # More than this no launch, queue, event or return takes by itself, ns: launches take 2 to 10 us and several times that under a
 # profiler, queued kernels follow within 1 to 10 us, a host thread wakes up within 100 us. What takes longer waits for something.
@@ -84,7 +84,7 @@ class Graph:
     span: int  # from the first mark to the last, or to the end of all work when that is later, as recorded, ns
 
 
-def graph(recorded: Recorded) -> Graph:
+def build_graph(recorded: Recorded) -> Graph:
     """Return the graph of what was recorded, with lags predicted from the other half of the steps.
 
     What is launched before the window's end belongs to it: it lasts to the end of that on the GPU.
@@ -92,13 +92,15 @@ def graph(recorded: Recorded) -> Graph:
     events, work = recorded.events, recorded.work
     waits = waits_of_host(recorded)
     # Migrations of unified memory are in nobody's way but by what they copy for.
-    before = np.where(work.is_migration, NONE, before_in(np.where(work.is_migration, -1 - work.stream, work.stream)))
-    engine = _engine(work)
-    awaited, is_graph = _awaited(recorded)
+    before = np.where(
+        work.is_migration, NONE, previous_with_key(np.where(work.is_migration, -1 - work.stream, work.stream))
+    )
+    engine = _previous_copies(work)
+    awaited, is_graph = _awaited_slices(recorded)
     lead = _leads(recorded, waits)
-    awaited = _inferred(recorded, lead, before, engine, awaited)
-    launch, stream, awaiting = _lags_of_work(recorded, lead, before, engine, awaited)
-    tail = _tails(recorded, waits)
+    awaited = _infer_waits(recorded, lead, before, engine, awaited)
+    launch, stream, awaiting = _predict_work_lags(recorded, lead, before, engine, awaited)
+    tail = _predict_tails(recorded, waits)
     call = events.call.copy()
     call[waits.had_to] = np.minimum(_after_waiting(recorded, waits)[waits.had_to], _WAITING_CALL)
     paces = paces_of_workers(recorded)
@@ -138,19 +140,19 @@ def graph(recorded: Recorded) -> Graph:
     )
 
 
-def _engine(work: Work) -> Integers:
+def _previous_copies(work: Work) -> Integers:
     """Return the copy before in the same direction, where it had ended when this one started: they may share an engine."""
     found = np.full(len(work.ts), NONE, dtype=np.int64)
     for name in ("copy_h2d", "copy_d2h"):
         here = np.flatnonzero(work.category == BUSY.index(name))
-        place = before_in(work.device[here])
+        place = previous_with_key(work.device[here])
         other = np.where(place >= 0, here[np.maximum(place, 0)], NONE) if len(here) else here
         done = (other >= 0) & (work.ts_end[np.maximum(other, 0)] <= work.ts[here])
         found[here] = np.where(done, other, NONE)
     return found
 
 
-def _awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
+def _awaited_slices(recorded: Recorded) -> tuple[Integers, Booleans]:
     """Return what each slice's stream waits for; inside a CUDA graph of several streams the node that ended last before it."""
     work = recorded.work
     awaited = work.awaited.copy()
@@ -174,7 +176,7 @@ def _awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
     return awaited, is_graph
 
 
-def _inferred(recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers) -> Integers:
+def _infer_waits(recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers) -> Integers:
     """Return what each slice waits for, including waits between streams that the trace does not record.
 
     A stream that waits for another one waits for what was launched there last. A slice that starts right when that ends,
@@ -184,7 +186,7 @@ def _inferred(recorded: Recorded, lead: Floats, before: Integers, engine: Intege
     found = awaited.copy()
     if len(np.unique(work.stream)) <= 1:
         return found
-    since_call, since = _since(recorded, lead, before, engine, awaited)
+    since_call, since = _times_since(recorded, lead, before, engine, awaited)
     is_late = (np.minimum(since_call, np.minimum.reduce(since)) > _LATE) & work.is_launched
     is_open = (awaited == NONE) & work.is_launched
     streams = np.unique(work.stream)
@@ -205,10 +207,10 @@ def _inferred(recorded: Recorded, lead: Floats, before: Integers, engine: Intege
         candidate[here[better]] = last[better]
         latest[here[better]] = work.ts_end[last[better]]
     late = (is_late | ~work.is_launched & (since[0] > _MOST_SPACING)) & (candidate == NONE) & ~work.is_migration
-    return _ended_just_before(work, candidate, np.flatnonzero(late))
+    return _await_just_ended(work, candidate, np.flatnonzero(late))
 
 
-def _ended_just_before(work: Work, awaited: Integers, late: Integers) -> Integers:
+def _await_just_ended(work: Work, awaited: Integers, late: Integers) -> Integers:
     """Return `awaited` completed by earlier launches that ended on another stream when a late slice started."""
     found = awaited.copy()
     order = np.argsort(work.ts_end, kind="stable")
@@ -230,12 +232,12 @@ def _leads(recorded: Recorded, waits: Waits) -> Floats:
     A long launch loads a module or is not scheduled: that comes before the GPU hears of it.
     """
     events = recorded.events
-    usual = medians(events.name, events.call, np.ones(len(events.ts), dtype=bool))
+    usual = kind_medians(events.name, events.call, np.ones(len(events.ts), dtype=bool))
     is_long = events.launches & (events.call > _LONG_CALL) & (waits.kind == NONE)
     return np.where(is_long, np.maximum(events.call - np.minimum(usual, _LONG_CALL), 0.0), 0.0)
 
 
-def _since(
+def _times_since(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Floats, list[Floats]]:
     """Return per slice the time since its launch was called, and since the ends of what it may wait for; infinite without.
@@ -252,7 +254,7 @@ def _since(
     ]
 
 
-def _lags_of_work(
+def _predict_work_lags(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Lag, Lag, Lag]:
     """Return lags of launches, of stream order and of waits for events."""
@@ -261,20 +263,20 @@ def _lags_of_work(
     none = Lag(np.zeros(n), np.zeros(n))
     if not n:
         return none, none, none
-    since_call, (since_before, since_awaited, since_engine) = _since(recorded, lead, before, engine, awaited)
+    since_call, (since_before, since_awaited, since_engine) = _times_since(recorded, lead, before, engine, awaited)
     # What of a call's slices comes first: a graph is launched once.
     is_first = np.concatenate([[True], work.event[1:] != work.event[:-1]])
-    binding, rough_latency = _binding(
+    binding, rough_latency = _find_binding_edge(
         recorded, (since_call, since_before, since_awaited, since_engine), before, is_first
     )
-    either = _either(since_call, since_before, binding)
-    pair = combined(work.name, work.name[np.maximum(before, 0)])
-    classes = combined(work.category, work.category[np.maximum(before, 0)])
-    launch = _lag(
+    either = _held_by_either(since_call, since_before, binding)
+    pair = combine_keys(work.name, work.name[np.maximum(before, 0)])
+    classes = combine_keys(work.category, work.category[np.maximum(before, 0)])
+    launch = _predict_lag(
         # The clocks of several GPUs stand differently to that of the host.
         [
-            combined(work.call_name, work.name, is_first, work.device),
-            combined(work.call_name, work.category, is_first, work.device),
+            combine_keys(work.call_name, work.name, is_first, work.device),
+            combine_keys(work.call_name, work.category, is_first, work.device),
         ],
         np.where(work.is_launched, since_call, 0.0),
         ((binding == _LAUNCH) | either) & work.is_launched & ~work.is_behind_earlier,
@@ -296,21 +298,21 @@ def _lags_of_work(
     launch.unexplained[unknown] = 0.0
     launch.usual[alone] = 0.0
     launch.unexplained[alone] = work.ts[alone] - recorded.ts
-    stream = _lag(
+    stream = _predict_lag(
         [pair, classes],
         np.where(before >= 0, since_before, 0.0),
         ((binding == _STREAM) | either) & (before >= 0),
         fold,
         _MOST_SPACING,
     )
-    pair = combined(work.name, work.name[np.maximum(awaited, 0)])
-    awaiting = _lag(
+    pair = combine_keys(work.name, work.name[np.maximum(awaited, 0)])
+    awaiting = _predict_lag(
         [pair], np.where(awaited >= 0, since_awaited, 0.0), (binding == _EVENT) & (awaited >= 0), fold, _MOST_SPACING
     )
     return launch, stream, awaiting
 
 
-def _binding(
+def _find_binding_edge(
     recorded: Recorded, since: tuple[Floats, Floats, Floats, Floats], before: Integers, is_first: Booleans
 ) -> tuple[Integers, Floats]:
     """Return which edge each slice waited for last, and the rough latency of its launch, ns.
@@ -328,8 +330,8 @@ def _binding(
         & work.is_launched
         & is_first
     )
-    kind = combined(work.call_name, work.category)
-    rough_latency, _ = of_other_fold([kind], since_call, idle_at_launch, np.zeros(n, dtype=np.int64))
+    kind = combine_keys(work.call_name, work.category)
+    rough_latency, _ = predict_from_other_fold([kind], since_call, idle_at_launch, np.zeros(n, dtype=np.int64))
     rough_latency = np.nan_to_num(np.minimum(rough_latency, _MOST_LATENCY), nan=0.0)
     queued = (since_call > since_before + 2 * rough_latency) & (before >= 0)
     rough_spacing = np.nanmedian(since_before[queued]) if queued.any() else 0.0
@@ -344,7 +346,7 @@ def _binding(
     return binding, rough_latency
 
 
-def _either(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
+def _held_by_either(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
     """Return slices that started late, where the trace does not tell whether launch or stream order held them.
 
     The launch was under way when the stream became free. Both hold such a slice, so that taking one away wins nothing.
@@ -354,8 +356,8 @@ def _either(since_call: Floats, since_before: Floats, binding: Integers) -> Bool
     return np.asarray(under_way & is_late & ((binding == _LAUNCH) | (binding == _STREAM)))
 
 
-def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, most: float) -> Lag:
-    found, is_known = of_other_fold(keys, value, counts, fold, most)
+def _predict_lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, most: float) -> Lag:
+    found, is_known = predict_from_other_fold(keys, value, counts, fold, most)
     found = np.nan_to_num(found, nan=0.0)
     return Lag(np.minimum(found, most), np.where(is_known, np.maximum(found - most, 0.0), 0.0))
 
@@ -363,23 +365,23 @@ def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, 
 def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
     """Return per event what its call takes after all that it waits for, ns: what it takes when there is nothing to wait for."""
     until = np.full(len(recorded.events.ts), np.iinfo(np.int64).min)
-    np.maximum.at(until, waits.event, _awaited_until(recorded, waits))
+    np.maximum.at(until, waits.event, _awaited_times(recorded, waits))
     after = recorded.events.ts_end - np.maximum(until, recorded.events.ts)
     return np.asarray(np.maximum(after, 0), dtype=np.float64)
 
 
-def _awaited_until(recorded: Recorded, waits: Waits) -> Integers:
+def _awaited_times(recorded: Recorded, waits: Waits) -> Integers:
     """Return per edge of waits when what is waited for is there."""
     work = recorded.work
     return np.where(waits.kind[waits.event] == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
 
 
-def _tails(recorded: Recorded, waits: Waits) -> Lag:
+def _predict_tails(recorded: Recorded, waits: Waits) -> Lag:
     """Return per edge of waits: how long after what it waited for the call returned."""
     events, work = recorded.events, recorded.work
     if not len(waits.event):
         return Lag(np.zeros(0), np.zeros(0))
-    until = _awaited_until(recorded, waits)
+    until = _awaited_times(recorded, waits)
     latest = np.full(len(events.ts), np.iinfo(np.int64).min)
     np.maximum.at(latest, waits.event, until)
     tail = (events.ts_end[waits.event] - latest[waits.event]).astype(np.float64)
@@ -390,10 +392,10 @@ def _tails(recorded: Recorded, waits: Waits) -> Lag:
     binding[last[np.unique(waits.event[last], return_index=True)[1]]] = True
     device = work.device[waits.slice]
     keys = [
-        combined(events.name[waits.event], waits.kind[waits.event], device),
-        combined(waits.kind[waits.event], device),
+        combine_keys(events.name[waits.event], waits.kind[waits.event], device),
+        combine_keys(waits.kind[waits.event], device),
     ]
-    lag = _lag(keys, tail, had_to & binding, recorded.fold_of_event[waits.event], _MOST_RETURN)
+    lag = _predict_lag(keys, tail, had_to & binding, recorded.fold_of_event[waits.event], _MOST_RETURN)
     # The host copies from pageable memory, or frees memory, by itself after the GPU is done.
     is_pageable = (waits.kind[waits.event] == COPY) & work.is_pageable[waits.slice]
     works = ~events.only_waits[waits.event] & (waits.kind[waits.event] != QUEUE)

@@ -10,19 +10,147 @@ import pyarrow as pa
 from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.ledger.host_piece import cut
 from traceq.analysis.replay.critical_path import EDGES, SEGMENTS
-from traceq.analysis.replay.path_names import Names
 from traceq.analysis.replay.recorded import NONE
-from traceq.database.sql import run
+from traceq.database.sql import relation, run, statement
 from traceq.database.tables import insert_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import duckdb
+    import numpy.typing as npt
 
-    from traceq.analysis.replay.critical_path import Codes, Path
-    from traceq.analysis.replay.path_names import Numbers
+    from traceq.analysis.replay.critical_path import Codes, CriticalPath
     from traceq.analysis.replay.recorded import Booleans, Integers, Recorded
+
+    Numbers = npt.NDArray[np.int32]
+
+
+_READ_AT_ONCE = 1 << 18
+# Ids that are spread over more than so many times their number are looked up instead of counted.
+_SPREAD = 4
+
+
+class PathNames:
+    """Names of slices as positions in `words`, -1 for none.
+
+    Known are the slices of `recorded`, the host slices `asked` and their operators: of a large trace few steps are replayed.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded, asked: Sequence[Integers]) -> None:
+        run(connection, "analysis/replay/path_name.sql")
+        words = relation(connection, "select name from _path_name order by number").to_arrow_table()
+        self.words: pa.Array = words["name"].combine_chunks()
+        self._work = recorded.work
+        self._launch = np.where(recorded.work.is_launched, recorded.events.slice_id[recorded.work.event], NONE)
+        on_host = _extend_to_operators(connection, _range_of((*asked, self._launch)))
+        on_gpu = _range_of([recorded.work.slice_id])
+        self._host, self._gpu = _IdPlaces(connection, "cpu_slice", on_host), _IdPlaces(connection, "gpu_slice", on_gpu)
+        self._name, self._operator = self._host.fill_none(), self._host.fill_none()
+        self._is_operator = np.zeros(len(self._name), bool)
+        for rows in _read(connection, "path_slice", on_host):
+            here = self._host.places_of(rows["slice_id"])
+            self._name[here], self._is_operator[here] = rows["number"], rows["is_operator"]
+            self._operator[here] = self._host.places_of(rows["operator_id"])
+        self._operator = _take_at(self._name, self._operator)
+        self._name_of_work, self._place = self._gpu.fill_none(), self._gpu.fill_none()
+        self._operator_of_work = self._gpu.fill_none()
+        for rows in _read(connection, "path_work", on_gpu):
+            here = self._gpu.places_of(rows["slice_id"])
+            self._name_of_work[here], self._operator_of_work[here] = rows["number"], rows["operator"]
+        self._place[self._gpu.places_of(recorded.work.slice_id)] = np.arange(len(recorded.work.slice_id))
+
+    def work_places(self, slice_id: Integers) -> Integers:
+        """Return the position of GPU slices in the work that is replayed; -1 for what is none."""
+        return _take_at(self._place, self._gpu.places_of(slice_id)).astype(np.int64)
+
+    def of_work(self, place: Integers) -> tuple[Numbers, Numbers]:
+        """Return names of GPU slices by position in the work, and the operators around their launches or in their graphs."""
+        here = self._gpu.places_of(self._work.slice_id[place])
+        operator = _take_at(self._operator_of_work, here)
+        launching = _take_at(self._operator, self._host.places_of(self._launch[place]))
+        return _take_at(self._name_of_work, here), np.where(operator >= 0, operator, launching)
+
+    def of_host(self, slice_id: Integers, or_itself: Booleans) -> tuple[Numbers, Numbers]:
+        """Return names of host slices, and the operators around them; where `or_itself` an operator is its own."""
+        here = self._host.places_of(slice_id)
+        name, operator = _take_at(self._name, here), _take_at(self._operator, here)
+        is_it = or_itself & (here >= 0) & self._is_operator[here]
+        return name, np.where(is_it, name, operator)
+
+
+class _IdRange(NamedTuple):
+    """The ids from `first` to `last`; `last` is less where there are none."""
+
+    first: int
+    last: int
+
+
+def _range_of(ids: Sequence[Integers]) -> _IdRange:
+    """Return the range of ids, without those below 0, which stand for none."""
+    known = [some[some >= 0] for some in ids]
+    known = [some for some in known if len(some)]
+    if not known:
+        return _IdRange(0, -1)
+    return _IdRange(min(int(some.min()) for some in known), max(int(some.max()) for some in known))
+
+
+def _extend_to_operators(connection: duckdb.DuckDBPyConnection, ids: _IdRange) -> _IdRange:
+    """Return the range of host slices, with the operators around them."""
+    least, most = connection.execute(
+        "select min(operator_id), max(operator_id) from cpu_slice where slice_id between $first and $last",
+        ids._asdict(),
+    ).fetchall()[0]
+    return ids if least is None else _IdRange(min(ids.first, least), max(ids.last, most))
+
+
+class _IdPlaces:
+    """Places for the slices of a table in a range of ids: these follow one another, nearly always."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, ids: _IdRange) -> None:
+        first, last, count = connection.execute(
+            "select coalesce(min(slice_id), 0), coalesce(max(slice_id), -1), count(*)"  # noqa: S608 - a table of ours
+            f" from {table} where slice_id between $first and $last",
+            ids._asdict(),
+        ).fetchall()[0]
+        self._first, self._count = first, last - first + 1
+        self._sorted: Integers | None = None
+        if self._count > _SPREAD * count:
+            found = connection.execute(
+                f"select slice_id from {table} where slice_id between $first and $last order by slice_id",  # noqa: S608 - as above
+                ids._asdict(),
+            ).fetchnumpy()
+            self._sorted, self._count = np.asarray(found["slice_id"]), count
+
+    def fill_none(self) -> Numbers:
+        """Return a number for each place, -1 so far, and one for no place."""
+        return np.full(self._count + 1, NONE, np.int32)
+
+    def places_of(self, ids: Integers) -> Integers:
+        """Return places of ids; -1 for unknown ids."""
+        if self._sorted is None:
+            places = ids - self._first
+            return np.where((places >= 0) & (places < self._count), places, NONE)
+        places = np.minimum(np.searchsorted(self._sorted, ids), self._count - 1)
+        return np.where(self._sorted[places] == ids, places, NONE)
+
+
+def _take_at(column: Numbers, places: Integers | Numbers) -> Numbers:
+    """Return the numbers at places; the last one stands for no place."""
+    return np.asarray(column[places], np.int32)
+
+
+def _read(
+    connection: duckdb.DuckDBPyConnection, name: str, ids: _IdRange
+) -> Iterator[dict[str, npt.NDArray[np.int64]]]:
+    """Yield the rows of a query of this folder for a range of slices as columns, block by block."""
+    query = relation(connection, statement(f"analysis/replay/{name}.sql"), **ids._asdict())
+    for batch in query.to_arrow_reader(_READ_AT_ONCE):
+        yield {
+            field: batch.column(number).to_numpy(zero_copy_only=False)
+            for number, field in enumerate(batch.schema.names)
+        }
+
 
 # Rows of a timeline that are cut together, and rows of the table that are written together.
 _SEGMENTS_AT_ONCE = 3 * 122_880
@@ -57,7 +185,7 @@ class _Pieces(NamedTuple):
     slice_id: Integers
     cause: Codes
 
-    def some(self, which: Booleans | Integers) -> _Pieces:
+    def select(self, which: Booleans | Integers) -> _Pieces:
         """Return those that are chosen, or at positions."""
         return _Pieces(
             self.stretch[which],
@@ -69,30 +197,30 @@ class _Pieces(NamedTuple):
         )
 
 
-def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Path, recorded: Recorded) -> None:
+def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: CriticalPath, recorded: Recorded) -> None:
     """Build rows of critical_path for the steps that were replayed."""
     if not len(path.ts):
         return
-    stretches = _stretches(connection, path, recorded)
+    stretches = _find_stretches(connection, path, recorded)
     works = (path.kind == SEGMENTS.index("host")) & (path.thread >= 0)
     is_host = works[stretches.segment]
-    pieces = _host_pieces(connection, path, stretches, np.flatnonzero(is_host))
+    pieces = _find_host_pieces(connection, path, stretches, np.flatnonzero(is_host))
     others = np.flatnonzero(~is_host)
     stretch = np.concatenate([others, pieces.stretch])
     ts = np.concatenate([stretches.ts[others], pieces.ts])
     order = np.lexsort((stretch, ts))
-    names = Names(connection, recorded, (path.slice_id[path.has_thread], pieces.slice_id))
+    names = PathNames(connection, recorded, (path.slice_id[path.has_thread], pieces.slice_id))
     for first in range(0, len(order), _ROWS_AT_ONCE):
         here = order[first : first + _ROWS_AT_ONCE]
         is_piece = here >= len(others)
-        piece = pieces.some(here[is_piece] - len(others))
-        rows = _rows(path, stretches, stretch[here], is_piece, piece, names, recorded)
+        piece = pieces.select(here[is_piece] - len(others))
+        rows = _build_rows(path, stretches, stretch[here], is_piece, piece, names, recorded)
         segment = np.arange(first, first + len(here), dtype=np.int32)
         of_trace = np.full(len(here), trace_id, np.int32)
         insert_rows(connection, "critical_path", pa.table({"trace_id": of_trace, "segment": segment, **rows}))
 
 
-def _stretches(connection: duckdb.DuckDBPyConnection, path: Path, recorded: Recorded) -> _Stretches:
+def _find_stretches(connection: duckdb.DuckDBPyConnection, path: CriticalPath, recorded: Recorded) -> _Stretches:
     bounds = {"first_step": recorded.steps[0].step, "last_step": recorded.steps[-1].step}
     steps = run(connection, "analysis/replay/path_step.sql", **bounds).fetchnumpy()
     step, starts, ends = (np.asarray(steps[name], np.int64) for name in ("step", "ts", "ts_end"))
@@ -111,7 +239,9 @@ def _stretches(connection: duckdb.DuckDBPyConnection, path: Path, recorded: Reco
     return _Stretches(segment, step[number], ts, ts_end)
 
 
-def _host_pieces(connection: duckdb.DuckDBPyConnection, path: Path, stretches: _Stretches, here: Integers) -> _Pieces:
+def _find_host_pieces(
+    connection: duckdb.DuckDBPyConnection, path: CriticalPath, stretches: _Stretches, here: Integers
+) -> _Pieces:
     """Return pieces of the stretches `here`. Where a thread that launches is in no slice, the training thread speaks for it."""
     thread = path.thread[stretches.segment[here]]
     cause = np.full(1 << 8, _UNKNOWN, np.int8)
@@ -120,26 +250,28 @@ def _host_pieces(connection: duckdb.DuckDBPyConnection, path: Path, stretches: _
     found: list[_Pieces] = []
     for one in np.unique(thread).tolist():
         mine = here[thread == one]
-        found += _cut(connection, one, _Stretches(mine, mine, stretches.ts[mine], stretches.ts_end[mine]), cause)
-    pieces = _joined(found)
+        found += _cut_pieces(connection, one, _Stretches(mine, mine, stretches.ts[mine], stretches.ts_end[mine]), cause)
+    pieces = _concatenate_pieces(found)
     training = (connection.execute("select thread_id from _training_thread").fetchone() or (None,))[0]
     if training is None:
         return pieces
     again = (pieces.slice_id == NONE) & (pieces.thread != training)
-    silent = pieces.some(again)
-    silent = silent.some(np.argsort(silent.ts, kind="stable"))
+    silent = pieces.select(again)
+    silent = silent.select(np.argsort(silent.ts, kind="stable"))
     idle = _Stretches(silent.stretch, silent.stretch, silent.ts, silent.ts_end)
-    return _joined([pieces.some(~again), *_cut(connection, training, idle, cause)])
+    return _concatenate_pieces([pieces.select(~again), *_cut_pieces(connection, training, idle, cause)])
 
 
-def _joined(found: list[_Pieces]) -> _Pieces:
+def _concatenate_pieces(found: list[_Pieces]) -> _Pieces:
     if not found:
         nothing = np.zeros(0, np.int64)
         return _Pieces(nothing, nothing, nothing, nothing, nothing, np.zeros(0, np.int8))
     return _Pieces(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def _cut(connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretches, cause: Codes) -> Iterator[_Pieces]:
+def _cut_pieces(
+    connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretches, cause: Codes
+) -> Iterator[_Pieces]:
     """Yield pieces of stretches (`segment` is their number) by the timeline of a thread, block by block."""
     if not len(stretches.ts):
         return
@@ -160,13 +292,13 @@ def _cut(connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretch
         )
 
 
-def _rows(
-    path: Path,
+def _build_rows(
+    path: CriticalPath,
     stretches: _Stretches,
     stretch: Integers,
     is_piece: Booleans,
     piece: _Pieces,
-    names: Names,
+    names: PathNames,
     recorded: Recorded,
 ) -> dict[str, Any]:
     """Build the table's columns for stretches of the path; where `is_piece` for pieces of them, given in `piece`."""
@@ -188,7 +320,7 @@ def _rows(
         np.int8
     )
     cause[is_piece] = piece.cause
-    place = names.work(slice_id)
+    place = names.work_places(slice_id)
     place[kind == SEGMENTS.index("host")] = NONE
     on_gpu = place >= 0
     name[on_gpu], operator[on_gpu] = names.of_work(place[on_gpu])
@@ -201,17 +333,17 @@ def _rows(
         "step": stretches.step[stretch].astype(np.int32),
         "ts": ts,
         "dur": ts_end - ts,
-        "kind": _words(kind, SEGMENTS),
-        "edge": _words(edge, EDGES),
-        "cause": _words(cause, CATEGORIES),
+        "kind": _decode_words(kind, SEGMENTS),
+        "edge": _decode_words(edge, EDGES),
+        "cause": _decode_words(cause, CATEGORIES),
         "slice_id": pa.array(slice_id, mask=slice_id < 0),
         "thread_id": pa.array(
             with_pieces(path.thread[segment], piece.thread).astype(np.int32), mask=~path.has_thread[segment]
         ),
         "device": pa.array(device, mask=~on_gpu),
         "stream": pa.array(stream, mask=stream == NONE),
-        "name": _words(name, names.words),
-        "operator": _words(operator, names.words),
+        "name": _decode_words(name, names.words),
+        "operator": _decode_words(operator, names.words),
         "unexplained": np.rint(path.unexplained[segment]).astype(np.int64),
     }
 
@@ -221,6 +353,6 @@ def _cause_of_edges() -> Codes:
     return np.array([CATEGORIES.index(_CAUSE_OF_EDGE.get(edge, "idle_sync")) for edge in EDGES], np.int8)
 
 
-def _words(codes: Codes | Numbers, words: tuple[str, ...] | pa.Array) -> pa.DictionaryArray:
+def _decode_words(codes: Codes | Numbers, words: tuple[str, ...] | pa.Array) -> pa.DictionaryArray:
     """Return text by its position in `words`, NULL for -1."""
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(words))

@@ -9,11 +9,41 @@ import numpy as np
 import numpy.typing as npt
 
 from traceq.analysis.categories import BUSY
-from traceq.analysis.replay.too_large import too_many_threads
+from traceq.common.units import size as bytes_text
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
     import duckdb
+
+
+class TooLarge(ValueError):
+    """There is more than can be replayed: how many (`count`), and of what, with the way out (`note`); its text says both."""
+
+    def __init__(self, count: int, what: str, note: str) -> None:
+        self.count, self.note = count, note
+        super().__init__(what)
+
+
+def too_many_slices(slices: int, size: int) -> TooLarge:
+    """Return the first counted step has more GPU slices than there is memory to replay (`size` bytes)."""
+    taking = f"replaying them takes about {bytes_text(size)} of memory"
+    return TooLarge(
+        slices,
+        f"its first step has {slices:,} GPU slices, and {taking}: try a larger --memory-limit",
+        f"GPU slices in the first step that counts: {taking}; savings are what findings hold and there is no critical path."
+        " Ingest again with a larger --memory-limit, or judge less with --window",
+    )
+
+
+def too_many_threads(threads: int, most: int) -> TooLarge:
+    """More threads make calls than clocks are kept for."""
+    return TooLarge(
+        threads,
+        f"{threads:,} threads make calls for a GPU, and at most {most:,} are replayed",
+        f"threads that make calls for a GPU, and at most {most:,} are replayed: savings are what findings hold and there is no"
+        " critical path. Judge less with --window",
+    )
+
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -31,7 +61,7 @@ _MOST_OVERLAPPING = 0.02
 _MOST_THREADS = 4_000
 
 
-class Step(NamedTuple):
+class ReplayStep(NamedTuple):
     """A step as replay_step.sql has it; times in ns."""
 
     step: int
@@ -105,7 +135,7 @@ class Recorded:
 
     ts: int
     ts_end: int
-    steps: list[Step]
+    steps: list[ReplayStep]
     events: Events
     work: Work
     fold_of_event: Integers
@@ -113,15 +143,15 @@ class Recorded:
     marked_by_slice: Integers  # per step the position of the slice that starts it, or -1
 
 
-def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
+def read(connection: duckdb.DuckDBPyConnection, steps: list[ReplayStep]) -> Recorded:
     """Read the trace from the start of the first of `steps` to the end of the last."""
     ts, ts_end = steps[0].ts, steps[-1].ts_end
     window = {"ts": ts, "ts_end": ts_end}
     calls = run(connection, "analysis/replay/replay_call.sql", kinds=list(WAITED), **window).fetchnumpy()
     slices = run(connection, "analysis/replay/replay_slice.sql", categories=list(BUSY), **window).fetchnumpy()
-    slices["pid"] = _processes(slices, steps[0].pid)
-    events, event_of_slice = _events(calls, slices, steps, ts)
-    work = _work(slices, event_of_slice)
+    slices["pid"] = _find_processes(slices, steps[0].pid)
+    events, event_of_slice = _build_events(calls, slices, steps, ts)
+    work = _build_work(slices, event_of_slice)
     starting = np.array([NONE if step.first_slice_id is None else step.first_slice_id for step in steps], np.int64)
     return Recorded(
         ts,
@@ -129,13 +159,13 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
         steps,
         events,
         work,
-        _fold(events.ts, steps),
-        _fold(events.ts[work.event] if len(work.event) else work.ts, steps),
-        _positions(work.slice_id, starting),
+        _fold_of(events.ts, steps),
+        _fold_of(events.ts[work.event] if len(work.event) else work.ts, steps),
+        _find_positions(work.slice_id, starting),
     )
 
 
-def _positions(ids: Integers, asked: Integers) -> Integers:
+def _find_positions(ids: Integers, asked: Integers) -> Integers:
     """Return the places of ids, which are there once each; -1 for unknown ids."""
     if not len(ids):
         return np.full(len(asked), NONE, dtype=np.int64)
@@ -144,7 +174,7 @@ def _positions(ids: Integers, asked: Integers) -> Integers:
     return np.where(ids[place] == asked, place, NONE)
 
 
-def _fold(ts: Integers, steps: list[Step]) -> Integers:
+def _fold_of(ts: Integers, steps: list[ReplayStep]) -> Integers:
     """Even and odd steps; of a single step its two halves."""
     if len(steps) == 1:
         middle = np.median(ts) if len(ts) else 0
@@ -153,30 +183,30 @@ def _fold(ts: Integers, steps: list[Step]) -> Integers:
     return np.asarray(np.maximum(np.searchsorted(starts, ts, side="right") - 1, 0) % 2, dtype=np.int64)
 
 
-def _integers(column: npt.NDArray[Any]) -> Integers:
+def _to_integers(column: npt.NDArray[Any]) -> Integers:
     found = np.ma.filled(column, NONE) if np.ma.isMaskedArray(column) else column
     return np.asarray(found).astype(np.int64, casting="unsafe")
 
 
-def _processes(slices: dict[str, Any], training: int) -> Integers:
+def _find_processes(slices: dict[str, Any], training: int) -> Integers:
     """Process of each slice; what does not say it and has no launch is of the process that launches on its device."""
-    pid, device = _integers(slices["pid"]), _integers(slices["device"])
+    pid, device = _to_integers(slices["pid"]), _to_integers(slices["device"])
     for one in np.unique(device[pid == NONE]).tolist():
         known, sizes = np.unique(pid[(device == one) & (pid != NONE)], return_counts=True)
         pid[(device == one) & (pid == NONE)] = known[sizes.argmax()] if len(known) else training
     return pid
 
 
-def _booleans(column: npt.NDArray[Any]) -> Booleans:
+def _to_booleans(column: npt.NDArray[Any]) -> Booleans:
     return np.asarray(np.ma.filled(column, False), dtype=bool)
 
 
-def _seen_launched(slices: dict[str, Any], launched: Integers, is_launched: Booleans) -> Integers:
+def _infer_launch_times(slices: dict[str, Any], launched: Integers, is_launched: Booleans) -> Integers:
     """Launch times; what has none was launched before the capture, so before whatever is launched in it and runs later."""
     if is_launched.all():
         return launched
     found = launched.copy()
-    ts, device = _integers(slices["ts"]), _integers(slices["device"])
+    ts, device = _to_integers(slices["ts"]), _to_integers(slices["device"])
     for one in np.unique(device[~is_launched]).tolist():
         here = np.flatnonzero(device == one)
         here = here[np.argsort(ts[here], kind="stable")]
@@ -184,11 +214,13 @@ def _seen_launched(slices: dict[str, Any], launched: Integers, is_launched: Bool
     return np.where(is_launched, launched, found)
 
 
-def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts: int) -> tuple[Events, Integers]:
+def _build_events(
+    calls: dict[str, Any], slices: dict[str, Any], steps: list[ReplayStep], ts: int
+) -> tuple[Events, Integers]:
     """Return all host events in order, and per GPU slice the position of the event that launched it. Consumes `calls`."""
-    ids = _integers(calls.pop("slice_id"))
-    launch = _integers(slices["launch_id"])
-    launched = _seen_launched(slices, _integers(slices["launched"]), launch >= 0)
+    ids = _to_integers(calls.pop("slice_id"))
+    launch = _to_integers(slices["launch_id"])
+    launched = _infer_launch_times(slices, _to_integers(slices["launched"]), launch >= 0)
     is_known = np.isin(launch, ids) if len(ids) else np.zeros(len(launch), dtype=bool)
     # One event for each launch before the window; without a launch, one for each slice, at the window's start.
     outside_key = np.where(launch >= 0, launch, -2 - np.arange(len(launch)))[~is_known]
@@ -201,13 +233,13 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
 
     def column(name: str, outside_value: Any, mark_value: Any) -> Integers:
         parts = [
-            _integers(calls.pop(name)),
+            _to_integers(calls.pop(name)),
             np.broadcast_to(np.asarray(outside_value, dtype=np.int64), (n_out,)),
             np.broadcast_to(np.asarray(mark_value, dtype=np.int64), (n_marks,)),
         ]
         return np.concatenate(parts)
 
-    runs = np.concatenate([_integers(calls["ts"]), _integers(slices["ts"])[~is_known][first], mark_ts])
+    runs = np.concatenate([_to_integers(calls["ts"]), _to_integers(slices["ts"])[~is_known][first], mark_ts])
     start = column("ts", outside_ts, mark_ts)
     end = column("ts_end", outside_ts, mark_ts)
     thread_of_mark = NONE if steps[0].thread_id is None else steps[0].thread_id
@@ -229,7 +261,7 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
         columns[name] = column(name, name == "launches", 0).astype(bool)[order]
     columns["mark"] = np.concatenate([np.full(n_calls + n_out, NONE), np.arange(n_marks)])[order]
     columns["is_outside"] = is_outside[order]
-    lane = _lanes(
+    lane = _assign_lanes(
         columns["pid"], columns["thread"], columns["ts"], columns["ts_end"], columns["is_outside"], columns["mark"]
     )
     begun, gap, call = _host_times(lane, columns["ts"], columns["ts_end"], columns["is_outside"], ts)
@@ -240,14 +272,14 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
     events = Events(**columns, lane=lane, begun=begun, gap=gap, call=call)
     # A migration hangs on the last event of the host before it.
     host = np.flatnonzero(~events.is_outside)
-    moved = np.flatnonzero(_booleans(slices["is_migration"]) & (launch < 0))
+    moved = np.flatnonzero(_to_booleans(slices["is_migration"]) & (launch < 0))
     found[moved] = host[
-        np.maximum(np.searchsorted(events.ts[host], _integers(slices["ts"])[moved], side="right") - 1, 0)
+        np.maximum(np.searchsorted(events.ts[host], _to_integers(slices["ts"])[moved], side="right") - 1, 0)
     ]
     return events, found
 
 
-def _lanes(
+def _assign_lanes(
     pid: Integers, thread: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, mark: Integers
 ) -> Integers:
     """Assign host clocks: one for threads of a process that never work at the same time, one for outside launches.
@@ -264,7 +296,7 @@ def _lanes(
     for process in np.unique(pid[~is_outside]).tolist():
         here = (pid == process) & ~is_outside
         threads, sizes = np.unique(thread[here & works], return_counts=True)
-        times = {one: _calls(ts, ts_end, here & works & (thread == one)) for one in threads.tolist()}
+        times = {one: _calls_of(ts, ts_end, here & works & (thread == one)) for one in threads.tolist()}
         groups: list[list[int]] = []
         for one in threads[np.argsort(-sizes, kind="stable")].tolist():
             for group in groups:
@@ -290,7 +322,7 @@ class _Calls(NamedTuple):
     end: int
 
 
-def _calls(ts: Integers, ts_end: Integers, here: Booleans) -> _Calls:
+def _calls_of(ts: Integers, ts_end: Integers, here: Booleans) -> _Calls:
     begins, ends = ts[here], ts_end[here]
     return _Calls(begins, ends, int(begins[0]), int(ends.max()))
 
@@ -326,7 +358,7 @@ def _host_times(
     return begun, gap, call
 
 
-def _numbered(*keys: Integers) -> Integers:
+def _number_keys(*keys: Integers) -> Integers:
     """Return the number of each combination of keys, in their order, from 0."""
     order = np.lexsort(keys[::-1])
     begins = np.zeros(len(order), dtype=bool)
@@ -337,28 +369,28 @@ def _numbered(*keys: Integers) -> Integers:
     return found
 
 
-def _work(slices: dict[str, Any], event: Integers) -> Work:
+def _build_work(slices: dict[str, Any], event: Integers) -> Work:
     """Return the GPU slices in order. Consumes `slices`: two copies of a large trace are hundreds of megabytes."""
-    order = np.lexsort((_integers(slices["slice_id"]), _integers(slices["ts"]), event))
+    order = np.lexsort((_to_integers(slices["slice_id"]), _to_integers(slices["ts"]), event))
 
     def integers(name: str) -> Integers:
-        return _integers(slices.pop(name)[order])
+        return _to_integers(slices.pop(name)[order])
 
     def booleans(name: str) -> Booleans:
-        return _booleans(slices.pop(name)[order])
+        return _to_booleans(slices.pop(name)[order])
 
     device, stream, pid = (integers(name) for name in ("device", "stream", "pid"))
     slice_id, awaited_id = integers("slice_id"), integers("waited_for_id")
     awaited = np.full(len(slice_id), NONE, dtype=np.int64)
     awaits = np.flatnonzero(awaited_id != NONE)
-    awaited[awaits] = _positions(slice_id, awaited_id[awaits])
+    awaited[awaits] = _find_positions(slice_id, awaited_id[awaits])
     return Work(
         slice_id=slice_id,
         event=event[order],
         pid=pid,
         device=device,
         raw_stream=stream,
-        stream=_numbered(pid, device, stream),
+        stream=_number_keys(pid, device, stream),
         category=integers("category"),
         is_pageable=booleans("is_pageable"),
         is_launched=integers("launch_id") >= 0,

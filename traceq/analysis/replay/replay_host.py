@@ -31,7 +31,7 @@ class _Timeline(NamedTuple):
     cause: Causes
 
 
-class _Times(NamedTuple):
+class _EventTimes(NamedTuple):
     """Three times of events: when the one before it ended, when it begins and ends, and where these are in the segments."""
 
     here: Integers  # positions of the events
@@ -57,55 +57,55 @@ class HostTime:
         self._of_activity = np.zeros(1 << 8, dtype=np.uint8)
         for activity, cause in cause_of.items():
             self._of_activity[activity] = self._number[cause]
-        own = self._timeline(training)
+        own = self._read_timeline(training)
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchall()
-        profiler = self._timeline(overhead[0][0]) if overhead else None
-        self._timelines: dict[int, tuple[_Timeline, _Times]] = {}
+        profiler = self._read_timeline(overhead[0][0]) if overhead else None
+        self._timelines: dict[int, tuple[_Timeline, _EventTimes]] = {}
         # Scenarios that follow one another ask for the same cause.
         self._last: tuple[str, tuple[Floats, Floats]] | None = None
         for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
-            timeline = own if thread == training else _spoken_for(self._timeline(thread), own)
+            timeline = own if thread == training else _fill_idle(self._read_timeline(thread), own)
             if profiler:
                 contexts = [self._number[name] for name in _CONTEXTS]
-                timeline = _overlaid(timeline, profiler, self._number[_PROFILER], contexts)
-            self._timelines[thread] = timeline, self._placed(thread, timeline.bounds)
+                timeline = _overlay_profiler(timeline, profiler, self._number[_PROFILER], contexts)
+            self._timelines[thread] = timeline, self._place_events(thread, timeline.bounds)
 
-    def of(self, cause: str) -> tuple[Floats, Floats]:
+    def cause_times(self, cause: str) -> tuple[Floats, Floats]:
         """Return per event the time of `cause` before it and in it, ns."""
         if self._last is None or self._last[0] != cause:
             number = self._number.get(cause, -1)
             found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
-            self._last = cause, self._summed(found)
+            self._last = cause, self._sum_segments(found)
         return self._last[1]
 
-    def named(self, pattern: str) -> tuple[Floats, Floats]:
+    def named_times(self, pattern: str) -> tuple[Floats, Floats]:
         """Return per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
-        return self._listed("replay_named", pattern=pattern)
+        return self._listed_times("replay_named", pattern=pattern)
 
-    def stalled(self) -> tuple[Floats, Floats]:
+    def stall_times(self) -> tuple[Floats, Floats]:
         """Return per event the time before it and in it in which its thread stood still (host_stall), ns."""
-        return self._listed("replay_stall")
+        return self._listed_times("replay_stall")
 
-    def _listed(self, query: str, **settings: str) -> tuple[Floats, Floats]:
+    def _listed_times(self, query: str, **settings: str) -> tuple[Floats, Floats]:
         """Return per event the time before and in it within the intervals that a query lists for its thread, ns."""
         window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
         found = []
         for thread in self._timelines:
             rows = run(self._connection, f"analysis/replay/{query}.sql", thread_id=thread, **window).fetchnumpy()
-            bounds, is_it = _covered(np.asarray(rows["ts"]), np.asarray(rows["ts_end"]))
+            bounds, is_it = _unite_intervals(np.asarray(rows["ts"]), np.asarray(rows["ts_end"]))
             if is_it.any():
-                found.append((self._placed(thread, bounds), is_it))
-        return self._summed(found)
+                found.append((self._place_events(thread, bounds), is_it))
+        return self._sum_segments(found)
 
-    def _placed(self, thread: int, bounds: Integers) -> _Times:
+    def _place_events(self, thread: int, bounds: Integers) -> _EventTimes:
         """Return the times of the thread's events among segments that begin at `bounds`."""
         here = np.flatnonzero((self._threads == thread) & ~self._recorded.events.is_outside)
         times = [each[here] for each in self._times]
         at = tuple(np.maximum(np.searchsorted(bounds, each, side="right") - 1, 0) for each in times)
         inside = tuple(np.maximum(each - bounds[one], 0) for each, one in zip(times, at, strict=True))
-        return _Times(here, np.diff(bounds), at, inside)
+        return _EventTimes(here, np.diff(bounds), at, inside)
 
-    def _summed(self, found: list[tuple[_Times, Booleans]]) -> tuple[Floats, Floats]:
+    def _sum_segments(self, found: list[tuple[_EventTimes, Booleans]]) -> tuple[Floats, Floats]:
         """Return per event the time before it and in it in the segments that are meant, ns."""
         gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
         for times, is_it in found:
@@ -116,7 +116,7 @@ class HostTime:
                 gap[times.here], call[times.here] = until[1] - until[0], until[2] - until[1]
         return gap, call
 
-    def _timeline(self, thread: int) -> _Timeline:
+    def _read_timeline(self, thread: int) -> _Timeline:
         """Return the segments of a thread from the start of the window on."""
         rows = relation(
             self._connection,
@@ -125,7 +125,7 @@ class HostTime:
             ts_end=self._recorded.ts_end,
         ).to_arrow_reader(_ROWS_AT_ONCE)
         parts = [
-            _alike(
+            _merge_alike(
                 np.maximum(batch.column("ts").to_numpy(), self._recorded.ts),
                 self._of_activity[batch.column("activity").to_numpy()],
             )
@@ -133,16 +133,16 @@ class HostTime:
         ]
         if not parts:
             return _Timeline(np.array([self._recorded.ts]), np.zeros(1, dtype=np.uint8))
-        return _alike(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return _merge_alike(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _alike(bounds: Integers, cause: Causes) -> _Timeline:
+def _merge_alike(bounds: Integers, cause: Causes) -> _Timeline:
     """Return the segments, those of one cause that follow one another as one: of many host slices few segments are left."""
     begins = np.append(True, cause[1:] != cause[:-1])
     return _Timeline(bounds[begins], cause[begins])
 
 
-def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
+def _unite_intervals(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
     """Return the union of intervals, which are in the order of their starts, as bounds and whether each begins a part of it."""
     if not len(ts):
         return np.array([0]), np.array([False])
@@ -153,19 +153,19 @@ def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
     return bounds, np.tile([True, False], len(starts))
 
 
-def _spoken_for(timeline: _Timeline, by: _Timeline) -> _Timeline:
+def _fill_idle(timeline: _Timeline, by: _Timeline) -> _Timeline:
     """Return the timeline, with what another thread does where this one does nothing."""
-    bounds, own, other = _side_by_side(timeline, by)
-    return _alike(bounds, np.where(own == 0, other, own))
+    bounds, own, other = _align_timelines(timeline, by)
+    return _merge_alike(bounds, np.where(own == 0, other, own))
 
 
-def _overlaid(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts: list[int]) -> _Timeline:
+def _overlay_profiler(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts: list[int]) -> _Timeline:
     """Lay the profiler's own work (`overhead`) over a timeline: of one row, where idle_overhead.sql takes all of a process."""
-    bounds, own, other = _side_by_side(timeline, profiler)
-    return _alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
+    bounds, own, other = _align_timelines(timeline, profiler)
+    return _merge_alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
 
 
-def _side_by_side(one: _Timeline, other: _Timeline) -> tuple[Integers, Causes, Causes]:
+def _align_timelines(one: _Timeline, other: _Timeline) -> tuple[Integers, Causes, Causes]:
     # Two sorted lists, which a stable sort merges.
     bounds = np.concatenate([one.bounds, other.bounds])
     order = np.argsort(bounds, kind="stable")

@@ -8,14 +8,28 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.categories import CATEGORIES
-from traceq.analysis.replay.counterfactual import COPIES, STALLS, Change, Scenario, World, changed, extremes
-from traceq.analysis.replay.critical_path import critical_path
-from traceq.analysis.replay.edges import edges
-from traceq.analysis.replay.graph import graph
+from traceq.analysis.replay.counterfactual import (
+    COPIES,
+    STALLS,
+    Change,
+    ReplayWorld,
+    Scenario,
+    apply_change,
+    change_extremes,
+)
+from traceq.analysis.replay.critical_path import find_critical_path
+from traceq.analysis.replay.graph import build_graph
 from traceq.analysis.replay.path_table import fill_path
-from traceq.analysis.replay.recorded import Step, read
-from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
-from traceq.analysis.replay.too_large import TooLarge, too_many_slices
+from traceq.analysis.replay.recorded import NONE, ReplayStep, TooLarge, read, too_many_slices
+from traceq.analysis.replay.savings import (
+    ReplayAccuracy,
+    ReplaySaving,
+    bound_saving,
+    marks_of,
+    measure_accuracy,
+    sum_unexplained,
+)
+from traceq.analysis.replay.waits import KINDS, QUEUE, previous_with_key
 from traceq.common.units import parse_size
 from traceq.database.sql import run
 from traceq.database.tables import insert_rows
@@ -25,7 +39,92 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from traceq.analysis.replay.recorded import Floats
+    from traceq.analysis.replay.graph import Graph, Lag
+    from traceq.analysis.replay.recorded import Booleans, Floats, Integers, Recorded
+
+
+_KINDS = ("thread", "hand_over", "launch", "stream", "copy_engine", "event", "graph", *KINDS)
+
+
+def build_edges(recorded: Recorded, graph: Graph) -> Iterator[dict[str, Any]]:
+    """kind, source_id, target_id, lag, usual and unexplained (ns), a row an edge; part by part, since all of them are many."""
+    for kind, *columns in _build_parts(recorded, graph):
+        found: dict[str, Any] = {"kind": pa.DictionaryArray.from_arrays(pa.array(kind), pa.array(_KINDS))}
+        for name, column in zip(("source_id", "target_id", "lag", "usual", "unexplained"), columns, strict=True):
+            is_whole = np.issubdtype(column.dtype, np.integer)
+            found[name] = column if is_whole else np.nan_to_num(column, neginf=0.0).round().astype(np.int64)
+        yield found
+
+
+def _build_parts(recorded: Recorded, graph: Graph) -> Iterator[list[Any]]:
+    work = recorded.work
+    yield _between_calls(recorded)
+    here = np.flatnonzero(work.is_launched)
+    given = recorded.events.ts[work.event[here]]
+    lead = graph.lead[work.event[here]]
+    yield _build_part(
+        "launch",
+        recorded.events.slice_id[work.event[here]],
+        work.slice_id[here],
+        work.ts[here] - given,
+        lead + graph.launch.usual[here],
+        graph.launch.unexplained[here],
+    )
+    for kind, others, lag, mask in (
+        ("stream", graph.before, graph.stream, None),
+        ("copy_engine", graph.engine, None, None),
+        ("event", graph.awaited, graph.awaiting, ~graph.is_graph),
+        ("graph", graph.awaited, graph.awaiting, graph.is_graph),
+    ):
+        yield _between_slices(recorded, kind, others, lag, mask)
+    yield _return_edges(recorded, graph)
+
+
+def _build_part(kind: str, *columns: Any) -> list[Any]:
+    return [np.full(len(columns[0]), _KINDS.index(kind), np.int8), *columns]
+
+
+def _between_calls(recorded: Recorded) -> list[Any]:
+    events = recorded.events
+    calls = np.flatnonzero((events.mark == NONE) & ~events.is_outside)
+    place = previous_with_key(events.lane[calls])
+    calls, other = calls[place >= 0], calls[place[place >= 0]]
+    # Whole numbers first: times since 1970 are too large for a float.
+    usual = (events.begun[calls] - events.begun[other]) - events.call[other]
+    # Of threads that take turns one may begin before the other has ended, now and then: the replay waits for the end.
+    lag = events.ts[calls] - events.ts_end[other]
+    turns = (events.thread[calls] != events.thread[other]).astype(np.int8)
+    return [turns, events.slice_id[other], events.slice_id[calls], lag, usual, np.zeros(len(calls))]
+
+
+def _between_slices(
+    recorded: Recorded, kind: str, others: Integers, lag: Lag | None, mask: Booleans | None
+) -> list[Any]:
+    work = recorded.work
+    here = np.flatnonzero((others >= 0) if mask is None else (others >= 0) & mask)
+    other = others[here]
+    usual = np.zeros(len(here)) if lag is None else lag.usual[here]
+    unexplained = np.zeros(len(here)) if lag is None else lag.unexplained[here]
+    return _build_part(
+        kind, work.slice_id[other], work.slice_id[here], work.ts[here] - work.ts_end[other], usual, unexplained
+    )
+
+
+def _return_edges(recorded: Recorded, graph: Graph) -> list[Any]:
+    """Return edges from GPU work to the return of calls."""
+    events, work, waits = recorded.events, recorded.work, graph.waits
+    kind = waits.kind[waits.event]
+    until = np.where(kind == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
+    first = _KINDS.index(KINDS[0])
+    return [
+        (first + kind).astype(np.int8),
+        work.slice_id[waits.slice],
+        events.slice_id[waits.event],
+        events.ts_end[waits.event] - until,
+        graph.tail.usual,
+        graph.tail.unexplained,
+    ]
+
 
 # More slices are not replayed, but the first counted steps that have so many; or as many as there is memory for.
 _MOST_SLICES = 1_000_000
@@ -75,63 +174,65 @@ def fill_replay(
     if world is None:
         return
     free_memory()
-    path = critical_path(world.recorded, world.graph)
-    for part in edges(world.recorded, world.graph):
+    path = find_critical_path(world.recorded, world.graph)
+    for part in build_edges(world.recorded, world.graph):
         _insert(connection, "dependency", {"trace_id": trace_id, **part})
     steps = world.recorded.steps
     bounds = {"first_step": steps[0].step, "last_step": steps[-1].step}
     fill_path(connection, trace_id, path, world.recorded)
-    unexplained = unexplained_of(path)
+    unexplained = sum_unexplained(path)
     # Of a large trace the path takes as much memory as the graph.
     del path
     removable: dict[str, int] = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
-    asked = _asked(removable)
+    asked = _choose_changes(removable)
     if not run(connection, "analysis/replay/replay_transfer.sql").fetchone():
         # Nothing says how long a transfer takes by itself.
         asked.pop("communication_waiting", None)
     # Worst and best are the change itself where nothing is moved.
     variants = dict.fromkeys(each for change in asked.values() for each in _variants(change))
-    marks = marks_of(_scenarios(world, variants, asked))
+    marks = marks_of(_all_scenarios(world, variants, asked))
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
-    told = told_by(world, marks[0], unexplained)
+    told = measure_accuracy(world, marks[0], unexplained)
     spans = marks[:, -1] - marks[:, 0]
     replayed = [*variants, _OF_THE_JOB] if _is_of_the_job(asked) else [*variants]
     saved = dict(zip(replayed, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
     rows = [
-        _row(trace_id, name, removable[_category(name, removable)], change, saved, _on_path(name, on_path), told)
+        _build_row(
+            trace_id, name, removable[_category_of(name, removable)], change, saved, _on_path(name, on_path), told
+        )
         for name, change in asked.items()
     ]
     _insert(connection, "replay", rows)
 
 
-def _scenarios(world: World, variants: Iterable[Change], asked: dict[str, Change]) -> Iterator[Scenario]:
+def _all_scenarios(world: ReplayWorld, variants: Iterable[Change], asked: dict[str, Change]) -> Iterator[Scenario]:
     """Nothing changed, then each of `variants`, then a job no thread of which stands still, where that is asked."""
     yield world.baseline
     for each in variants:
-        yield changed(world, world.baseline, each)
+        yield apply_change(world, world.baseline, each)
     if _is_of_the_job(asked):
-        yield changed(world, changed(world, world.baseline, asked[STALLS]), asked["communication_waiting"])
+        yield apply_change(world, apply_change(world, world.baseline, asked[STALLS]), asked["communication_waiting"])
 
 
 def _is_of_the_job(asked: dict[str, Change]) -> bool:
     return STALLS in asked and "communication_waiting" in asked
 
 
-def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
+def read_world(connection: duckdb.DuckDBPyConnection) -> ReplayWorld | None:
     """Return the steps of the one trace that the connection sees, as far as replays need them; None without counted steps.
 
     Raises TooLarge where a single step takes more memory than there is, or too many threads make calls.
     """
     most = _most_slices(connection)
-    steps = [Step(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()]
-    chosen = _chosen(steps, min(most, _MOST_SLICES))
+    steps = [ReplayStep(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()]
+    chosen = _choose_steps(steps, min(most, _MOST_SLICES))
     if not chosen:
         return None
     if chosen[0].slices > most:
         raise too_many_slices(chosen[0].slices, chosen[0].slices * _BYTES_PER_SLICE)
     recorded = read(connection, chosen)
-    return World(connection, recorded, graph(recorded))
+    return ReplayWorld(connection, recorded, build_graph(recorded))
 
 
 def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
@@ -140,12 +241,12 @@ def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
     return int(_OF_LIMIT * parse_size(limit) + _BESIDE) // _BYTES_PER_SLICE
 
 
-def _chosen(steps: list[Step], most: int) -> list[Step]:
+def _choose_steps(steps: list[ReplayStep], most: int) -> list[ReplayStep]:
     """Return the steps to replay: from the first that counts, as many as have at most so many slices, at least one."""
     counted = [number for number, step in enumerate(steps) if step.counts]
     if not counted:
         return []
-    chosen: list[Step] = []
+    chosen: list[ReplayStep] = []
     slices = 0
     for step in steps[counted[0] : counted[-1] + 1]:
         slices += step.slices
@@ -155,17 +256,17 @@ def _chosen(steps: list[Step], most: int) -> list[Step]:
     return chosen
 
 
-def _asked(removable: Iterable[str]) -> dict[str, Change]:
+def _choose_changes(removable: Iterable[str]) -> dict[str, Change]:
     """Return the changes to replay, by name of the scenario: each category that the ledger holds, and what is special to them."""
     held = set(removable)
     asked = {name: Change("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
     for name, (change, _) in SPECIAL.items():
-        if _category(name, held) in held:
+        if _category_of(name, held) in held:
             asked[name] = change
     return asked
 
 
-def _category(name: str, held: Iterable[str]) -> str:
+def _category_of(name: str, held: Iterable[str]) -> str:
     """Return the category of the ledger that a scenario is about; of copies the first that there is."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return category if category != "copies" else next((one for one in COPIES if one in held), category)
@@ -179,24 +280,24 @@ def _on_path(name: str, on_path: dict[str, int]) -> int:
 
 def _variants(change: Change) -> list[Change]:
     """Return the change, a quarter of it, and how it goes at worst and at best."""
-    return [change, _part(change), *extremes(change)]
+    return [change, _path_category(change), *change_extremes(change)]
 
 
-def _part(change: Change) -> Change:
+def _path_category(change: Change) -> Change:
     """Return a quarter of the change; what cannot be done by halves as it is."""
     if change.kind == "remove" and change.what not in ("idle_sync", "idle_dependency"):
         return Change("scale", change.what, 0.75)
     return change
 
 
-def _row(
+def _build_row(
     trace_id: int,
     name: str,
     removable: int,
     change: Change,
     saved: dict[Change, float],
     on_path: int,
-    told: Replayed,
+    told: ReplayAccuracy,
 ) -> dict[str, Any]:
     """Return a row of replay; `saved` is what each change saves, ns."""
     is_category = name not in SPECIAL
@@ -207,19 +308,21 @@ def _row(
     elif is_category and name not in _UNCAPPED:
         # The path is that of the recording, and the saving that of a replay.
         limit = min(limit, np.floor(on_path + (told.error + told.unexplained) * told.span))
-    whole, worst, best = (min(saved[each], limit) for each in (change, *extremes(change)))
+    whole, worst, best = (min(saved[each], limit) for each in (change, *change_extremes(change)))
     if name == STALLS:
-        whole, worst, best = _of_stalls(saved, change)
-    quarter = whole / 4 if _part(change) == change else max(saved[_part(change)], whole / 4)
+        whole, worst, best = _saving_of_stalls(saved, change)
+    quarter = whole / 4 if _path_category(change) == change else max(saved[_path_category(change)], whole / 4)
     # Where edges are dropped, more may go than the time on them; the path does not tell the profiler's own work.
     most = on_path if is_category and name not in _UNCAPPED else None
-    found = saving(whole, told, most)._replace(low=saving(worst, told).low, high=saving(best, told, most).high)
+    found = bound_saving(whole, told, most)._replace(
+        low=bound_saving(worst, told).low, high=bound_saving(best, told, most).high
+    )
     if name == UNKNOWN_CAUSE:
-        found = Saving(None, 0.0, found.high)
+        found = ReplaySaving(None, 0.0, found.high)
     if name == "communication_half":
         removable //= 2
     if not told.is_tied:
-        found = Saving(None, 0.0, float(removable))
+        found = ReplaySaving(None, 0.0, float(removable))
     most = max(removable, 1)
     return {
         "trace_id": trace_id,
@@ -238,7 +341,7 @@ def _row(
     }
 
 
-def _of_stalls(saved: dict[Change, float], change: Change) -> tuple[float, float, float]:
+def _saving_of_stalls(saved: dict[Change, float], change: Change) -> tuple[float, float, float]:
     """Return the saving, at worst and at best, when the host never stands still, ns.
 
     At worst the other ranks come as late as they did. At best none of them stands still either. Likely is what this rank's
@@ -250,7 +353,7 @@ def _of_stalls(saved: dict[Change, float], change: Change) -> tuple[float, float
     return max(alone, of_the_job - waiting), alone, of_the_job
 
 
-def _step_rows(trace_id: int, world: World, marks: Floats) -> dict[str, Any]:
+def _step_rows(trace_id: int, world: ReplayWorld, marks: Floats) -> dict[str, Any]:
     recorded, predicted = world.recorded, np.diff(marks)
     # Not of floats: a step of a damaged trace can last months.
     dur = np.diff([*(step.ts for step in recorded.steps), recorded.ts + world.graph.span])

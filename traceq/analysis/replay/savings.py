@@ -11,8 +11,8 @@ from traceq.analysis.replay.scan import Replay
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from traceq.analysis.replay.counterfactual import Scenario, World
-    from traceq.analysis.replay.critical_path import Path
+    from traceq.analysis.replay.counterfactual import ReplayWorld, Scenario
+    from traceq.analysis.replay.critical_path import CriticalPath
     from traceq.analysis.replay.graph import Graph
     from traceq.analysis.replay.recorded import Floats
 
@@ -23,7 +23,7 @@ MOST_UNEXPLAINED = 0.05
 _MARGIN = 0.02
 
 
-class Replayed(NamedTuple):
+class ReplayAccuracy(NamedTuple):
     """Accuracy of the replay of the counted steps: how far it is off, and the unexplained critical path.
 
     `span` is the length of the steps as recorded, `baseline` as replayed, ns; `error` and `unexplained` are shares. `is_tied`:
@@ -42,7 +42,7 @@ class Replayed(NamedTuple):
         return self.is_tied and self.error <= MOST_ERROR and self.unexplained <= MOST_UNEXPLAINED
 
 
-class Saving(NamedTuple):
+class ReplaySaving(NamedTuple):
     """Saving of a scenario over the counted steps, ns; `likely` is None where only bounds can be given."""
 
     likely: float | None
@@ -62,7 +62,7 @@ def marks_of(scenarios: Iterable[Scenario]) -> Floats:
         one.add(each.weights)
         places.append((key, counts.get(key, 0), each.least))
         counts[key] = counts.get(key, 0) + 1
-    found = {key: one.marks() for key, (_, one) in replays.items()}
+    found = {key: one.take_marks() for key, (_, one) in replays.items()}
     rows = []
     for key, place, least in places:
         marks = found[key][place]
@@ -71,23 +71,23 @@ def marks_of(scenarios: Iterable[Scenario]) -> Floats:
     return np.stack(rows)
 
 
-def unexplained_of(path: Path) -> float:
+def sum_unexplained(path: CriticalPath) -> float:
     """Return the time on the critical path that nothing explains, ns."""
     # One after the other, as the sum of a list is.
     return float(np.cumsum(path.unexplained)[-1]) if len(path.ts) else 0.0
 
 
-def told_by(world: World, marks: Floats, unexplained: float) -> Replayed:
+def measure_accuracy(world: ReplayWorld, marks: Floats, unexplained: float) -> ReplayAccuracy:
     """Return the accuracy of the baseline's replay; `unexplained` of its critical path, ns."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
     recorded = recorded_marks(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
     whole = abs(baseline - span) / max(span, 1.0)
     error = max(float(np.median(errors)), whole)
-    return Replayed(span, baseline, error, unexplained / max(span, 1.0), _is_tied(world))
+    return ReplayAccuracy(span, baseline, error, unexplained / max(span, 1.0), _is_tied(world))
 
 
-def _is_tied(world: World) -> bool:
+def _is_tied(world: ReplayWorld) -> bool:
     """Return whether the calls that launched most of the GPU's work are known, or steps begin and end on the GPU."""
     work = world.recorded.work
     on_gpu = (world.graph.marked_by_slice[1:] >= 0).all() and world.graph.ends_on_gpu
@@ -96,13 +96,13 @@ def _is_tied(world: World) -> bool:
     return bool(on_gpu or 2 * known >= dur.sum())
 
 
-def recorded_marks(world: World) -> Floats:
+def recorded_marks(world: ReplayWorld) -> Floats:
     """When each step starts and the last ends, as recorded, ns after the first starts."""
     starts = [step.ts - world.recorded.ts for step in world.recorded.steps]
     return np.array([*starts, world.graph.span], dtype=np.float64)
 
 
-def saving(saved: float, told: Replayed, most: float | None = None) -> Saving:
+def bound_saving(saved: float, told: ReplayAccuracy, most: float | None = None) -> ReplaySaving:
     """Likely value and bounds of what a scenario saves; `most` is what it has on the critical path, ns.
 
     What nothing explains may take the place of what is gone, or go with it; what the replay is off counts in full where it is
@@ -114,4 +114,4 @@ def saving(saved: float, told: Replayed, most: float | None = None) -> Saving:
         doubt += told.error * told.span
     low, high = max(saved - doubt, 0.0), saved + doubt
     high = max(min(high, told.span if most is None else most), saved)
-    return Saving(saved if told.is_likely else None, min(low, saved), max(high, 0.0))
+    return ReplaySaving(saved if told.is_likely else None, min(low, saved), max(high, 0.0))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.replay.recorded import NONE, Floats, Integers
-from traceq.analysis.replay.runs import Lengths, Runs, runs
+from traceq.analysis.replay.recorded import NONE, Booleans, Floats, Integers
 from traceq.analysis.replay.waits import QUEUE
 
 if TYPE_CHECKING:
@@ -15,6 +15,127 @@ if TYPE_CHECKING:
 
     from traceq.analysis.replay.graph import Graph
     from traceq.analysis.replay.weights import Weights
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Elements are GPU slices, and host events without any, in the order of their lanes; runs are ranges of elements."""
+
+    event: Integers  # of each element
+    slice: Integers  # of each element; -1 for an event without any
+    closes: Booleans  # whether an element is the last of its event
+    first: Integers  # of each run: its first element
+    last: Integers
+    first_slice: Integers  # of each run: its first slice, -1 where it has none
+    last_slice: Integers
+    order: Integers  # the runs in the order in which they can be worked out
+    run_of_slice: Integers  # of each slice that something outside its run needs: its run
+
+
+def find_runs(graph: Graph) -> Runs:
+    """Return the runs of the graph."""
+    event, piece, closes = _order_elements(graph)
+    has = piece >= 0
+    at = np.maximum(piece, 0)
+    waits = np.zeros(len(graph.gap), dtype=bool)
+    waits[graph.waits.event] = True
+    waits[graph.paces.event] = True
+    waits[graph.paces.previous] = True
+    is_marked = np.zeros(max(len(graph.dur), 1), dtype=bool)
+    is_marked[graph.marked_by_slice[graph.marked_by_slice >= 0]] = True
+    tapped = is_marked.copy()
+    for others in (graph.awaited, graph.engine, graph.waits.slice):
+        tapped[others[others >= 0]] = True
+    held = np.zeros(len(tapped), dtype=bool)
+    held[: len(graph.dur)] = (graph.awaited >= 0) | (graph.engine >= 0)
+    before = np.full(len(tapped), NONE, dtype=np.int64)
+    before[: len(graph.dur)] = graph.before
+    lane = graph.lane[event]
+    # The last slice before each element in its lane, whatever is between.
+    place = np.concatenate([[NONE], np.maximum.accumulate(np.where(has, np.arange(len(event)), NONE))[:-1]])
+    same_lane = (place >= 0) & (lane[np.maximum(place, 0)] == lane)
+    previous = np.where(same_lane, piece[np.maximum(place, 0)], NONE)
+    cut = np.ones(len(event), dtype=bool)
+    cut[1:] = (
+        (lane[1:] != lane[:-1])
+        | waits[event[1:]]
+        | waits[event[:-1]]
+        | (graph.mark[event[:-1]] >= 0)
+        | (has & (held[at] | is_marked[at] | (before[at] != previous)))[1:]
+        | (has & tapped[at])[:-1]
+    )
+    # An event that waits is a run of its own, but for its slices but the last.
+    first = np.flatnonzero(cut)
+    last = np.concatenate([first[1:], [len(event)]]) - 1
+    n = len(first)
+    number = np.cumsum(cut) - 1
+    first_slice, last_slice = np.full(n, NONE, dtype=np.int64), np.full(n, NONE, dtype=np.int64)
+    with_slice = np.flatnonzero(has)
+    last_slice[number[with_slice]] = piece[with_slice]
+    first_slice[number[with_slice[::-1]]] = piece[with_slice[::-1]]
+    run_of = np.full(len(graph.dur), NONE, dtype=np.int64)
+    run_of[piece[with_slice]] = number[with_slice]
+    # Events are in the order of time, and elements of an event in the order of its slices.
+    order = np.lexsort((first_slice, event[first]))
+    return Runs(event, piece, closes, first, last, first_slice, last_slice, order, run_of)
+
+
+def _order_elements(graph: Graph) -> tuple[Integers, Integers, Booleans]:
+    """Event and slice of each element, by lane and time, and whether it is the last of its event."""
+    count = np.bincount(graph.event, minlength=len(graph.gap))
+    alone = np.flatnonzero(count == 0)
+    event = np.concatenate([graph.event, alone])
+    piece = np.concatenate([np.arange(len(graph.event)), np.full(len(alone), NONE)])
+    order = np.lexsort((piece, event, graph.lane[event]))
+    event, piece = event[order], piece[order]
+    closes = np.concatenate([event[1:] != event[:-1], [True]])
+    return event, piece, closes
+
+
+class RunLengths:
+    """Works out how long runs last; times of the host, or of the GPU, that scenarios share with the first, only once."""
+
+    def __init__(self, found: Runs, first: Weights) -> None:
+        self._runs, self._first = found, first
+        self._piece, self._has = np.maximum(found.slice, 0), found.slice >= 0
+        self._on_host = self._host_times(first)
+        self._on_gpu = self._gpu_times(first) if self._has.any() else None
+
+    def measure(self, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return per run its time on the host, and what it takes until its last slice ends, ns.
+
+        The latter from the start of the run, from the end of what is before on its stream, and from the start of its first slice.
+        """
+        found, first, piece = self._runs, self._first, self._piece
+        same = weights.gap is first.gap and weights.call is first.call and weights.lead is first.lead
+        host_time, given = self._on_host if same else self._host_times(weights)
+        if self._on_gpu is None:
+            nothing = np.full(len(found.first), -np.inf)
+            return host_time, nothing, nothing, nothing
+        same = weights.stream is first.stream and weights.dur is first.dur
+        queue, begin = self._on_gpu if same else self._gpu_times(weights)
+        ends = np.where(self._has, given + weights.launch[piece] + weights.dur[piece] - queue, -np.inf)
+        until = queue[found.last]
+        from_launch = np.maximum.reduceat(ends, found.first) + until
+        from_before = until - begin
+        return host_time, from_launch, from_before, from_before - weights.stream[np.maximum(found.first_slice, 0)]
+
+    def _host_times(self, weights: Weights) -> tuple[Floats, Floats]:
+        """Return per run its time on the host; per element from the start of its run until its launch is on its way."""
+        found, event = self._runs, self._runs.event
+        host = np.where(found.closes, weights.gap[event] + weights.call[event], 0.0)
+        done = np.cumsum(host)
+        start = done - host
+        base = start[found.first]
+        number = np.repeat(np.arange(len(found.first)), found.last - found.first + 1)
+        return done[found.last] - base, start - base[number] + weights.gap[event] + weights.lead[event]
+
+    def _gpu_times(self, weights: Weights) -> tuple[Floats, Floats]:
+        """Return per element the GPU time up to its end if only their order held slices; per run up to its start."""
+        length = np.where(self._has, weights.stream[self._piece] + weights.dur[self._piece], 0.0)
+        queue = np.cumsum(length)
+        return queue, queue[self._runs.first] - length[self._runs.first]
+
 
 # So many numbers are held for the runs of the scenarios that are replayed together.
 _MOST_AT_ONCE = 32_000_000
@@ -28,10 +149,10 @@ def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
     replayed = Replay(graph)
     for each in scenarios:
         replayed.add(each)
-    return replayed.marks()
+    return replayed.take_marks()
 
 
-class _Measured(NamedTuple):
+class _RunWeights(NamedTuple):
     """Lengths of the runs under a scenario's weights: all that a replay needs of them. Times in ns; see lengths and _held."""
 
     host: Floats
@@ -48,29 +169,29 @@ class Replay:
     """Replays scenarios of one graph, as many at once as memory allows; their weights are let go when they are added."""
 
     def __init__(self, graph: Graph) -> None:
-        self._graph, self._runs = graph, runs(graph)
+        self._graph, self._runs = graph, find_runs(graph)
         self._at_once = max(1, _MOST_AT_ONCE // max(4 * len(self._runs.first), 1))
-        self._lengths: Lengths | None = None
-        self._measured: list[_Measured] = []
+        self._lengths: RunLengths | None = None
+        self._measured: list[_RunWeights] = []
         self._marks: list[Floats] = []
 
     def add(self, weights: Weights) -> None:
         """One more scenario."""
-        self._lengths = self._lengths or Lengths(self._runs, weights)
+        self._lengths = self._lengths or RunLengths(self._runs, weights)
         first = self._runs.first_slice[self._runs.first_slice >= 0]
         self._measured.append(
-            _Measured(
-                *self._lengths.of(weights),
+            _RunWeights(
+                *self._lengths.measure(weights),
                 weights.awaiting[first],
                 weights.engine[first],
-                _until_return(self._graph, weights),
+                _tail_times(self._graph, weights),
                 weights.pace,
             )
         )
         if len(self._measured) == self._at_once:
             self._replay()
 
-    def marks(self) -> Floats:
+    def take_marks(self) -> Floats:
         """Return the marks of the scenarios in the order in which they were added, see replay."""
         if self._measured:
             self._replay()
@@ -80,16 +201,16 @@ class Replay:
         # Rows by run: one row is what a step of the loop works on. Each is let go once it is among the others.
         columns = [list(each) for each in zip(*self._measured, strict=True)]
         self._measured = []
-        every = _Measured(*(np.stack(columns.pop(0), axis=1) for _ in _Measured._fields))
-        self._marks.append(_replayed(self._graph, self._runs, every))
+        every = _RunWeights(*(np.stack(columns.pop(0), axis=1) for _ in _RunWeights._fields))
+        self._marks.append(_replay_scenarios(self._graph, self._runs, every))
 
 
-def _replayed(graph: Graph, found: Runs, every: _Measured) -> Floats:
+def _replay_scenarios(graph: Graph, found: Runs, every: _RunWeights) -> Floats:
     """Return marks by scenario; the columns of `every` are scenarios."""
     host, launched, queued, started = every[:4]
     count = host.shape[1]
-    held = _held(graph, found, every)
-    waits = _waits(graph, found, every)
+    held = _starts_held(graph, found, every)
+    waits = _returns_held(graph, found, every)
     marks = np.zeros((len(graph.marked_by_slice) + 1, count))
     clock = {lane: np.zeros(count) for lane in np.unique(graph.lane).tolist()}
     behind: dict[int, Floats] = {}
@@ -104,7 +225,7 @@ def _replayed(graph: Graph, found: Runs, every: _Measured) -> Floats:
     mark_of_run = graph.mark[found.event[found.last]]
     mark_of_run = np.where(found.closes[found.last], mark_of_run, NONE).tolist()
     mark_of_slice = {int(one): number for number, one in enumerate(graph.marked_by_slice.tolist()) if one >= 0}
-    paced = _paced(graph, found, every)
+    paced = _batches_paced(graph, found, every)
     returned: list[Floats] = [np.zeros(0)] * len(found.first)
     maximum = np.maximum
     for run in found.order.tolist():
@@ -140,7 +261,7 @@ def _is_on_gpu(graph: Graph, mark: int) -> bool:
     return mark < len(graph.marked_by_slice) and bool(graph.marked_by_slice[mark] >= 0)
 
 
-def _held(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[int, Floats]]]:
+def _starts_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, list[tuple[int, Floats]]]:
     """Return by run what its first slice waits for beside its stream: the run that ends with it, and its own time after it."""
     held: dict[int, list[tuple[int, Floats]]] = {}
     with_slice = np.flatnonzero(found.first_slice >= 0)
@@ -154,7 +275,7 @@ def _held(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[i
     return held
 
 
-def _waits(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[int, Floats]]]:
+def _returns_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, list[tuple[int, Floats]]]:
     """Return by run what its event waits for before it returns: the run that ends with it, and the time from that end."""
     waits: dict[int, list[tuple[int, Floats]]] = {}
     if not len(graph.waits.event):
@@ -166,7 +287,7 @@ def _waits(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[
     return waits
 
 
-def _paced(graph: Graph, found: Runs, every: _Measured) -> dict[int, tuple[int, Floats]]:
+def _batches_paced(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, tuple[int, Floats]]:
     """Return by run that fetches a batch the run that fetched the one before, and how long after that the batch is there."""
     if not len(graph.paces.event):
         return {}
@@ -183,7 +304,7 @@ def _run_of_event(graph: Graph, found: Runs) -> Integers:
     return run
 
 
-def _until_return(graph: Graph, weights: Weights) -> Floats:
+def _tail_times(graph: Graph, weights: Weights) -> Floats:
     """Return the time from the end of the awaited work; waits for room in the queue count from its start."""
     is_queue = graph.waits.kind[graph.waits.event] == QUEUE
     return np.asarray(weights.tail - np.where(is_queue, weights.dur[graph.waits.slice], 0.0))

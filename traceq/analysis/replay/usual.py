@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from traceq.analysis.replay.recorded import Booleans, Floats, Integers
 
 
-def medians(key: Integers, value: Floats, counts: Booleans, fewest: int = 1) -> Floats:
+def kind_medians(key: Integers, value: Floats, counts: Booleans, fewest: int = 1) -> Floats:
     """Return per element the (lower) median of `value` over counting elements of its key; NaN for fewer than `fewest`."""
     found = np.full(len(key), np.nan)
     where = np.flatnonzero(counts)
@@ -36,7 +36,7 @@ _MOST_OF_TWO = 1_000_000.0
 _LIKE = 0.5
 
 
-def of_other_fold(
+def predict_from_other_fold(
     keys: Sequence[Integers], value: Floats, counts: Booleans, fold: Integers, long: float = np.inf
 ) -> tuple[Floats, Booleans]:
     """Predict per element its value from the other fold, and whether that has enough elements; `keys`: narrow to broad.
@@ -62,7 +62,7 @@ def of_other_fold(
     _fill(found, everything, value, counts, fold, 1)
     missing = np.isnan(found)
     if missing.any():
-        found[missing] = medians(everything, value, counts)[missing]
+        found[missing] = kind_medians(everything, value, counts)[missing]
     return found, is_known
 
 
@@ -71,10 +71,10 @@ def _fill(found: Floats, key: Integers, value: Floats, counts: Booleans, fold: I
     for one in (0, 1):
         here = (fold == one) & np.isnan(found)
         if here.any():
-            found[here] = medians(key, value, counts & (fold != one), fewest)[here]
+            found[here] = kind_medians(key, value, counts & (fold != one), fewest)[here]
 
 
-def combined(*parts: Integers) -> Integers:
+def combine_keys(*parts: Integers) -> Integers:
     """One key for each combination of parts."""
     key = np.zeros(len(parts[0]), dtype=np.uint64)
     for part in parts:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from traceq.analysis.replay.recorded import NONE, WAITED, Booleans, Floats, Integers, Recorded
-from traceq.analysis.replay.usual import medians
+from traceq.analysis.replay.usual import kind_medians
 
 # The clocks of host and GPU are this close together, ns.
 _CLOCKS_APART = 100_000
@@ -48,15 +48,15 @@ def waits_of_host(recorded: Recorded) -> Waits:
     events, work = recorded.events, recorded.work
     streams = _Streams(recorded)
     is_long = events.allocates & ~events.waits & (events.call > _LONG_CALL)
-    others = (_waited_for_room(recorded) | is_long) & ~events.waits
+    others = (_find_full_queues(recorded) | is_long) & ~events.waits
     launches = np.zeros(len(events.ts), dtype=bool)
     own = np.flatnonzero(events.waits[work.event] & ~work.is_migration)
     launches[work.event[own]] = True
     parts = [
         _in_time(recorded, COPY, _Edges(work.event[own], own)),
-        _in_time(recorded, SYNCHRONIZATION, streams.awaited_by(np.flatnonzero(events.waits & ~launches))),
+        _in_time(recorded, SYNCHRONIZATION, streams.find_awaited(np.flatnonzero(events.waits & ~launches))),
         _run_dry(recorded, streams.all_of(np.flatnonzero(others & events.allocates))),
-        (QUEUE, streams.started_in(np.flatnonzero(others & ~events.allocates))),
+        (QUEUE, streams.find_started(np.flatnonzero(others & ~events.allocates))),
     ]
     kind = np.full(len(events.ts), NONE, dtype=np.int64)
     for name, found in parts:
@@ -98,15 +98,15 @@ def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
     return ALLOCATION, found.some((after >= 0) & (after < share * events.call[event]))
 
 
-def _waited_for_room(recorded: Recorded) -> Booleans:
+def _find_full_queues(recorded: Recorded) -> Booleans:
     """Return the launches that found the queue full."""
     events = recorded.events
-    queued = _queued(recorded)
+    queued = _count_queued(recorded)
     most = int(queued.max(initial=0))
     at_limit = events.launches & ~events.waits & (queued >= most - 1)
     if most < _FULL_QUEUE or at_limit.sum() < _OFTEN:
         return np.zeros(len(queued), dtype=bool)
-    usual = medians(events.name, events.call, events.launches & ~at_limit)
+    usual = kind_medians(events.name, events.call, events.launches & ~at_limit)
     return at_limit & (events.call > _TIMES_USUAL * np.nan_to_num(usual))
 
 
@@ -126,7 +126,7 @@ def paces_of_workers(recorded: Recorded) -> Paces:
     """
     events = recorded.events
     here = np.flatnonzero(events.fetches)
-    place = before_in(events.thread[here])
+    place = previous_with_key(events.thread[here])
     number = np.arange(len(here))
     has_previous = place >= 0
     waited = np.zeros(len(here), dtype=bool)
@@ -143,7 +143,7 @@ def paces_of_workers(recorded: Recorded) -> Paces:
     return Paces(here[chosen], here[previous[chosen]], lag)
 
 
-def _queued(recorded: Recorded) -> Integers:
+def _count_queued(recorded: Recorded) -> Integers:
     """Return launches of a process that have not started when each event's call is made."""
     work, events = recorded.work, recorded.events
     queued = np.zeros(len(events.ts), dtype=np.int64)
@@ -187,7 +187,7 @@ class _Streams:
                 place = int(work.pid[one]), int(work.device[one]), int(work.raw_stream[one])
                 self._streams.append(_Stream(*place, part, event, launched))
 
-    def awaited_by(self, numbers: Integers) -> _Edges:
+    def find_awaited(self, numbers: Integers) -> _Edges:
         """Return the last slice before each call on the stream it waits for; without one, on every stream of its process."""
         events = self._events
         found = []
@@ -195,24 +195,30 @@ class _Streams:
         alike, which = np.unique(asked, axis=1, return_inverse=True)
         for number, (pid, stream, device, kind) in enumerate(alike.T.tolist()):
             here = numbers[which.reshape(-1) == number]
-            streams = self._of(pid)
+            streams = self._streams_of(pid)
             # The default stream waits for all others.
             meant = [one for one in streams if one.number == stream and device in (NONE, one.device)] or streams
             is_event = (events.recorded[here] != NONE) & (kind == WAITED.index("event"))
             times = events.recorded[here[is_event]]
-            found += [_last(one, here[is_event], np.searchsorted(one.launched, times, side="left")) for one in meant]
+            found += [
+                _last_before_at(one, here[is_event], np.searchsorted(one.launched, times, side="left")) for one in meant
+            ]
             asked_for = streams if kind == WAITED.index("context") else meant
             found += [self._last_before(one, here[~is_event]) for one in asked_for]
-        return _joined(found)
+        return _concatenate_edges(found)
 
     def all_of(self, numbers: Integers) -> _Edges:
         """Return the last slice before each call on every stream of its process."""
         pids = self._events.pid[numbers]
-        return _joined(
-            [self._last_before(one, numbers[pids == pid]) for pid in np.unique(pids).tolist() for one in self._of(pid)]
+        return _concatenate_edges(
+            [
+                self._last_before(one, numbers[pids == pid])
+                for pid in np.unique(pids).tolist()
+                for one in self._streams_of(pid)
+            ]
         )
 
-    def started_in(self, numbers: Integers) -> _Edges:
+    def find_started(self, numbers: Integers) -> _Edges:
         """Return the last slice, of those launched before, that started while each call waited: it made room in the queue."""
         events, work = self._events, self._work
         found = []
@@ -229,27 +235,27 @@ class _Streams:
                 open_ = open_[place[open_] > low[open_]]
             there = place > low
             found.append(_Edges(here[there], slices[place[there] - 1]))
-        return _joined(found)
+        return _concatenate_edges(found)
 
-    def _of(self, pid: int) -> list[_Stream]:
+    def _streams_of(self, pid: int) -> list[_Stream]:
         return [each for each in self._streams if each.pid == pid]
 
     def _last_before(self, stream: _Stream, numbers: Integers) -> _Edges:
-        return _last(stream, numbers, np.searchsorted(stream.event, numbers, side="left"))
+        return _last_before_at(stream, numbers, np.searchsorted(stream.event, numbers, side="left"))
 
 
-def _last(stream: _Stream, numbers: Integers, places: Integers) -> _Edges:
+def _last_before_at(stream: _Stream, numbers: Integers, places: Integers) -> _Edges:
     """Return the slices before `places`, where there are any."""
     there = places > 0
     return _Edges(numbers[there], stream.slice[places[there] - 1])
 
 
-def _joined(found: list[_Edges]) -> _Edges:
+def _concatenate_edges(found: list[_Edges]) -> _Edges:
     nothing = np.zeros(0, dtype=np.int64)
     return _Edges(*(np.concatenate(columns) for columns in zip(_Edges(nothing, nothing), *found, strict=True)))
 
 
-def before_in(keys: Integers) -> Integers:
+def previous_with_key(keys: Integers) -> Integers:
     """Return position of the element before with the same key; -1 for none."""
     order = np.argsort(keys, kind="stable")
     found = np.full(len(keys), NONE, dtype=np.int64)

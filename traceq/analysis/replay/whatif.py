@@ -2,25 +2,104 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from traceq.analysis.categories import BUSY, CATEGORIES
-from traceq.analysis.replay.counterfactual import Change, Scenario, changed, extremes
-from traceq.analysis.replay.critical_path import critical_path
+from traceq.analysis.ledger.host_timeline import fill_host_timeline
+from traceq.analysis.replay.counterfactual import Change, Scenario, apply_change, change_extremes
+from traceq.analysis.replay.critical_path import find_critical_path
+from traceq.analysis.replay.recorded import TooLarge
 from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
-from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
-from traceq.analysis.replay.scope import scope
-from traceq.analysis.replay.too_large import TooLarge
-from traceq.database.sql import run
+from traceq.analysis.replay.savings import (
+    ReplayAccuracy,
+    ReplaySaving,
+    bound_saving,
+    marks_of,
+    measure_accuracy,
+    sum_unexplained,
+)
+from traceq.database.sql import parsed, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import duckdb
 
-    from traceq.analysis.replay.counterfactual import World
+    from traceq.analysis.replay.counterfactual import ReplayWorld
+
+
+# Every table and view that the SQL of this folder reads.
+_READ = (
+    "cpu_slice",
+    "gpu_slice",
+    "thread",
+    "thread_state",
+    "cpu_sample",
+    "host_name",
+    "synchronization",
+    "cuda_event",
+    "stream_wait",
+    "step",
+    "idle_gap",
+    "idle_gap_cause",
+    "idle_piece",
+    "time_ledger",
+    "data_fetch",
+    "collective_slice",
+    "host_stall",
+    "stall_cost",
+    "critical_path",
+)
+# Temp tables that other analyses make on their way, and the file in which each is defined.
+_DEFINED_IN = {
+    "_event_recorded": "analysis/ledger/stream_wait.sql",
+    "_training_thread": "analysis/ledger/idle_interval.sql",
+    "_idle_cause": "analysis/ledger/idle_gap_cause.sql",
+}
+
+
+def show_one_trace(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
+    """Let unqualified names of tables mean the rows of one trace, by temp views, and make what replays read beside them.
+
+    Slices that do not nest count as they were recorded: how an ingest cut them is not kept.
+    """
+    catalog = connection.execute("select current_database()").fetchone()
+    for name in _READ:
+        connection.execute(
+            f'create or replace temp view {name} as select * from "{catalog[0] if catalog else ""}".main.{name}'  # noqa: S608 - names of ours
+            f" where trace_id = {int(trace_id)}"
+        )
+    connection.execute("create or replace temp table _slice_cut (slice_id bigint, ts_end bigint)")
+    connection.execute("create or replace temp table _slice_outlasting (slice_id bigint, inside bigint, depth bigint)")
+    connection.execute("create or replace temp table _slice_ended_under (slice_id bigint)")
+    for table, file in _DEFINED_IN.items():
+        connection.execute(f"drop table if exists temp.{table}")
+        connection.execute(_temp_table_definition(file, table))
+    for name in (
+        "_graph_node",
+        "_phase_interval",
+        "_host_slice",
+        "_host_running",
+        "_thread_without_python",
+    ):
+        connection.execute(f"drop table if exists temp.{name}")
+    for name in ("phase_interval", "host_slice", "host_running"):
+        run(connection, f"analysis/ledger/{name}.sql")
+    fill_host_timeline(connection)
+
+
+def _temp_table_definition(file: str, table: str) -> duckdb.Statement:
+    """Return the only statement of an SQL file that creates the temp table `table`.
+
+    Whether the text of a statement has the comments before it depends on DuckDB's version.
+    """
+    begins = re.compile(rf"^create temp table {table}\b", re.MULTILINE)
+    (found,) = (each for each in parsed(statement(file)) if begins.search(each.query))
+    return found
+
 
 # What a part has on the critical path is what the steps get shorter by when it gets shorter by a little, by so much of it.
 _A_LITTLE = 0.01
@@ -51,8 +130,8 @@ class Answer(NamedTuple):
     recorded_ns: float
     before_ns: float
     after_ns: float
-    saved: Saving
-    told: Replayed
+    saved: ReplaySaving
+    told: ReplayAccuracy
     found: tuple[bool, ...]
     limits: tuple[Limit, ...]
 
@@ -63,7 +142,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views that hide
     the other traces of the database: open one for it.
     """
-    scope(connection, trace_id)
+    show_one_trace(connection, trace_id)
     try:
         world = read_world(connection)
     except TooLarge as error:
@@ -73,15 +152,15 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     after = world.baseline
     found = []
     for change in changes:
-        before, after = after, changed(world, after, change)
-        found.append(_differs(before, after))
-    left = {name: share for name in CATEGORIES if name not in _NO_TIME and (share := _left(name, changes))}
-    shorter = [changed(world, after, Change("scale", name, 1 - _A_LITTLE)) for name in left]
-    marks = marks_of([world.baseline, after, *_extremes(world, changes), *shorter])
+        before, after = after, apply_change(world, after, change)
+        found.append(_has_effect(before, after))
+    left = {name: share for name in CATEGORIES if name not in _NO_TIME and (share := _share_left(name, changes))}
+    shorter = [apply_change(world, after, Change("scale", name, 1 - _A_LITTLE)) for name in left]
+    marks = marks_of([world.baseline, after, *_extreme_scenarios(world, changes), *shorter])
     spans = (marks[:, -1] - marks[:, 0]).tolist()
-    told = told_by(world, marks[0], unexplained_of(critical_path(world.recorded, world.graph)))
+    told = measure_accuracy(world, marks[0], sum_unexplained(find_critical_path(world.recorded, world.graph)))
     count = len(world.recorded.steps)
-    saved = _saving([spans[0] - span for span in spans[1:4]], told, changes, _most(connection, changes))
+    saved = _bound_saving([spans[0] - span for span in spans[1:4]], told, changes, _most_saved(connection, changes))
     parts = [
         max(spans[1] - span, 0.0) / _A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)
     ]
@@ -90,25 +169,27 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
         recorded_ns=told.span / count,
         before_ns=spans[0] / count,
         after_ns=spans[1] / count,
-        saved=Saving(None if saved.likely is None else saved.likely / count, saved.low / count, saved.high / count),
+        saved=ReplaySaving(
+            None if saved.likely is None else saved.likely / count, saved.low / count, saved.high / count
+        ),
         told=told,
         found=tuple(found),
-        limits=_limits(dict(zip(left, parts, strict=True)), spans[1], count),
+        limits=_order_limits(dict(zip(left, parts, strict=True)), spans[1], count),
     )
 
 
-def _extremes(world: World, changes: Sequence[Change]) -> list[Scenario]:
+def _extreme_scenarios(world: ReplayWorld, changes: Sequence[Change]) -> list[Scenario]:
     """Return the changes at worst and at best: work that is moved slows the rest down, or does not."""
     found = []
     for extreme in (0, 1):
         scenario = world.baseline
         for change in changes:
-            scenario = changed(world, scenario, extremes(change)[extreme])
+            scenario = apply_change(world, scenario, change_extremes(change)[extreme])
         found.append(scenario)
     return found
 
 
-def _most(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> float | None:
+def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> float | None:
     """Return the most that the changes can save: their time on the critical path, ns; None if unknown by category."""
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     most = 0.0
@@ -125,30 +206,32 @@ def _most(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> f
     return most
 
 
-def _saving(saved: Sequence[float], told: Replayed, changes: Sequence[Change], most: float | None) -> Saving:
+def _bound_saving(
+    saved: Sequence[float], told: ReplayAccuracy, changes: Sequence[Change], most: float | None
+) -> ReplaySaving:
     """Return the saving of the changes, at worst and at best, ns, negative where steps get longer."""
     likely, worst, best = (_either_way(each, told, most) for each in saved)
     low, high = min(likely.low, worst.low), max(likely.high, best.high)
     if any(change.what == UNKNOWN_CAUSE for change in changes):
-        return Saving(None, min(low, 0.0), high)
-    return Saving(likely.likely, low, high)
+        return ReplaySaving(None, min(low, 0.0), high)
+    return ReplaySaving(likely.likely, low, high)
 
 
-def _either_way(saved: float, told: Replayed, most: float | None) -> Saving:
+def _either_way(saved: float, told: ReplayAccuracy, most: float | None) -> ReplaySaving:
     if saved >= 0:
-        return saving(saved, told, most)
-    longer = saving(-saved, told)
-    return Saving(None if longer.likely is None else -longer.likely, -longer.high, -longer.low)
+        return bound_saving(saved, told, most)
+    longer = bound_saving(-saved, told)
+    return ReplaySaving(None if longer.likely is None else -longer.likely, -longer.high, -longer.low)
 
 
-def _left(name: str, changes: Sequence[Change]) -> float:
+def _share_left(name: str, changes: Sequence[Change]) -> float:
     """Share of the host's time of a category that the changes leave; a change of GPU work is about what is left of it."""
     kept = {"remove": 0.0, "move": 0.0}
     mine = [change for change in changes if change.what == name and name not in BUSY]
     return float(np.prod([change.factor if change.kind == "scale" else kept.get(change.kind, 1.0) for change in mine]))
 
 
-def _limits(parts: dict[str, float], whole: float, count: int) -> tuple[Limit, ...]:
+def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[Limit, ...]:
     """Return the parts of the path, longest first, which together are at most all of it; what is in none of them is other."""
     total = sum(parts.values())
     found = {name: dur * min(whole / total, 1.0) for name, dur in parts.items() if dur > 0}
@@ -157,7 +240,7 @@ def _limits(parts: dict[str, float], whole: float, count: int) -> tuple[Limit, .
     return tuple(Limit(name, dur / count) for name, dur in sorted(found.items(), key=lambda each: -each[1]))
 
 
-def _differs(before: Scenario, after: Scenario) -> bool:
+def _has_effect(before: Scenario, after: Scenario) -> bool:
     """Return whether a change had anything to change."""
     if before.graph is not after.graph or before.least != after.least:
         return True

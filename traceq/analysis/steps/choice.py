@@ -65,7 +65,7 @@ def read_window(text: str) -> Window:
     first, found, last = text.partition("..")
     if not found:
         return Window(text, text)
-    window = Window(_end(first), _end(last))
+    window = Window(_parse_end(first), _parse_end(last))
     if window.first is None and window.last is None:
         msg = f"--window {text}: give a start or an end, as 3.2s..4s, 10.., NAME..NAME, or gpu"
         raise WrongUse(msg)
@@ -75,7 +75,7 @@ def read_window(text: str) -> Window:
     return window
 
 
-def _end(text: str) -> int | str | None:
+def _parse_end(text: str) -> int | str | None:
     """Return nanoseconds, or the name of an annotation; None for nothing."""
     text = text.strip()
     if match := _SECONDS.fullmatch(text):

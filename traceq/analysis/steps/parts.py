@@ -25,7 +25,7 @@ SHORT, LONG = 0.5, 2
 _TOGETHER = 1 << 20
 
 
-class Part(NamedTuple):
+class LaunchPart(NamedTuple):
     """Launches [first, last): a round, or other work between rounds."""
 
     first: int
@@ -33,7 +33,7 @@ class Part(NamedTuple):
     is_round: bool
 
 
-def parts(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[Part]:
+def split_into_parts(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[LaunchPart]:
     """Return the rounds before and after `start`, where one starts, with what lies between, without gaps.
 
     `templates` is what rounds look like, one a row, all of one length. A round that a few launches interrupt is longer by them;
@@ -42,38 +42,40 @@ def parts(numbers: Integers, start: int, templates: Integers, updates: Integers)
     """
     count = len(numbers)
     backwards = _walk(numbers[::-1], count - start, templates[:, ::-1], updates)
-    before = [Part(count - part.last, count - part.first, part.is_round) for part in reversed(backwards)]
+    before = [LaunchPart(count - part.last, count - part.first, part.is_round) for part in reversed(backwards)]
     return before + _walk(numbers, start, templates, updates)
 
 
-def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[Part]:
+def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[LaunchPart]:
     """Return the parts from `start` on; they end with the last round."""
     length = templates.shape[1]
-    rounds = _Rounds(numbers, templates, updates)
-    found: list[Part] = []
+    rounds = _RoundFinder(numbers, templates, updates)
+    found: list[LaunchPart] = []
     while start + length <= len(numbers):
-        if regular := rounds.regular(start):
-            found += [Part(start + place * length, start + (place + 1) * length, True) for place in range(regular)]
+        if regular := rounds.count_regular(start):
+            found += [
+                LaunchPart(start + place * length, start + (place + 1) * length, True) for place in range(regular)
+            ]
             start += regular * length
             continue
-        again = rounds.first(start)
+        again = rounds.find_first(start)
         if again is None:
             break
         if again == start:
-            found.append(Part(start, start + length, is_round=True))
+            found.append(LaunchPart(start, start + length, is_round=True))
             start += length
             continue
         between = numbers[start:again]
         if found and len(between) < SHORT * length:
             found[-1] = found[-1]._replace(last=again)
         else:
-            is_alike = len(between) < LONG * length and _overlap(between, templates[0], updates) >= LIKE
-            found.append(Part(start, again, is_round=is_alike))
+            is_alike = len(between) < LONG * length and _overlap_of(between, templates[0], updates) >= LIKE
+            found.append(LaunchPart(start, again, is_round=is_alike))
         start = again
-    return _ended(found, numbers, templates)
+    return _extend_last_round(found, numbers, templates)
 
 
-def _ended(found: list[Part], numbers: Integers, templates: Integers) -> list[Part]:
+def _extend_last_round(found: list[LaunchPart], numbers: Integers, templates: Integers) -> list[LaunchPart]:
     """Return the parts with the last round as long as it takes to its usual last launch, where others come before that."""
     if not found or numbers[found[-1].last - 1] in templates[:, -1]:
         return found
@@ -82,7 +84,7 @@ def _ended(found: list[Part], numbers: Integers, templates: Integers) -> list[Pa
     return [*found[:-1], found[-1]._replace(last=last + int(more[0]) + 1)] if len(more) else found
 
 
-def _overlap(some: Integers, others: Integers, updates: Integers) -> float:
+def _overlap_of(some: Integers, others: Integers, updates: Integers) -> float:
     """Share of launches that the two have in common, each as often as in both; 0 without an update."""
     if not _has_update(some, updates):
         return 0.0
@@ -95,7 +97,7 @@ def _has_update(launches: Integers, updates: Integers) -> bool:
     return not len(updates) or bool(np.isin(launches, updates).any())
 
 
-class _Rounds:
+class _RoundFinder:
     """Rounds in a sequence of launches: how like the templates the launches after each place are."""
 
     def __init__(self, numbers: Integers, templates: Integers, updates: Integers) -> None:
@@ -112,35 +114,37 @@ class _Rounds:
             starts[: len(before) - self._length] &= before[self._length :] > before[: -self._length]
         self._places = np.flatnonzero(starts)
 
-    def regular(self, start: int) -> int:
+    def count_regular(self, start: int) -> int:
         """Count the sure rounds that follow one another from `start` on."""
         starts = np.arange(start, len(self._numbers) - self._length + 1, self._length)
-        for low, high in self._pieces(len(starts)):
-            unlike = np.flatnonzero(self._likeness(starts[low:high]) < _SURE)
+        for low, high in self._split_range(len(starts)):
+            unlike = np.flatnonzero(self._measure_likeness(starts[low:high]) < _SURE)
             if len(unlike):
                 return low + int(unlike[0])
         return len(starts)
 
-    def first(self, start: int) -> int | None:
+    def find_first(self, start: int) -> int | None:
         """Return the first place from `start` on at which a round starts; of candidates within a round the most alike one.
 
         Layers are like one another: a round is like itself a layer later, but not as much.
         """
         places = self._places[np.searchsorted(self._places, start) :]
-        for low, high in self._pieces(len(places)):
-            likeness = self._likeness(places[low:high])
+        for low, high in self._split_range(len(places)):
+            likeness = self._measure_likeness(places[low:high])
             if (likeness >= LIKE).any():
                 first = low + int(np.argmax(likeness >= LIKE))
                 near = places[first : np.searchsorted(places, places[first] + self._length)]
-                return int(near[0]) if likeness[first - low] >= _SURE else self._best(near)
+                return int(near[0]) if likeness[first - low] >= _SURE else self._pick_best(near)
         return None
 
-    def _best(self, places: Integers) -> int:
+    def _pick_best(self, places: Integers) -> int:
         """Return the place most like a round."""
-        likeness = np.concatenate([self._likeness(places[low:high]) for low, high in self._pieces(len(places))])
+        likeness = np.concatenate(
+            [self._measure_likeness(places[low:high]) for low, high in self._split_range(len(places))]
+        )
         return int(places[np.argmax(likeness)])
 
-    def _pieces(self, count: int) -> Iterator[tuple[int, int]]:
+    def _split_range(self, count: int) -> Iterator[tuple[int, int]]:
         """From 0 to `count` in pieces, each twice as long as the one before, as far as they are looked at together."""
         low, size = 0, 8
         while low < count:
@@ -148,7 +152,7 @@ class _Rounds:
             yield low, high
             low, size = high, 2 * size
 
-    def _likeness(self, places: Integers) -> Shares:
+    def _measure_likeness(self, places: Integers) -> Shares:
         """For each place the share of launches from there on that are those of a template, in their places."""
         windows = self._numbers[places[:, None] + np.arange(self._length)]
         likeness: Shares = (windows[:, None, :] == self._templates).mean(axis=2).max(axis=1)

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.steps.loops import Loop, one_after_another
-from traceq.analysis.steps.parts import LIKE, LONG, SHORT, Part, parts
-from traceq.analysis.steps.regular import LEAST_ROUNDS, Regular, is_regular, regular, stretch
+from traceq.analysis.steps.parts import LIKE, LONG, SHORT, LaunchPart, split_into_parts
+from traceq.analysis.steps.regular import (
+    LEAST_ROUNDS,
+    Loop,
+    Regular,
+    find_regular,
+    find_stretch,
+    is_regular,
+    split_into_loops,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +80,7 @@ class Launches(NamedTuple):
     is_set_up: Flags
 
     @classmethod
-    def of(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
+    def read(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
         """From rows with columns of these names, batch by batch: a table beside the arrays is as large. And what rows are."""
         what = ""
         parts: dict[str, list[npt.NDArray[Any]]] = {
@@ -98,7 +105,7 @@ class Recurrence(NamedTuple):
     `is_ahead`: the host runs rounds ahead, so that only the GPU's times pace the rounds.
     """
 
-    parts: list[Part]
+    parts: list[LaunchPart]
     length: int
     share: float
     first: int
@@ -112,24 +119,26 @@ class Recurrence(NamedTuple):
     is_ahead: bool
 
 
-def recurrence(launches: Launches) -> Recurrence | None:
+def find_recurrence(launches: Launches) -> Recurrence | None:
     """Return the rounds of the sequence that recurs through most of the launches; None where none does."""
-    found = regular(launches.number, launches.is_graph, np.where(launches.is_compute, launches.gpu_ts, -1))
+    found = find_regular(launches.number, launches.is_graph, np.where(launches.is_compute, launches.gpu_ts, -1))
     if found is None:
         return None
-    inside = _inside(launches, found)
+    inside = _find_inner(launches, found)
     has_ends = True
     if inside and _are_steps(launches, found, inside):
         found, inside, has_ends = inside, None, False
     is_all = len(found.kept) == len(launches.number)
     seen = launches if is_all else Launches._make(column[found.kept] for column in launches)
     first, last, lag = found.first, found.last, found.period.lag
-    length = _split(seen, first, last, lag)
-    loops = one_after_another(seen.number, first, last, lag) if length == lag else ()
-    rounds, evidence = _of_loops(seen, loops) if loops else _rounds(seen, first, last, length, has_ends=has_ends)
-    rounds, first, last = _among_all(launches, found.kept, rounds, first, last)
+    length = _round_length(seen, first, last, lag)
+    loops = split_into_loops(seen.number, first, last, lag) if length == lag else ()
+    rounds, evidence = (
+        _rounds_of_loops(seen, loops) if loops else _find_rounds(seen, first, last, length, has_ends=has_ends)
+    )
+    rounds, first, last = _map_to_all(launches, found.kept, rounds, first, last)
     inner, inner_share, inner_whole = 0, 0.0, 0
-    if inside and length == lag and launches.is_read[_rest(found, inside)].all():
+    if inside and length == lag and launches.is_read[_launches_outside(found, inside)].all():
         inner, inner_share = inside.period.lag, inside.share
         inner_whole = int(((inside.kept >= first) & (inside.kept < last)).sum()) // inner
     elif length == lag and not loops:
@@ -152,10 +161,10 @@ def recurrence(launches: Launches) -> Recurrence | None:
     )
 
 
-def _inside(launches: Launches, found: Regular) -> Regular | None:
+def _find_inner(launches: Launches, found: Regular) -> Regular | None:
     """Return what recurs inside a round, through most of it."""
     one = found.kept[found.first : found.first + found.period.lag]
-    inside = regular(launches.number[one], launches.is_graph[one])
+    inside = find_regular(launches.number[one], launches.is_graph[one])
     if inside is None or inside.last - inside.first < _LEAST_COVERAGE * len(one):
         return None
     # the same launches in all rounds
@@ -173,42 +182,44 @@ def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
     part = inside.kept[inside.first : inside.first + inside.period.lag]
     if launches.is_update[inside.kept].any():
         return bool(0 < launches.is_update[part].mean() < _MOST_UPDATES)
-    rest = _rest(found, inside)
+    rest = _launches_outside(found, inside)
     if launches.is_input[part].any() and launches.is_read[rest].all():
         return True
     return any(flags[part].any() and flags[rest].any() for flags in (launches.is_input, launches.is_read))
 
 
-def _rest(found: Regular, inside: Regular) -> Integers:
+def _launches_outside(found: Regular, inside: Regular) -> Integers:
     """Return the launches of a round that do not recur inside it."""
     one = found.kept[found.first : found.first + found.period.lag]
     return np.setdiff1d(one, inside.kept[inside.first : inside.last], assume_unique=True)
 
 
-def _among_all(
-    launches: Launches, kept: Integers, rounds: list[Part], first: int, last: int
-) -> tuple[list[Part], int, int]:
+def _map_to_all(
+    launches: Launches, kept: Integers, rounds: list[LaunchPart], first: int, last: int
+) -> tuple[list[LaunchPart], int, int]:
     """Map rounds and stretch, of the launches `kept`, to places among all launches."""
     known = np.unique(launches.number[kept[first] : kept[last - 1] + 1])
     is_known = np.isin(launches.number, known)
-    places = {place: _border(launches, is_known, kept, place) for part in rounds for place in (part.first, part.last)}
-    found = [part for each in rounds for part in _placed(each, places, kept)]
+    places = {
+        place: _find_border(launches, is_known, kept, place) for part in rounds for place in (part.first, part.last)
+    }
+    found = [part for each in rounds for part in _place_part(each, places, kept)]
     return found, int(kept[first]), int(kept[last - 1]) + 1
 
 
-def _placed(part: Part, places: dict[int, int], kept: Integers) -> Iterator[Part]:
+def _place_part(part: LaunchPart, places: dict[int, int], kept: Integers) -> Iterator[LaunchPart]:
     """Yield a part of the launches `kept` among all: no round where much lies inside it, and shorter where much follows."""
     start, own_end, end = places[part.first], int(kept[part.last - 1]) + 1, places[part.last]
     length = part.last - part.first
     is_round = part.is_round and own_end - start < LONG * length
     if end - own_end < SHORT * length:
-        yield Part(start, end, is_round)
+        yield LaunchPart(start, end, is_round)
     else:
-        yield Part(start, own_end, is_round)
-        yield Part(own_end, end, is_round=False)
+        yield LaunchPart(start, own_end, is_round)
+        yield LaunchPart(own_end, end, is_round=False)
 
 
-def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> int:
+def _find_border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> int:
     """Find where in the gap before a place of those `kept` one round ends and the next one starts.
 
     After a result that is read, before an input that is copied. Around the loop only what is in it as well is part of it.
@@ -225,7 +236,7 @@ def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> 
     return end if place < len(kept) else start
 
 
-def _is_most(launches: Launches, rounds: list[Part]) -> bool:
+def _is_most(launches: Launches, rounds: list[LaunchPart]) -> bool:
     """Return whether rounds are most of the program: of its launches, or of its GPU time.
 
     Of a program that computes, a loop that computes next to nothing is none of its steps, however many launches it has; nor is
@@ -242,13 +253,13 @@ def _is_most(launches: Launches, rounds: list[Part]) -> bool:
     return inside >= _LEAST_COVERAGE * len(launches.number) or is_most
 
 
-def _time_in(durs: Integers, rounds: list[Part]) -> int:
+def _time_in(durs: Integers, rounds: list[LaunchPart]) -> int:
     """Return the time of the launches in rounds, ns."""
     until = np.concatenate([[0], np.cumsum(durs)])
     return sum(int(until[part.last] - until[part.first]) for part in rounds if part.is_round)
 
 
-def _split(launches: Launches, first: int, last: int, lag: int) -> int:
+def _round_length(launches: Launches, first: int, last: int, lag: int) -> int:
     """Return the length of a round: `lag`, or a k-th of it where the host reads a result k times at equal distances.
 
     A loop whose rounds differ in turn (sweeps along x, then along y) recurs after two of them; its reads of a time step, or of an
@@ -261,7 +272,9 @@ def _split(launches: Launches, first: int, last: int, lag: int) -> int:
     return int(distances[0]) if np.all(distances == distances[0]) else lag
 
 
-def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: bool) -> tuple[int, tuple[str, ...]]:
+def _find_phase(
+    launches: Launches, first: int, last: int, length: int, *, has_ends: bool
+) -> tuple[int, tuple[str, ...]]:
     """Find where in the stretch a round starts, 0 to length - 1, and the evidence, strongest first.
 
     `has_ends`: the loop starts and ends with the stretch, which else is the part of it that is most regular.
@@ -272,7 +285,7 @@ def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: 
         votes.setdefault((position - first) % length, []).append((weight, why))
 
     if has_ends:
-        for each in _ends(launches, first, last, length):
+        for each in _votes_of_ends(launches, first, last, length):
             vote(*each)
     pauses = _by_place(launches.ts[1:] - np.maximum.accumulate(launches.ts_end)[:-1], first, last, length)
     longest = int(np.argmax(pauses))
@@ -281,14 +294,14 @@ def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: 
     places = {
         why: int(flagged[np.argmax(pauses[flagged])])
         for why, flagged in (
-            (_AFTER_READ, _after(launches.is_read[one])),
-            (_BEFORE_INPUT, _before(launches.is_input[one] & ~launches.is_aside[one])),
-            (_AFTER_UPDATE, _after(launches.is_update[one])),
+            (_AFTER_READ, _places_after(launches.is_read[one])),
+            (_BEFORE_INPUT, _first_places(launches.is_input[one] & ~launches.is_aside[one])),
+            (_AFTER_UPDATE, _places_after(launches.is_update[one])),
         )
         if len(flagged)
     }
     if _AFTER_UPDATE in places:
-        places[_AFTER_UPDATE] = _soon(places, pauses)
+        places[_AFTER_UPDATE] = _place_near_update(places, pauses)
     for why, place in places.items():
         vote(first + place, 2 if why == _AFTER_UPDATE else 1, why)
     vote(first + longest, 2 if pauses[longest] > max(_LONGER * second, 0) else 1, "the longest pause of the host")
@@ -297,14 +310,14 @@ def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: 
     return best, tuple(why for _, why in sorted(votes[best], key=lambda each: -each[0]))
 
 
-def _soon(places: dict[str, int], pauses: Integers) -> int:
+def _place_near_update(places: dict[str, int], pauses: Integers) -> int:
     """Find the place after a read or before an input that follows soon; at the longest pause."""
     update, length = places[_AFTER_UPDATE], len(pauses)
     near = [place for place in places.values() if (place - update) % length <= _SOON * length]
     return max(near, key=lambda place: int(pauses[place]))
 
 
-def _ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tuple[int, int, str]]:
+def _votes_of_ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tuple[int, int, str]]:
     """Find where a round starts by the ends of the loop: place, weight, and words."""
     count = len(launches.number)
     if (last - first) % length == 0:
@@ -320,12 +333,12 @@ def _ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tu
             yield last, 1, "other work after the last"
 
 
-def _after(flags: Flags) -> Integers:
+def _places_after(flags: Flags) -> Integers:
     """Return the places, in a round, behind those that are flagged; of several one after the other behind the last."""
     return np.flatnonzero(np.roll(flags, 1) & ~flags)
 
 
-def _before(flags: Flags) -> Integers:
+def _first_places(flags: Flags) -> Integers:
     """Return the places that are flagged; of several one after the other the first."""
     return np.flatnonzero(flags & ~np.roll(flags, 1))
 
@@ -335,49 +348,51 @@ def _is_like(some: Integers, stretch_numbers: Integers) -> bool:
     return bool(len(some) and np.isin(some, stretch_numbers).mean() >= LIKE)
 
 
-def _rounds(
+def _find_rounds(
     launches: Launches, first: int, last: int, length: int, *, has_ends: bool
-) -> tuple[list[Part], tuple[str, ...]]:
+) -> tuple[list[LaunchPart], tuple[str, ...]]:
     """Return the rounds of all launches, those of [first, last) being as the others, and what shows where they start.
 
     After the last of them rounds as long may follow of other launches (another variant).
     """
-    phase, evidence = _phase(launches, first, last, length, has_ends=has_ends)
+    phase, evidence = _find_phase(launches, first, last, length, has_ends=has_ends)
     start = first + phase
-    templates = _templates(launches.number, start, last, length)
+    templates = _find_templates(launches.number, start, last, length)
     updates = np.intersect1d(templates, launches.number[launches.is_update])
-    found = parts(launches.number, start, templates, updates)
+    found = split_into_parts(launches.number, start, templates, updates)
     end = found[-1].last if found else last
     rest = launches.number[end:]
     if len(rest) < LEAST_ROUNDS * length:
         return found, evidence
-    low, high = stretch(rest, length)
+    low, high = find_stretch(rest, length)
     if high - low < LEAST_ROUNDS * length or not is_regular(rest[low:high], length):
         return found, evidence
     others = [
-        part for part in _rounds(launches, end + low, end + high, length, has_ends=has_ends)[0] if part.first >= end
+        part
+        for part in _find_rounds(launches, end + low, end + high, length, has_ends=has_ends)[0]
+        if part.first >= end
     ]
     if found and others and others[0].first > end:
-        others.insert(0, Part(end, others[0].first, is_round=False))
+        others.insert(0, LaunchPart(end, others[0].first, is_round=False))
     return found + others, evidence
 
 
-def _of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[Part], tuple[str, ...]]:
+def _rounds_of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[LaunchPart], tuple[str, ...]]:
     """Return the rounds of several loops and what lies between them; and what shows where those of the longest loop start."""
-    found: list[Part] = []
+    found: list[LaunchPart] = []
     evidence: dict[int, tuple[str, ...]] = {}
     for loop in loops:
         until = Launches._make(column[: loop.last] for column in launches)
-        rounds, why = _rounds(until, loop.first, loop.last, loop.lag, has_ends=True)
+        rounds, why = _find_rounds(until, loop.first, loop.last, loop.lag, has_ends=True)
         rounds = [part for part in rounds if part.first >= loop.first]
         if found and rounds and rounds[0].first > found[-1].last:
-            found.append(Part(found[-1].last, rounds[0].first, is_round=False))
+            found.append(LaunchPart(found[-1].last, rounds[0].first, is_round=False))
         found += rounds
         evidence[loop.last - loop.first] = why
     return found, evidence[max(evidence)]
 
 
-def _templates(numbers: Integers, start: int, last: int, length: int) -> Integers:
+def _find_templates(numbers: Integers, start: int, last: int, length: int) -> Integers:
     """Return the shape of rounds: the first ones from `start` on that recur, in turn where they differ in turn."""
     rows = numbers[start : start + (last - start) // length * length].reshape(-1, length)
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
@@ -385,7 +400,7 @@ def _templates(numbers: Integers, start: int, last: int, length: int) -> Integer
     return usual[:_MOST_KINDS]
 
 
-def _is_sure(launches: Launches, rounds: list[Part]) -> bool:
+def _is_sure(launches: Launches, rounds: list[LaunchPart]) -> bool:
     """Return whether each round updates weights, reads a result or takes an input, or rounds are all that there is.
 
     Layers do none of these, and the rest of a step follows them, again and again.
@@ -399,7 +414,7 @@ def _is_sure(launches: Launches, rounds: list[Part]) -> bool:
     )
 
 
-def _is_one_kernel(launches: Launches, rounds: list[Part]) -> bool:
+def _is_one_kernel(launches: Launches, rounds: list[LaunchPart]) -> bool:
     """Return whether each round is one kernel: no layer is."""
     inside = [part for part in rounds if part.is_round]
     return all(part.last - part.first == 1 for part in inside) and bool(launches.is_compute[inside[0].first])
@@ -414,7 +429,7 @@ def _by_place(pauses: Integers, first: int, last: int, length: int) -> Integers:
     return median
 
 
-def _is_ahead(launches: Launches, rounds: list[Part]) -> bool:
+def _is_ahead(launches: Launches, rounds: list[LaunchPart]) -> bool:
     """Return whether the GPU paces the rounds, and not the host.
 
     So it is where the host has launched the next rounds, and the ones after, when the GPU starts with one (median over all), and
@@ -425,12 +440,12 @@ def _is_ahead(launches: Launches, rounds: list[Part]) -> bool:
     launched = np.searchsorted(launches.ts[first], launches.gpu_ts[first], side="right")
     if np.median(launched - np.arange(1, len(first) + 1)) >= _FAR_AHEAD:
         return True
-    on_host, on_gpu = _haste(launches.ts[first]), _haste(launches.gpu_ts[first])
+    on_host, on_gpu = _measure_haste(launches.ts[first]), _measure_haste(launches.gpu_ts[first])
     is_busy = launches.gpu_ts_end[first[1:] - 1] > launches.ts[first[1:]]
     return on_host > _HASTE and on_gpu < on_host / _LONGER and bool(is_busy.mean() > 0.5)  # noqa: PLR2004 - most
 
 
-def _haste(starts: Integers) -> float:
+def _measure_haste(starts: Integers) -> float:
     """Return by which share the shortest round is shorter than the median round."""
     lengths = np.diff(starts)
     median = np.median(lengths) if len(lengths) else 0.0

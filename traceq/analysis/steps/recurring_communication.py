@@ -30,17 +30,17 @@ class Borders(NamedTuple):
     length: int
 
 
-def recurring_communication(names: Integers, ts: Integers, ts_end: Integers) -> Borders | None:
+def find_recurring_communication(names: Integers, ts: Integers, ts_end: Integers) -> Borders | None:
     """Return the ends of steps among collectives; None where they do not recur.
 
     `names` are numbers, the same for what is the same collective; `ts` and `ts_end` when each was launched, ns; all in the order
     of time.
     """
     pauses = ts[1:] - ts_end[:-1]
-    return _set_apart_by_pauses(names, pauses) or _repeating_names(names, pauses)
+    return _find_by_pauses(names, pauses) or _find_by_names(names, pauses)
 
 
-def _set_apart_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
+def _find_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
     """Return steps between the longest pauses, if these are at least twice as long as all others and equally far apart."""
     order = np.argsort(-pauses, kind="stable")
     lengths = pauses[order]
@@ -67,9 +67,9 @@ def _are_alike(names: Integers, ends: Integers, length: int) -> bool:
     return bool(np.all(sequences == sequences[0]))
 
 
-def _repeating_names(names: Integers, pauses: Integers) -> Borders | None:
+def _find_by_names(names: Integers, pauses: Integers) -> Borders | None:
     """Return steps as long as the shortest sequence that makes up all of the names."""
-    length = _period(names.tolist())
+    length = _find_period(names.tolist())
     if not _LEAST_NAMES <= length <= len(names) // _LEAST_STEPS:
         return None
     places = np.arange(len(names)) % length
@@ -78,7 +78,7 @@ def _repeating_names(names: Integers, pauses: Integers) -> Borders | None:
     return Borders(ends.tolist(), length)
 
 
-def _period(names: list[int]) -> int:
+def _find_period(names: list[int]) -> int:
     """Return the least distance at which all names repeat (Knuth, Morris and Pratt); the number of names if they do not."""
     borders = [0] * len(names)
     for position in range(1, len(names)):

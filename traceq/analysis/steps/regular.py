@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.steps.period import Period, period, share_at
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,6 +14,114 @@ if TYPE_CHECKING:
     from traceq.analysis.nesting.stack import Integers
 
     Flags = npt.NDArray[np.bool_]
+    Shares = npt.NDArray[np.float64]
+
+
+# A multiple of the period repeats as well as the period itself, but for chance: the smallest lag so near the best is it.
+_AS_GOOD = 0.002
+# So does one that a whole multiple is hardly better than.
+_NEARLY = 0.02
+# Random vectors cancel like 1 / sqrt(launches * rounds): with so many products the estimate is good to 0.001, and lags that are
+# about as good as the best one are counted exactly.
+_PRODUCTS = 1 << 20
+_COUNTED = 64
+# All lags of so few launches are.
+_FEW = 2048
+# A longer sequence is judged by so many launches from its middle.
+_MOST = 1 << 21
+
+# Inside a unit: a lag at which at least half of the launches recur, and which is no multiple of a shorter one as good.
+_LEAST_INNER = 0.5
+
+_SEED = 20
+
+
+class Period(NamedTuple):
+    """A lag in launches, the share of launches that recur at it, and the shorter lag at which most recur (0 for none)."""
+
+    lag: int
+    share: float
+    inner: int
+    inner_share: float
+
+
+def find_period(numbers: Integers) -> Period | None:
+    """Return the smallest lag at which launches recur about as well as at any; None where no two are the same.
+
+    `numbers` are the launches in their order, the same number for the same launch. At least two whole periods are seen.
+    """
+    if len(numbers) > _MOST:
+        first = (len(numbers) - _MOST) // 2
+        numbers = numbers[first : first + _MOST]
+    if len(numbers) <= 1:
+        return None
+    estimate = _estimate_shares(numbers)
+    lag, share = _smallest_lag(numbers, estimate)
+    if share == 0:
+        return None
+    # Steps that differ here and there may resemble the one after the next a little more than the next.
+    for part in range(1, lag // 2 + 1):
+        if lag % part == 0 and estimate[part] >= share - 2 * _NEARLY and share_at(numbers, part) >= share - _NEARLY:
+            lag, share = part, share_at(numbers, part)
+            break
+    inner, inner_share = _smallest_lag(numbers, estimate[: lag // 2 + 1], _AS_GOOD * 10) if lag > 1 else (0, 0.0)
+    return Period(lag, share, *((inner, inner_share) if inner_share >= _LEAST_INNER else (0, 0.0)))
+
+
+def share_at(numbers: Integers, lag: int) -> float:
+    """Share of pairs `lag` launches apart that are the same."""
+    return float(np.mean(numbers[:-lag] == numbers[lag:]))
+
+
+def _smallest_lag(numbers: Integers, estimate: Shares, near: float = _AS_GOOD) -> tuple[int, float]:
+    """Return the smallest lag whose share is at most `near` below the best one's, counted exactly; (0, 0.0) for none."""
+    if len(estimate) <= 1 or estimate.max() <= 0:
+        return 0, 0.0
+    candidates = np.flatnonzero(estimate >= estimate.max() - near - _AS_GOOD)
+    candidates = candidates if len(estimate) <= _FEW else candidates[:_COUNTED]
+    counted = [share_at(numbers, int(lag)) if lag else 0.0 for lag in candidates]
+    best = max(counted)
+    return next((int(lag), share) for lag, share in zip(candidates, counted, strict=True) if share >= best - near)
+
+
+def _estimate_shares(numbers: Integers) -> Shares:
+    """Share of equal pairs for each lag from 0 (set to 0) to half of the length, estimated where there are many.
+
+    Each number is a random unit vector in the complex plane: equal ones multiply to 1, different ones to 0 on average, so
+    that the real part of the autocorrelation counts equal pairs.
+    """
+    count = len(numbers)
+    if count <= _FEW:
+        return np.array([0.0, *(share_at(numbers, lag) for lag in range(1, count // 2 + 1))])
+    different, numbers = _rank_numbers(numbers)
+    # Lags beyond half of the length may meet themselves around the end.
+    size = _fast_length(count + count // 2 + 1)
+    random = np.random.default_rng(_SEED)
+    power = np.zeros(size)
+    rounds = min(64, max(1, _PRODUCTS // count))
+    for _ in range(rounds):
+        spectrum = np.fft.fft(np.exp(2j * np.pi * random.random(different))[numbers], size)
+        power += spectrum.real**2 + spectrum.imag**2
+    # The transform is linear: one back does for the sum of all rounds.
+    shares = np.fft.ifft(power).real[: count // 2 + 1] / rounds / (count - np.arange(count // 2 + 1))
+    shares[0] = 0
+    return shares
+
+
+def _rank_numbers(numbers: Integers) -> tuple[int, Integers]:
+    """Count the distinct numbers, and rank each among them."""
+    if numbers.min() < 0 or numbers.max() > 2 * len(numbers):
+        values, places = np.unique(numbers, return_inverse=True)
+        return len(values), places
+    # Sorting takes longer than all the rest.
+    upto = np.cumsum(np.bincount(numbers) > 0)
+    return int(upto[-1]), upto[numbers] - 1
+
+
+def _fast_length(least: int) -> int:
+    """Return the next length that the Fourier transform is fast for: 1, 3, 5 or 9 times a power of two."""
+    return min(odd << max(0, (-(-least // odd) - 1).bit_length()) for odd in (1, 3, 5, 9))
+
 
 # A launch that recurs counts as one, one that does not as minus four: the best-scoring stretch recurs by at least four fifths.
 _NOT_RECURRING = 4
@@ -44,7 +150,7 @@ class Regular(NamedTuple):
     same: int
 
 
-def regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) -> Regular | None:
+def find_regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) -> Regular | None:
     """Return the regular stretch of most launches; None where launches do not recur.
 
     One launch that repeats is a loop where it is a graph, or where its `starts` on the GPU, ns, are evenly apart; they are
@@ -53,10 +159,10 @@ def regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) 
     best: Regular | None = None
     # Small numbers in their place: all that counts is which are the same.
     _, numbers, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    for least, kept in _frequent(counts[numbers]):
+    for least, kept in _drop_rare(counts[numbers]):
         if best is not None and len(kept) < best.same:
             break
-        found = _regular(numbers, kept, is_graph, starts)
+        found = _check_regular(numbers, kept, is_graph, starts)
         # what comes once a round is not rare
         if found is None or found.last - found.first < least * found.period.lag:
             continue
@@ -65,7 +171,7 @@ def regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) 
     return best
 
 
-def stretch(numbers: Integers, lag: int) -> tuple[int, int]:
+def find_stretch(numbers: Integers, lag: int) -> tuple[int, int]:
     """Return the stretch [first, last) of launches in which most recur `lag` launches later: the one of the largest score."""
     scores = np.where(numbers[:-lag] == numbers[lag:], 1, -_NOT_RECURRING)
     total = np.concatenate([[0], np.cumsum(scores)])
@@ -80,7 +186,7 @@ def is_regular(numbers: Integers, lag: int) -> bool:
     return share_at(numbers, lag) >= _LEAST_SHARE
 
 
-def _frequent(times: Integers) -> Iterator[tuple[int, Integers]]:
+def _drop_rare(times: Integers) -> Iterator[tuple[int, Integers]]:
     """Yield the places of all launches, of those that come twice or oftener (`times`), and so on; each with how often."""
     last = -1
     for least in _OFTEN:
@@ -90,27 +196,27 @@ def _frequent(times: Integers) -> Iterator[tuple[int, Integers]]:
         last = len(kept)
 
 
-def _regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: Integers | None) -> Regular | None:
+def _check_regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: Integers | None) -> Regular | None:
     """Return the regular stretch of the launches kept."""
     numbers = numbers[kept]
     first, last = 0, len(numbers)
-    found = period(numbers)
+    found = find_period(numbers)
     for _ in range(2):  # what surrounds the loop blurs its period: found again without it
         if found is None:
             return None
-        start, end = stretch(numbers[first:last], found.lag)
+        start, end = find_stretch(numbers[first:last], found.lag)
         first, last = first + start, first + end
-        found = period(numbers[first:last])
+        found = find_period(numbers[first:last])
     if found is None:
         return None
     may_be_one = is_graph[kept[first]] or (starts is not None and _is_even(starts[kept[first:last]]))
     if not _is_loop(numbers[first:last], found.lag, may_be_one=bool(may_be_one)):
         return None
     share = share_at(numbers[first:last], found.lag)
-    return Regular(kept, first, last, found, share, _count(numbers, found.lag))
+    return Regular(kept, first, last, found, share, _count_recurring(numbers, found.lag))
 
 
-def _count(numbers: Integers, lag: int) -> int:
+def _count_recurring(numbers: Integers, lag: int) -> int:
     """Count the launches that equal the one `lag` before or after."""
     same = numbers[:-lag] == numbers[lag:]
     around = np.zeros(lag, np.bool_)
@@ -133,3 +239,66 @@ def _is_loop(numbers: Integers, lag: int, *, may_be_one: bool) -> bool:
     if lag == 1 and not may_be_one:
         return False
     return is_regular(numbers, lag)
+
+
+# A loop lasts for so many of the common periods at least: shorter runs of like launches are inside of a round.
+_LEAST_PERIODS = 3
+# Of the launches that recur, in loops of their own.
+_MOSTLY_LOOPS = 0.93
+
+
+class Loop(NamedTuple):
+    """Launches [first, last) that are the same as the one `lag` launches before, but for the first round."""
+
+    first: int
+    last: int
+    lag: int
+
+
+def split_into_loops(numbers: Integers, first: int, last: int, lag: int) -> tuple[Loop, ...]:
+    """Return the loops of shorter periods that the launches [first, last), which recur at `lag`, consist of, in their order.
+
+    Empty where they are one loop.
+    """
+    found = tuple(sorted(_find_loops(numbers, first, last, lag)))
+    is_most = sum(loop.last - loop.first for loop in found) >= _MOSTLY_LOOPS * (last - first)
+    return found if is_most and len({loop.lag for loop in found}) > 1 else ()
+
+
+def _find_loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[Loop]:
+    """Yield the longest loop in [first, last) of a period that divides `lag`, and those before and after it.
+
+    A loop of `lag` itself is one where no shorter period lasts.
+    """
+    least = _LEAST_PERIODS * lag
+    if last - first < least:
+        return
+    shorter = [part for part in range(1, lag // 2 + 1) if lag % part == 0]
+    longest = max(
+        (_find_longest_loop(numbers, first, last, part) for part in shorter),
+        key=lambda loop: (loop.last - loop.first, -loop.lag),
+        default=Loop(first, first, lag),
+    )
+    if longest.last - longest.first < least:
+        longest = _find_longest_loop(numbers, first, last, lag)
+    if longest.last - longest.first < least:
+        return
+    yield from _find_loops(numbers, first, longest.first, lag)
+    yield longest
+    yield from _find_loops(numbers, longest.last, last, lag)
+
+
+def _find_longest_loop(numbers: Integers, first: int, last: int, lag: int) -> Loop:
+    """Return the whole rounds of the longest run in [first, last) in which each launch is the same as the one `lag` before."""
+    same = numbers[first : last - lag] == numbers[first + lag : last]
+    borders = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
+    starts, ends = borders[::2], borders[1::2]
+    if not len(starts):
+        return Loop(first, first, lag)
+    place = int(np.argmax(ends - starts))
+    # whole rounds: a launch that the next loop begins with, too, is its own
+    return Loop(
+        first + int(starts[place]),
+        first + int(starts[place]) + int(ends[place] + lag - starts[place]) // lag * lag,
+        lag,
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.steps.step_mark import Mark
+from traceq.analysis.steps.level import StepMark
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ _TRACE_START = """
 """
 
 
-def rounds(connection: duckdb.DuckDBPyConnection, what: str, launches: Launches, found: Recurrence) -> list[Mark]:
+def build_round_marks(
+    connection: duckdb.DuckDBPyConnection, what: str, launches: Launches, found: Recurrence
+) -> list[StepMark]:
     """Return the rounds of `what` as steps; what comes before the first and after the last are steps that do not count.
 
     On the host a round starts when the one before is over: after the wait, and the operator, that its last launch is followed by
@@ -62,11 +64,11 @@ def rounds(connection: duckdb.DuckDBPyConnection, what: str, launches: Launches,
             excluded = _BETWEEN
         elif place == 0 and is_clipped:
             excluded = _FIRST_CUT
-        marks.append(Mark(name, _thread(launches, place), ts, until, excluded))
+        marks.append(StepMark(name, _thread_at(launches, place), ts, until, excluded))
     return marks
 
 
-def _thread(launches: Launches, place: int) -> int | None:
+def _thread_at(launches: Launches, place: int) -> int | None:
     """Return the thread that launched at the place; None where it is not known."""
     thread = int(launches.thread_id[place])
     return None if thread < 0 else thread
@@ -95,7 +97,7 @@ def _host_starts(connection: duckdb.DuckDBPyConnection, launches: Launches, plac
     run(
         connection,
         "analysis/steps/boundary.sql",
-        threads=[_thread(launches, place) for place in before.tolist()],
+        threads=[_thread_at(launches, place) for place in before.tolist()],
         launched=launches.ts[before].tolist(),
         settled=launches.settled[before].tolist(),
         until=after.tolist(),

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from traceq.analysis.steps.choice import AS_FOUND, Choice
-from traceq.analysis.steps.kept import kept_steps
-from traceq.analysis.steps.level import SEVERAL, Annotations, Level, Loop, is_layer
-from traceq.analysis.steps.recurrence import Launches, recurrence
-from traceq.analysis.steps.recurring_communication import recurring_communication
-from traceq.analysis.steps.rounds import rounds
-from traceq.analysis.steps.step_mark import Mark, regrouped
+from traceq.analysis.steps.level import SEVERAL, Annotations, LaunchLoop, StepLevel, StepMark, is_layer, regroup_marks
+from traceq.analysis.steps.recurrence import Launches, find_recurrence
+from traceq.analysis.steps.recurring_communication import find_recurring_communication
+from traceq.analysis.steps.rounds import build_round_marks
 from traceq.analysis.steps.unit import fill_units
-from traceq.analysis.steps.window import Extent, gpu_phase, inside, is_graph_capture, whole, window_extent
+from traceq.analysis.steps.window import (
+    Extent,
+    exclude_outside,
+    gpu_phase,
+    is_graph_capture,
+    mark_of_extent,
+    window_extent,
+)
 from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
@@ -25,6 +31,51 @@ if TYPE_CHECKING:
     import duckdb
 
     from traceq.analysis.nesting.stack import Integers
+
+
+_SAID = "select args ->> '$.traceq.trim' from trace where trace_id = $1"
+_THREADS = "select coalesce(pid::varchar, process_name), coalesce(tid::varchar, thread_name), thread_id from thread"
+
+
+class Kept(NamedTuple):
+    """The steps that `traceq trim` wrote down, and whether more followed: then the last one ends where the next began."""
+
+    level: StepLevel
+    is_followed: bool
+
+
+def read_kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Kept | None:
+    """Return how the trace was trimmed, as it says itself; None where it was not, or the record makes no sense."""
+    row = connection.execute(_SAID, [trace_id]).fetchone()
+    try:
+        said = json.loads(row[0]) if row and row[0] else None
+        return None if said is None else _read_kept(connection, said)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _read_kept(connection: duckdb.DuckDBPyConnection, said: dict[str, Any]) -> Kept | None:
+    threads = {(pid, tid): number for pid, tid, number in connection.execute(_THREADS).fetchall()}
+    marks = [
+        StepMark(
+            str(step["name"]),
+            threads.get((step.get("pid"), step.get("tid"))),
+            int(step["ts"]),
+            int(step["ts_end"]),
+            None if step.get("excluded") is None else str(step["excluded"]),
+        )
+        for step in said["steps"]
+    ]
+    if not marks or any(mark.own_end <= mark.ts for mark in marks):
+        return None
+    level = StepLevel(
+        source=str(said["source"]),
+        name=str(said["unit"]),
+        marks=sorted(marks, key=lambda mark: mark.ts),
+        evidence="steps of the whole trace that this one was cut from",
+        clock="gpu" if said.get("clock") == "gpu" else "host",
+    )
+    return Kept(level, bool(said.get("is_followed")))
 
 
 # Fewer are a coincidence.
@@ -44,7 +95,7 @@ _COLUMNS = {
 }
 
 
-class Found(NamedTuple):
+class FoundSteps(NamedTuple):
     """The source used (step.source), None when the trace has no slices at all; and whether there is what `choice` names.
 
     Where there is not, steps are found, and the window is, as if it had not been given.
@@ -60,19 +111,19 @@ def find_steps(
     trace_id: int,
     choice: Choice = AS_FOUND,
     free_memory: Callable[[], None] = lambda: None,
-) -> Found:
+) -> FoundSteps:
     """Fill the tables step, unit and phase_of_run. `free_memory` is called once the launches are read, as arrays."""
     run(connection, "analysis/steps/marked_warm_up.sql")
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
-    loop, launched = _loop(connection, annotations, free_memory)
-    kept = kept_steps(connection, trace_id) if choice.step_range is None else None
-    chosen = kept.level if kept else _chosen(connection, choice, annotations, loop)
+    loop, launched = _find_loop(connection, annotations, free_memory)
+    kept = read_kept_steps(connection, trace_id) if choice.step_range is None else None
+    chosen = kept.level if kept else _choose_level(connection, choice, annotations, loop)
     if choice.steps_per != 1:
-        chosen = chosen._replace(marks=regrouped(chosen.marks, choice.steps_per, launched))
+        chosen = chosen._replace(marks=regroup_marks(chosen.marks, choice.steps_per, launched))
     has_step_range = choice.step_range is None or chosen.source == "step_range"
     extent = window_extent(connection, choice.window) if choice.window else None
     if extent:
-        chosen = _judged(chosen, choice, extent)
+        chosen = _limit_to_window(chosen, choice, extent)
     # Of marks at one time the last begins a step: no step lasts no time.
     after = zip_longest(chosen.marks, chosen.marks[1:])
     chosen = chosen._replace(marks=[mark for mark, later in after if later is None or mark.ts < later.ts])
@@ -88,30 +139,34 @@ def find_steps(
     )
     fill_units(connection, trace_id, chosen, annotations, loop)
     run(connection, "analysis/steps/phase_of_run.sql", trace_id=trace_id)
-    return Found(chosen.source if chosen.marks else None, has_step_range, extent is not None or choice.window is None)
+    return FoundSteps(
+        chosen.source if chosen.marks else None, has_step_range, extent is not None or choice.window is None
+    )
 
 
-def _chosen(
-    connection: duckdb.DuckDBPyConnection, choice: Choice, annotations: list[Annotations], loop: Loop | None
-) -> Level:
+def _choose_level(
+    connection: duckdb.DuckDBPyConnection, choice: Choice, annotations: list[Annotations], loop: LaunchLoop | None
+) -> StepLevel:
     """Return the level that is the step: what says so itself, then what there is most evidence for, else the window."""
-    marked = _says_so(connection, choice.step_range)
+    marked = _find_marked(connection, choice.step_range)
     if marked and not (loop and marked.source == "profiler_step" and _is_several(marked.marks, loop)):
         return marked
     if marked and loop:
         return loop.level
     if is_graph_capture(connection):
-        return Level("window", "window", whole(gpu_phase(connection)), "a server captures a CUDA graph: no step")
-    if named := _named(connection, annotations, loop):
+        return StepLevel(
+            "window", "window", mark_of_extent(gpu_phase(connection)), "a server captures a CUDA graph: no step"
+        )
+    if named := _find_named(connection, annotations, loop):
         return named
     return (
-        _recurring(connection, loop)
+        _find_unnamed(connection, loop)
         or _single_pass(connection, annotations)
-        or Level("window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step")
+        or StepLevel("window", "window", mark_of_extent(gpu_phase(connection)), "nothing recurs that could be a step")
     )
 
 
-def _says_so(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> Level | None:
+def _find_marked(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> StepLevel | None:
     """Annotations that say that they are steps; None where there are none."""
     patterns = {
         "step_range": step_range,
@@ -120,26 +175,26 @@ def _says_so(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> L
     }
     for source, pattern in patterns.items():
         if pattern and (marks := _read(connection, "step_marked", pattern=pattern)):
-            return Level(source, re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the program")
+            return StepLevel(source, re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the program")
     marks = _read(connection, "step_serving")
-    return Level("serving", re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the server") if marks else None
+    return StepLevel("serving", re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the server") if marks else None
 
 
-def _recurring(connection: duckdb.DuckDBPyConnection, loop: Loop | None) -> Level | None:
+def _find_unnamed(connection: duckdb.DuckDBPyConnection, loop: LaunchLoop | None) -> StepLevel | None:
     """Find recurring work without a name: launches, updates, collectives; None if it cannot be a step."""
     updates = _read(connection, "step_optimizer")
     if loop and loop.level.is_sure and not loop.layer_evidence and loop.rounds >= len(updates):
         return loop.level
     if updates:
-        return Level("optimizer", "Optimizer.step#", updates, "one update each")
-    if marks := _communicating(connection):
+        return StepLevel("optimizer", "Optimizer.step#", updates, "one update each")
+    if marks := _find_communicating(connection):
         if loop and abs(loop.rounds - len(marks)) <= 1 and not loop.layer_evidence:
             return loop.level
-        return Level("recurrence", marks[0].name, marks, "the collectives between two pauses", is_sure=False)
+        return StepLevel("recurrence", marks[0].name, marks, "the collectives between two pauses", is_sure=False)
     return None
 
 
-def _is_several(marks: list[Mark], loop: Loop) -> bool:
+def _is_several(marks: list[StepMark], loop: LaunchLoop) -> bool:
     """Return whether the only mark of the profiler holds several rounds, each of which takes an input of its own."""
     (ts, end) = (marks[0].ts, marks[-1].own_end)
     first = loop.level.marks[0].ts
@@ -151,7 +206,9 @@ def _is_several(marks: list[Mark], loop: Loop) -> bool:
     )
 
 
-def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop | None) -> Level | None:
+def _find_named(
+    connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: LaunchLoop | None
+) -> StepLevel | None:
     """Return the annotations that are the step; None where none are, or where launches show that they hold several, or a part."""
     candidates = [
         each
@@ -172,10 +229,10 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
         return None
     parameters = {"thread_id": best.thread_id, "pattern": best.pattern}
     marks = _read(connection, "step_annotated", **parameters)
-    return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
+    return StepLevel("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
 
 
-def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> Level | None:
+def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> StepLevel | None:
     """Choose the one or two annotations of a pass through the model that hold nearly all work; return None for none."""
     candidates = [each for each in annotations if each.is_pass_word and _holds_all(each)]
     if not candidates:
@@ -183,7 +240,7 @@ def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annota
     # of a range around all and one inside it the shorter one: it leaves out what stands around the pass
     best = max(candidates, key=lambda each: (each.times, -each.total))
     marks = _read(connection, "step_annotated", thread_id=best.thread_id, pattern=best.pattern)
-    return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
+    return StepLevel("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
 
 
 def _holds_all(annotations: Annotations) -> bool:
@@ -195,27 +252,27 @@ def _holds_all(annotations: Annotations) -> bool:
     )
 
 
-def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
+def _limit_to_window(chosen: StepLevel, choice: Choice, window: Extent) -> StepLevel:
     """Return the level with only what lies in the window; the window itself where no whole step does, or for all GPU work."""
     is_all = choice.window is not None and choice.window.first is None and choice.window.last is None
-    marks = whole(window) if is_all else inside(chosen.marks, window)
+    marks = mark_of_extent(window) if is_all else exclude_outside(chosen.marks, window)
     if marks[0].name == "window":
-        return Level("window", "window", marks, "--window")
+        return StepLevel("window", "window", marks, "--window")
     return chosen._replace(marks=marks)
 
 
-def _loop(
+def _find_loop(
     connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], free_memory: Callable[[], None]
-) -> tuple[Loop | None, Integers]:
+) -> tuple[LaunchLoop | None, Integers]:
     """Return the loop of launches, None where they do not recur; and when each launch was made."""
     query = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=False)
-    launches, what = Launches.of(query.to_arrow_reader(_ROWS_AT_ONCE))
+    launches, what = Launches.read(query.to_arrow_reader(_ROWS_AT_ONCE))
     free_memory()
-    found = recurrence(launches) if len(launches.ts) else None
+    found = find_recurrence(launches) if len(launches.ts) else None
     if found is None:
         return None, launches.ts
-    marks = rounds(connection, what, launches, found)
-    level = Level(
+    marks = build_round_marks(connection, what, launches, found)
+    level = StepLevel(
         source="recurrence",
         name=next(mark.name for mark in marks if mark.excluded is None),
         marks=marks,
@@ -225,12 +282,12 @@ def _loop(
         launches=found.length,
         share=found.share,
     )
-    loop = Loop(found, level, len(launches.ts))
+    loop = LaunchLoop(found, level, len(launches.ts))
     return loop._replace(layer_evidence=_layer_evidence(connection, annotations, loop, launches)), launches.ts
 
 
 def _layer_evidence(
-    connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop, launches: Launches
+    connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: LaunchLoop, launches: Launches
 ) -> str:
     """Say what shows that the rounds of `loop` are layers; return an empty text where nothing does."""
     if is_layer(annotations, loop.rounds):
@@ -253,27 +310,27 @@ def _layer_evidence(
     return "all lie in one call of a module" if is_inside else ""
 
 
-def _communicating(connection: duckdb.DuckDBPyConnection) -> list[Mark]:
+def _find_communicating(connection: duckdb.DuckDBPyConnection) -> list[StepMark]:
     """From the end of one recurring sequence of communication to the end of the next.
 
     What lies before the first and after the last is no complete step.
     """
     rows = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=True).to_arrow_table()
-    found = recurring_communication(*(rows[column].to_numpy() for column in ("number", "ts", "ts_end")))
+    found = find_recurring_communication(*(rows[column].to_numpy() for column in ("number", "ts", "ts_end")))
     if found is None:
         return []
     name = f"after a sequence of {found.length} collectives"
     ends = rows.take(found.ends)
     threads = [None if thread < 0 else thread for thread in ends["thread_id"].to_pylist()]
     borders = zip(threads, ends["ts_end"].to_pylist(), strict=True)
-    return [Mark(name, thread, ts, next_ts) for (thread, ts), (_, next_ts) in pairwise(borders)]
+    return [StepMark(name, thread, ts, next_ts) for (thread, ts), (_, next_ts) in pairwise(borders)]
 
 
-def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object) -> list[Mark]:
-    return [Mark(*row) for row in run(connection, f"analysis/steps/{file}.sql", **parameters).fetchall()]
+def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object) -> list[StepMark]:
+    return [StepMark(*row) for row in run(connection, f"analysis/steps/{file}.sql", **parameters).fetchall()]
 
 
-def _keep(connection: duckdb.DuckDBPyConnection, chosen: Level) -> None:
+def _keep(connection: duckdb.DuckDBPyConnection, chosen: StepLevel) -> None:
     """Fill the temporary table _step_mark."""
     columns = [list(column) for column in zip(*chosen.marks, strict=True)] or [[] for _ in _COLUMNS]
     found = pa.table([pa.array(*each) for each in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS])

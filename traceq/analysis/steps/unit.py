@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from traceq.analysis.steps.level import Annotations, Level, Loop
+    from traceq.analysis.steps.level import Annotations, LaunchLoop, StepLevel
 
 # Of all launches: what annotations hold that are worth telling.
 _SOME = 0.1
@@ -45,14 +45,14 @@ _TYPES = (
 def fill_units(
     connection: duckdb.DuckDBPyConnection,
     trace_id: int,
-    chosen: Level,
+    chosen: StepLevel,
     annotations: list[Annotations],
-    loop: Loop | None,
+    loop: LaunchLoop | None,
 ) -> None:
     """Fill the table unit with the level chosen and with what else recurs; nothing where there are no steps."""
     if not chosen.marks:
         return
-    units = [_chosen(chosen, loop), *_loops(chosen, loop), *_annotated(chosen, annotations)]
+    units = [_unit_of_steps(chosen, loop), *_units_of_loop(chosen, loop), *_units_of_annotations(chosen, annotations)]
     columns = zip(*units, strict=True)
     found = pa.table([pa.array(*each) for each in zip(columns, _TYPES, strict=True)], [*_Unit._fields])
     connection.register("_found_unit", found)
@@ -65,7 +65,7 @@ def fill_units(
     connection.unregister("_found_unit")
 
 
-def _chosen(chosen: Level, loop: Loop | None) -> _Unit:
+def _unit_of_steps(chosen: StepLevel, loop: LaunchLoop | None) -> _Unit:
     """Return the steps, or the window."""
     is_window = chosen.source == "window"
     whole = [mark for mark in chosen.marks if mark.excluded is None] or chosen.marks
@@ -74,7 +74,7 @@ def _chosen(chosen: Level, loop: Loop | None) -> _Unit:
         source=chosen.source,
         name=chosen.name,
         times=len(whole),
-        period=_period(chosen),
+        period=_median_distance(chosen),
         launches=chosen.launches,
         coverage=loop.coverage if loop and chosen.source == "recurrence" else None,
         share=chosen.share,
@@ -84,7 +84,7 @@ def _chosen(chosen: Level, loop: Loop | None) -> _Unit:
     )
 
 
-def _period(level: Level) -> int | None:
+def _median_distance(level: StepLevel) -> int | None:
     """Return the median distance of marks, of one its length, ns."""
     # Rounds follow one another as they were launched; of a damaged trace they can have run in another order.
     marks = sorted((mark for mark in level.marks if mark.excluded is None), key=lambda mark: mark.ts)
@@ -94,7 +94,7 @@ def _period(level: Level) -> int | None:
     return marks[0].own_end - marks[0].ts if marks else None
 
 
-def _loops(chosen: Level, loop: Loop | None) -> Iterator[_Unit]:
+def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_Unit]:
     """Yield the recurrence of launches where it is not the step, and what recurs inside its rounds."""
     if loop is None:
         return
@@ -106,7 +106,7 @@ def _loops(chosen: Level, loop: Loop | None) -> Iterator[_Unit]:
             source="recurrence",
             name=loop.level.name,
             times=loop.rounds,
-            period=_period(loop.level),
+            period=_median_distance(loop.level),
             launches=loop.found.length,
             coverage=loop.coverage,
             share=loop.found.share,
@@ -132,12 +132,12 @@ def _loops(chosen: Level, loop: Loop | None) -> Iterator[_Unit]:
         )
 
 
-def _inner_level(loop: Loop) -> str:
+def _inner_level(loop: LaunchLoop) -> str:
     """Return what rounds inside a step are: with an input of their own micro-batches, else layers."""
     return "micro_batch" if "before a copy to the GPU" in loop.found.evidence else "layer"
 
 
-def _annotated(chosen: Level, annotations: list[Annotations]) -> Iterator[_Unit]:
+def _units_of_annotations(chosen: StepLevel, annotations: list[Annotations]) -> Iterator[_Unit]:
     """Annotations of the thread of the steps (of any, for steps without one) that come oftener or more seldom than steps."""
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     thread = chosen.marks[0].thread_id

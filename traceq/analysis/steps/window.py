@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from traceq.analysis.steps.step_mark import Mark
+from traceq.analysis.steps.level import StepMark
 from traceq.common.units import duration
 from traceq.database.sql import run
 from traceq.errors import WrongUse
@@ -65,7 +65,7 @@ def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Exte
     return Extent(ts, end) if ts is not None and end is not None and ts < end else None
 
 
-def inside(marks: list[Mark], extent: Extent) -> list[Mark]:
+def exclude_outside(marks: list[StepMark], extent: Extent) -> list[StepMark]:
     """Exclude `marks` that do not lie in `extent`; the extent as one mark where none does."""
     ends = [*(each.ts for each in marks[1:]), *(each.own_end for each in marks[-1:])]
     judged = [
@@ -74,9 +74,9 @@ def inside(marks: list[Mark], extent: Extent) -> list[Mark]:
         else mark._replace(excluded=mark.excluded or "outside of --window")
         for mark, end in zip(marks, ends, strict=True)
     ]
-    return judged if any(mark.excluded is None for mark in judged) else whole(extent)
+    return judged if any(mark.excluded is None for mark in judged) else mark_of_extent(extent)
 
 
-def whole(extent: Extent | None) -> list[Mark]:
+def mark_of_extent(extent: Extent | None) -> list[StepMark]:
     """Return the extent as one mark; no mark for none, or for one that lasts no time."""
-    return [] if extent is None or extent.ts == extent.ts_end else [Mark("window", None, extent.ts, extent.ts_end)]
+    return [] if extent is None or extent.ts == extent.ts_end else [StepMark("window", None, extent.ts, extent.ts_end)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from traceq.errors import WrongUse
 from traceq.formats.made_with import path_beside
-from traceq.loading.sources import find_sources, has_suffix_of_trace, logs_beside, stem
+from traceq.loading.sources import find_sources, has_suffix_of_trace, logs_beside, stem_of
 
 FROZEN, LABELS, PAIRS = "blind", "labels", "pairs"
 _OWN = (FROZEN, LABELS)
@@ -50,8 +50,11 @@ def _is_own(path: Path, folder: Path) -> bool:
 
 def _names(paths: Sequence[Path]) -> list[str]:
     """Return a name for each: that of the file without suffixes; where several have it, the whole path."""
-    stems = Counter(stem(path) for path in paths)
-    names = [stem(path) if stems[stem(path)] == 1 and stem(path) != PAIRS else "__".join(path.parts) for path in paths]
+    stems = Counter(stem_of(path) for path in paths)
+    names = [
+        stem_of(path) if stems[stem_of(path)] == 1 and stem_of(path) != PAIRS else "__".join(path.parts)
+        for path in paths
+    ]
     if again := [name for name, times in Counter(names).items() if times > 1]:
         raise WrongUse(f"Several traces would be called {again[0]}: rename one.")
     return names

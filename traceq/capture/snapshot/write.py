@@ -12,7 +12,7 @@ from typing import Any
 from traceq.capture.snapshot import libraries, machine, objects
 from traceq.capture.snapshot.seen import Seen
 from traceq.common.version import __version__
-from traceq.formats.made_with import ENVIRONMENT, VERSION, kept, path_beside, size_of_content
+from traceq.formats.made_with import ENVIRONMENT, VERSION, normalize_value, path_beside, size_of_content
 
 Things = Sequence[Mapping[str, object]]
 
@@ -90,7 +90,11 @@ def _keep_public(topic: str, ask: Callable[[], Things]) -> Things:
     facts: Things = []
     with suppress(Exception):
         facts = [
-            {name: text for name, value in sorted(row.items()) if (text := kept(topic, name, value)) is not None}
+            {
+                name: text
+                for name, value in sorted(row.items())
+                if (text := normalize_value(topic, name, value)) is not None
+            }
             for row in ask()
         ]
     return [fact for fact in facts if fact]

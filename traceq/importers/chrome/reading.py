@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from traceq.errors import UnusableTrace
 from traceq.importers.chrome import cut, header, host
 from traceq.importers.chrome.decode import BlockDecoder, EventBlock, split
-from traceq.importers.chrome.notes import build_notes
+from traceq.importers.chrome.header import build_notes
 from traceq.importers.chrome.repair import repair
 from traceq.importers.chrome.rows import BlockRows
 from traceq.importers.chrome.source import ByteStream

@@ -116,11 +116,11 @@ def _repair_events(text: bytes, notes: Counter[str], *, is_last: bool) -> Repair
         notes["trailing_comma"] += text[end:bracket].strip() == b","
         rest = text[bracket + 1 :]
     elif is_last:
-        more, rest, ended = _resynchronize(rest)
+        more, rest, ended = _resync_events(rest)
         events += more
     elif len(rest) > _SUSPICIOUS:
         # An unescaped quote has turned strings inside out: find the next thing that looks like an event.
-        more, rest, _ = _resynchronize(rest, keep_last=True)
+        more, rest, _ = _resync_events(rest, keep_last=True)
         events += more
         if len(rest) > largest_event():
             # Nothing that follows can be its end: what there is of it counts as an event that cannot be read.
@@ -163,7 +163,7 @@ def _split_objects(text: bytes) -> tuple[list[bytes], int, int | None]:
     return events, end, None
 
 
-def _resynchronize(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes, bool]:
+def _resync_events(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes, bool]:
     """Return events of text whose quotes do not match: cut where one seems to end and the next to begin.
 
     Also the text after the last of them, and whether the list ends there.

@@ -288,13 +288,13 @@ class Reader:
             if len(self._stack) < size:
                 raise Malformed("it takes something from nothing")
             split = len(self._stack) - size
-            self._stack[split:] = [_plain(tuple(self._stack[split:]))]
+            self._stack[split:] = [_check_plain(tuple(self._stack[split:]))]
 
         return made
 
     def _tuple_since_mark(self) -> None:
         values = self._since_mark()
-        self._stack.append(_plain(tuple(values)))
+        self._stack.append(_check_plain(tuple(values)))
 
     # --- references ---
 
@@ -447,7 +447,7 @@ class Reader:
         self._take(size)
 
 
-def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _check_plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the tuple; raises Malformed where it holds more than numbers and text."""
     if len(values) > _LONGEST_TUPLE or not all(type(value) in _PRIMITIVES for value in values):
         raise Malformed("a tuple holds more than a few numbers and texts")

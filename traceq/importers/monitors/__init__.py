@@ -62,7 +62,7 @@ READERS: tuple[Reader, ...] = (
 def read_log(path: Path) -> Log:
     """Return the log in the file. Raises UnknownFormat for what is no log that traceq knows, UnusableTrace for a broken one."""
     try:
-        text = _text(path.read_bytes())
+        text = _decode_text(path.read_bytes())
     except OSError as error:
         raise UnusableTrace(f"{path}: cannot be read: {error.strerror}") from error
     reader = next((each for each in READERS if each.sniff(text[:_HEAD])), None)
@@ -77,7 +77,7 @@ def read_log(path: Path) -> Log:
         raise UnusableTrace(f"{path}: {error}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UnusableTrace(
-            f"{path}: a log of {reader.TOOL} that is damaged: {_what(error)}; record it again"
+            f"{path}: a log of {reader.TOOL} that is damaged: {_describe_error(error)}; record it again"
         ) from error
     if not all(
         type(each.ts) is int and abs(each.ts) < _END_OF_TIME and _is_device(each.device) for each in log.samples
@@ -90,13 +90,13 @@ def read_log(path: Path) -> Log:
     return log
 
 
-def _text(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     """UTF-8 unless it begins with the mark of UTF-16, in which PowerShell writes."""
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return content.decode("utf-16" if is_utf16 else "utf-8", "replace")
 
 
-def _what(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Describe the error in words where Python's are about its types."""
     if isinstance(error, KeyError):
         return f"it lacks {error.args[0]!r}"

@@ -8,22 +8,22 @@ from __future__ import annotations
 import re
 
 from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import clock_of, number, stamp
-from traceq.importers.monitors.series import MIB, Meant, named, reasons
+from traceq.importers.monitors.reading import LogBuilder, parse_number, parse_time
+from traceq.importers.monitors.series import MIB, Meaning, decode_reasons
 
 TOOL = "dcgmi dmon"
 
 _KNOWN = {
-    "GPUTL": Meant("gpu_utilization"),
-    "MCUTL": Meant("gpu_memory_utilization"),
-    "POWER": Meant("gpu_power"),
-    "TMPTR": Meant("gpu_temperature"),
-    "MMTMP": Meant("gpu_memory_temperature"),
-    "SMCLK": Meant("gpu_sm_clock"),
-    "MMCLK": Meant("gpu_memory_clock"),
-    "FBTTL": Meant("gpu_memory_total", MIB),
-    "FBFRE": Meant("gpu_memory_free", MIB),
-    "FBUSD": Meant("gpu_memory_used", MIB),
+    "GPUTL": Meaning("gpu_utilization"),
+    "MCUTL": Meaning("gpu_memory_utilization"),
+    "POWER": Meaning("gpu_power"),
+    "TMPTR": Meaning("gpu_temperature"),
+    "MMTMP": Meaning("gpu_memory_temperature"),
+    "SMCLK": Meaning("gpu_sm_clock"),
+    "MMCLK": Meaning("gpu_memory_clock"),
+    "FBTTL": Meaning("gpu_memory_total", MIB),
+    "FBFRE": Meaning("gpu_memory_free", MIB),
+    "FBUSD": Meaning("gpu_memory_used", MIB),
 }
 _MASK = "DVCCTR"
 _LINE = re.compile(r"(?P<time>.*?)\s*(?P<entity>#\s*Entity|GPU[\s:]+\d+)[\s,]+(?P<rest>.*)$")
@@ -37,9 +37,7 @@ def sniff(head: str) -> bool:
 def read(text: str) -> Log:
     """Return the log of all GPUs; of other entities nothing."""
     names: list[str] = []
-    samples: list[Sample] = []
-    left_out = 0
-    stamps: list[tuple[int, bool] | None] = []
+    log = LogBuilder(TOOL, _KNOWN)
     for line in text.splitlines():
         found = _LINE.match(line)
         if not found:
@@ -49,20 +47,17 @@ def read(text: str) -> Log:
             names = words
             continue
         if len(words) != len(names):
-            left_out += 1
+            log.left_out += 1
             continue
-        time = stamp(found["time"])
-        stamps.append(time)
+        time = parse_time(found["time"])
+        log.times.append(time)
+        at = time[0] if time else 0
         device = int(re.sub(r"\D", "", found["entity"]))
         for name, word in zip(names, words, strict=True):
-            value = number(word)
-            if value is None:
-                left_out += 1
-                continue
-            told = (
-                [(each, None, bit) for each, bit in reasons(int(value))]
-                if name == _MASK
-                else [named(TOOL, name, None, value, _KNOWN)]
-            )
-            samples += [Sample(time[0] if time else 0, device, None, *each) for each in told]
-    return Log(TOOL, samples, clock_of(stamps), left_out=left_out)
+            if name == _MASK and (mask := parse_number(word)) is not None:
+                log.samples += [
+                    Sample(at, device, None, reason, None, bit) for reason, bit in decode_reasons(int(mask))
+                ]
+            else:
+                log.add(at, device, None, name, word)
+    return log.log()

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 
-from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import clock_of, number, stamp
-from traceq.importers.monitors.series import MIB, Meant, named
+from traceq.importers.monitors.log import Log
+from traceq.importers.monitors.reading import LogBuilder, parse_number, parse_time
+from traceq.importers.monitors.series import MIB, Meaning
 
 TOOL = "nvidia-smi dmon"
 
 _KNOWN = {
-    "pwr": Meant("gpu_power"),
-    "gtemp": Meant("gpu_temperature"),
-    "mtemp": Meant("gpu_memory_temperature"),
-    "sm": Meant("gpu_utilization"),
-    "mem": Meant("gpu_memory_utilization"),
-    "mclk": Meant("gpu_memory_clock"),
-    "pclk": Meant("gpu_sm_clock"),
-    "fb": Meant("gpu_memory_used", MIB),
-    "pviol": Meant("gpu_power_violation"),
-    "tviol": Meant("gpu_thermal_violation"),
+    "pwr": Meaning("gpu_power"),
+    "gtemp": Meaning("gpu_temperature"),
+    "mtemp": Meaning("gpu_memory_temperature"),
+    "sm": Meaning("gpu_utilization"),
+    "mem": Meaning("gpu_memory_utilization"),
+    "mclk": Meaning("gpu_memory_clock"),
+    "pclk": Meaning("gpu_sm_clock"),
+    "fb": Meaning("gpu_memory_used", MIB),
+    "pviol": Meaning("gpu_power_violation"),
+    "tviol": Meaning("gpu_thermal_violation"),
 }
 _HEADER = re.compile(r"#\s*((date\W+)?(time\W+)?)gpu\W+\w", re.IGNORECASE)
 
@@ -34,9 +34,7 @@ def read(text: str) -> Log:
     """Return the log; without -o DT it has no times."""
     names: list[str] = []
     units: list[str] = []
-    samples: list[Sample] = []
-    left_out = 0
-    stamps: list[tuple[int, bool] | None] = []
+    log = LogBuilder(TOOL, _KNOWN)
     for line in text.splitlines():
         words = line.replace(",", " ").replace("#", " # ").split()
         if words[:1] == ["#"]:
@@ -46,20 +44,16 @@ def read(text: str) -> Log:
                 units = words[1:]
             continue
         if len(words) != len(names):
-            left_out += bool(words)
+            log.left_out += bool(words)
             continue
         row = dict(zip(names, words, strict=True))
-        time = stamp(f"{row['date']} {row['time']}") if {"date", "time"} <= row.keys() else None
-        device = number(row["gpu"])
-        stamps.append(time)
+        time = parse_time(f"{row['date']} {row['time']}") if {"date", "time"} <= row.keys() else None
+        device = parse_number(row["gpu"])
+        log.times.append(time)
         for place, name in enumerate(names):
             if name in ("date", "time", "gpu"):
                 continue
-            value = number(words[place])
-            if value is None or device is None:
-                left_out += 1
-                continue
             unit = units[place] if place < len(units) else None
-            told = named(TOOL, name, "percent" if unit == "%" else unit, value, _KNOWN)
-            samples.append(Sample(time[0] if time else 0, int(device), None, *told))
-    return Log(TOOL, samples, clock_of(stamps), left_out=left_out)
+            value = None if device is None else words[place]
+            log.add(time[0] if time else 0, int(device or 0), None, name, value, "percent" if unit == "%" else unit)
+    return log.log()

@@ -7,34 +7,34 @@ import re
 
 from traceq.errors import UnusableTrace
 from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import clock_of, is_steady, number, stamp
-from traceq.importers.monitors.series import MIB, Meant, named, reasons
+from traceq.importers.monitors.reading import clock_of, is_steady, parse_number, parse_time
+from traceq.importers.monitors.series import MIB, Meaning, decode_reasons, name_series
 
 TOOL = "nvidia-smi"
 
 _KNOWN = {
-    "utilization.gpu": Meant("gpu_utilization"),
-    "utilization.memory": Meant("gpu_memory_utilization"),
-    "memory.used": Meant("gpu_memory_used", MIB),
-    "memory.free": Meant("gpu_memory_free", MIB),
-    "memory.total": Meant("gpu_memory_total", MIB),
-    "power.draw": Meant("gpu_power"),
-    "power.limit": Meant("gpu_power_limit"),
-    "power.max_limit": Meant("gpu_power_limit_max"),
-    "temperature.gpu": Meant("gpu_temperature"),
-    "temperature.memory": Meant("gpu_memory_temperature"),
-    "clocks.sm": Meant("gpu_sm_clock"),
-    "clocks.mem": Meant("gpu_memory_clock"),
-    "clocks.max.sm": Meant("gpu_sm_clock_max"),
-    "clocks.max.mem": Meant("gpu_memory_clock_max"),
-    "reasons.gpu_idle": Meant("gpu_throttle_idle"),
-    "reasons.applications_clocks_setting": Meant("gpu_throttle_clock_setting"),
-    "reasons.sw_power_cap": Meant("gpu_throttle_power_cap"),
-    "reasons.hw_slowdown": Meant("gpu_throttle_hw_slowdown"),
-    "reasons.sync_boost": Meant("gpu_throttle_sync_boost"),
-    "reasons.sw_thermal_slowdown": Meant("gpu_throttle_thermal_sw"),
-    "reasons.hw_thermal_slowdown": Meant("gpu_throttle_thermal_hw"),
-    "reasons.hw_power_brake_slowdown": Meant("gpu_throttle_power_brake"),
+    "utilization.gpu": Meaning("gpu_utilization"),
+    "utilization.memory": Meaning("gpu_memory_utilization"),
+    "memory.used": Meaning("gpu_memory_used", MIB),
+    "memory.free": Meaning("gpu_memory_free", MIB),
+    "memory.total": Meaning("gpu_memory_total", MIB),
+    "power.draw": Meaning("gpu_power"),
+    "power.limit": Meaning("gpu_power_limit"),
+    "power.max_limit": Meaning("gpu_power_limit_max"),
+    "temperature.gpu": Meaning("gpu_temperature"),
+    "temperature.memory": Meaning("gpu_memory_temperature"),
+    "clocks.sm": Meaning("gpu_sm_clock"),
+    "clocks.mem": Meaning("gpu_memory_clock"),
+    "clocks.max.sm": Meaning("gpu_sm_clock_max"),
+    "clocks.max.mem": Meaning("gpu_memory_clock_max"),
+    "reasons.gpu_idle": Meaning("gpu_throttle_idle"),
+    "reasons.applications_clocks_setting": Meaning("gpu_throttle_clock_setting"),
+    "reasons.sw_power_cap": Meaning("gpu_throttle_power_cap"),
+    "reasons.hw_slowdown": Meaning("gpu_throttle_hw_slowdown"),
+    "reasons.sync_boost": Meaning("gpu_throttle_sync_boost"),
+    "reasons.sw_thermal_slowdown": Meaning("gpu_throttle_thermal_sw"),
+    "reasons.hw_thermal_slowdown": Meaning("gpu_throttle_thermal_hw"),
+    "reasons.hw_power_brake_slowdown": Meaning("gpu_throttle_power_brake"),
 }
 
 # Longer names of the same field, and those of older drivers.
@@ -58,7 +58,7 @@ def read(text: str) -> Log:
     """Return the log; raises UnusableTrace where it does not say which GPU a line is of."""
     rows = list(csv.reader(text.lstrip("\ufeff").splitlines(), skipinitialspace=True))
     fields = [_FIELD.match(each) for each in rows[0]]
-    names = [_plain(each[1]) if each else "" for each in fields]
+    names = [_plain_name(each[1]) if each else "" for each in fields]
     units = [each[2] if each else None for each in fields]
     body = [row for row in rows[1:] if len(row) == len(names) and row != rows[0]]
     if not body and any(len(row) > len(names) for row in rows):
@@ -67,7 +67,7 @@ def read(text: str) -> Log:
             " with LC_ALL=C"
         )
     times = [_time(names, row) for row in body]
-    devices = _devices(names, body, [each[0] for each in times if each])
+    devices = _number_devices(names, body, [each[0] for each in times if each])
     samples: list[Sample] = []
     left_out = len(rows) - 1 - len(body)
     # The mask has all reasons: single ones beside it would count twice.
@@ -76,7 +76,7 @@ def read(text: str) -> Log:
         for unit, name, cell in zip(units, names, row, strict=True):
             if name == "timestamp" or name in _IDENTITY or name in skipped:
                 continue
-            values = _values(name, unit, cell)
+            values = _read_cell(name, unit, cell)
             left_out += not values
             samples += [Sample(time[0] if time else 0, device, None, *each) for each in values]
     odd = (
@@ -87,16 +87,16 @@ def read(text: str) -> Log:
     return Log(TOOL, samples, clock_of(times), left_out=left_out, odd_time=odd)
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     name = _REASONS.sub("reasons.", name.strip())
     return _SAME.get(name, name)
 
 
 def _time(names: list[str], row: list[str]) -> tuple[int, bool] | None:
-    return stamp(row[names.index("timestamp")]) if "timestamp" in names else None
+    return parse_time(row[names.index("timestamp")]) if "timestamp" in names else None
 
 
-def _devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[int]:
+def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[int]:
     """Return the number of the GPU of each line; GPUs are listed in the order of their numbers."""
     told = next((each for each in _IDENTITY if each in names), None)
     if told is None:
@@ -110,15 +110,15 @@ def _devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[
     return [order[each] for each in ids]
 
 
-def _values(name: str, unit: str | None, cell: str) -> list[tuple[str, str | None, float]]:
+def _read_cell(name: str, unit: str | None, cell: str) -> list[tuple[str, str | None, float]]:
     """Return name, unit and value of each series of a cell; none where it is no number."""
     cell = cell.strip()
     if name == "reasons.active" and cell.lower().startswith("0x"):
-        return [(each, None, value) for each, value in reasons(int(cell, 16))]
+        return [(each, None, value) for each, value in decode_reasons(int(cell, 16))]
     value = _WORDS.get(cell.lower())
     if value is None:
-        value = number(cell.removeprefix("P") if name == "pstate" else cell)
+        value = parse_number(cell.removeprefix("P") if name == "pstate" else cell)
     # What begins with a number need not be one: names of GPUs, dates of drivers.
     if value is None or (not unit and name not in _KNOWN and not re.fullmatch(r"P?[-+.\d]+", cell)):
         return []
-    return [named(TOOL, name, unit, value, _KNOWN)]
+    return [name_series(TOOL, name, unit, value, _KNOWN)]

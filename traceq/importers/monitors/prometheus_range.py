@@ -9,7 +9,7 @@ from typing import Any
 
 from traceq.importers.monitors import prometheus_names as names
 from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import SECOND, number
+from traceq.importers.monitors.reading import SECOND, parse_number
 from traceq.importers.monitors.series import SERIES
 
 TOOL = "Prometheus range"
@@ -25,25 +25,27 @@ def read(text: str) -> Log:
     samples: list[Sample] = []
     left_out, host = 0, None
     result = json.loads(text)["data"]["result"]
-    for whose in (names.host, names.address):
+    for whose in (names.host_of, names.address_of):
         names.check_one(whose(series["metric"]) for series in result)
     for series in result:
         labels = series["metric"]
-        host = host or names.host(labels)
-        found = [(round(float(at) * SECOND), number(value)) for at, value in series["values"]]
+        host = host or names.host_of(labels)
+        found = [(round(float(at) * SECOND), parse_number(value)) for at, value in series["values"]]
         points = [(at, value) for at, value in found if value is not None]
-        told = _samples(labels, points)
+        told = _samples_of(labels, points)
         left_out += len(found) - len(points) + (not told) * len(points)
         samples += told
     return Log(TOOL, samples, "utc", host, 0, left_out)
 
 
-def _samples(labels: dict[str, Any], points: list[tuple[int, float]]) -> list[Sample]:
+def _samples_of(labels: dict[str, Any], points: list[tuple[int, float]]) -> list[Sample]:
     name = labels.get("__name__", "unnamed")
-    device, instance = names.gpu(labels), names.instance(labels)
-    meant = names.total(name, labels)
+    device, instance = names.gpu_of(labels), names.instance_of(labels)
+    meant = names.meaning_of_total(name, labels)
     if meant is None:
-        return [Sample(at, device, instance, *each) for at, value in points for each in names.values(name, value)]
+        return [
+            Sample(at, device, instance, *each) for at, value in points for each in names.convert_gauge(name, value)
+        ]
     unit = SERIES[meant.name][0] or None
     return [
         Sample(at, device, instance, meant.name, unit, (value - old) / ((at - since) / SECOND) * meant.factor)

@@ -10,8 +10,7 @@ import re
 
 from traceq.importers.monitors import prometheus_names as names
 from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import clock_of, number, stamp
-from traceq.importers.monitors.series import SERIES
+from traceq.importers.monitors.reading import LogBuilder, Rates, parse_number, parse_time
 
 TOOL = "Prometheus exporter"
 
@@ -29,36 +28,30 @@ def sniff(head: str) -> bool:
 
 def read(text: str) -> Log:
     """Return the log: gauges as they are, of totals that are known what they grow by in a second."""
-    samples: list[Sample] = []
-    before: dict[tuple[str, int | None, str | None], tuple[int, float]] = {}
-    stamps: list[tuple[int, bool] | None] = []
+    log, rates = LogBuilder(TOOL, {}), Rates()
     machines: set[str | None] = set()
-    now, left_out = None, 0
+    now = None
     for line in text.splitlines():
-        if line.startswith("#") or stamp(line) is not None:
-            now = stamp(line.lstrip("# ")) or now
+        if line.startswith("#") or parse_time(line) is not None:
+            now = parse_time(line.lstrip("# ")) or now
             continue
         found = _SAMPLE.match(line)
-        value = number(found[3]) if found else None
+        value = parse_number(found[3]) if found else None
         if not found or value is None:
-            left_out += bool(line.strip())
+            log.left_out += bool(line.strip())
             continue
         labels = dict(_LABEL.findall(found[2] or ""))
-        machines.add(names.host(labels))
+        machines.add(names.host_of(labels))
         time = (int(found[4]) * 1_000_000, True) if found[4] else now
-        stamps.append(time)
+        log.times.append(time)
         at = time[0] if time else 0
-        device, instance = names.gpu(labels), names.instance(labels)
-        meant = names.total(found[1], labels)
+        device, instance = names.gpu_of(labels), names.instance_of(labels)
+        meant = names.meaning_of_total(found[1], labels)
         if meant is None:
-            told = names.values(found[1], value)
-            left_out += not told
-            samples += [Sample(at, device, instance, *each) for each in told]
-            continue
-        key = (meant.name, device, instance)
-        if key in before and at > before[key][0] and value >= before[key][1]:
-            rate = (value - before[key][1]) / ((at - before[key][0]) / 1e9)
-            samples.append(Sample(at, device, instance, meant.name, SERIES[meant.name][0] or None, rate * meant.factor))
-        before[key] = (at, value)
+            told = names.convert_gauge(found[1], value)
+            log.left_out += not told
+            log.samples += [Sample(at, device, instance, *series) for series in told]
+        else:
+            log.samples += rates.grow(meant, at, device, instance, value)
     names.check_one(machines)
-    return Log(TOOL, samples, clock_of(stamps), max(filter(None, machines), default=None), 0, left_out)
+    return log.log(None, max(filter(None, machines), default=None))

@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from traceq.errors import UnusableTrace
-from traceq.importers.monitors.log import Clock
+from traceq.importers.monitors.log import Clock, Log, Sample
+from traceq.importers.monitors.series import SERIES, Meaning, name_series
 
 SECOND = 1_000_000_000
 DAY = 86_400 * SECOND
@@ -26,7 +27,7 @@ _EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?$")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-def number(text: object) -> float | None:
+def parse_number(text: object) -> float | None:
     """Return the number that a value begins with ("45 %", "0x04" is none of these); None for "[N/A]", "-" and other words."""
     if isinstance(text, bool) or text is None:
         return None
@@ -37,34 +38,34 @@ def number(text: object) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def stamp(text: str) -> tuple[int, bool] | None:
+def parse_time(text: str) -> tuple[int, bool] | None:
     """(ns since 1970 as the text reads, whether it is certainly UTC) of an ISO-like time or of seconds since 1970."""
     text = text.strip()
     if found := _EPOCH.match(text):
-        return int(found[1]) * SECOND + _fraction(found[2]), True
+        return int(found[1]) * SECOND + _parse_fraction(found[2]), True
     found = _ISO.match(text)
     if not found:
         return None
     year, month, day, hour, minute, second = (int(found[each]) for each in range(1, 7))
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[8]))
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=_parse_zone(found[8]))
     except ValueError:
         return None
-    return int(moment.timestamp()) * SECOND + _fraction(found[7]), found[8] is not None
+    return int(moment.timestamp()) * SECOND + _parse_fraction(found[7]), found[8] is not None
 
 
-def _fraction(digits: str | None) -> int:
+def _parse_fraction(digits: str | None) -> int:
     return int((digits or "").ljust(9, "0"))
 
 
-def _zone(text: str | None) -> timezone:
+def _parse_zone(text: str | None) -> timezone:
     if text is None or text in ("Z", "UTC", "GMT"):
         return UTC
     sign = -1 if text[0] == "-" else 1
     return timezone(sign * timedelta(hours=int(text[1:3]), minutes=int(text[-2:])))
 
 
-def dates(text: str) -> list[int]:
+def parse_dates(text: str) -> list[int]:
     """Ns since 1970 at the start of the day: one, or two where 11/12/26 may be the 11th or the 12th month; none of no date."""
     if found := _ISO_DATE.match(text.strip()):
         readings = [(int(found[1]), int(found[2]), int(found[3]))]
@@ -82,7 +83,7 @@ def dates(text: str) -> list[int]:
     return starts
 
 
-def time_of_day(text: str) -> int | None:
+def parse_time_of_day(text: str) -> int | None:
     """Ns since midnight of 14:05:09 or 02:05:09 PM."""
     words = text.strip().split()
     found = _TIME.match(words[0]) if words else None
@@ -94,13 +95,13 @@ def time_of_day(text: str) -> int | None:
     return (hour * 3600 + int(found[2]) * 60 + int(found[3])) * SECOND
 
 
-def local_stamp(text: str) -> tuple[int, int, bool] | None:
+def parse_local_time(text: str) -> tuple[int, int, bool] | None:
     """(ns as the text reads, what to add for the other order of day and month, whether it is UTC) of a time of any kind."""
-    whole = stamp(text)
+    whole = parse_time(text)
     if whole is not None:
         return whole[0], 0, whole[1]
     day, _, clock = text.strip().partition(" ")
-    starts, time = dates(day), time_of_day(clock)
+    starts, time = parse_dates(day), parse_time_of_day(clock)
     if not starts or time is None:
         return None
     return starts[0] + time, starts[-1] - starts[0], False
@@ -127,3 +128,51 @@ def clock_of(stamps: Iterable[tuple[int, bool] | None]) -> Clock:
     if not seen or None in seen:
         return "none"
     return "utc" if seen == {True} else "local"
+
+
+class LogBuilder:
+    """Collects the samples of a log under the names of `known` series, and counts values that are not numbers."""
+
+    def __init__(self, tool: str, known: dict[str, Meaning]) -> None:
+        self.samples: list[Sample] = []
+        self.left_out = 0
+        self.times: list[tuple[int, bool] | None] = []
+        """(ns, whether it is UTC) of all lines, for their clock."""
+        self._tool, self._known = tool, known
+
+    def add(
+        self, ts: int, device: int | None, instance: str | None, key: str, raw: object, unit: str | None = None
+    ) -> None:
+        """Add the value of the tool's series `key` as it is written."""
+        value = parse_number(raw)
+        if value is None:
+            self.left_out += 1
+        else:
+            self.samples.append(Sample(ts, device, instance, *name_series(self._tool, key, unit, value, self._known)))
+
+    def add_cpu_count(self, raw: object) -> None:
+        """Add the number of CPUs, once there are samples."""
+        count = parse_number(raw)
+        if count and self.samples:
+            self.samples.append(Sample(self.samples[0].ts, None, None, "cpu_count", None, count))
+
+    def log(self, clock: Clock | None = None, host: str | None = None, other_date: int = 0, odd_time: str = "") -> Log:
+        """Return the log; without `clock` its clock is that of `times`."""
+        return Log(self._tool, self.samples, clock or clock_of(self.times), host, other_date, self.left_out, odd_time)
+
+
+class Rates:
+    """Turns totals into what they grow by in a second."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[str, int | None, str | None], tuple[int, float]] = {}
+
+    def grow(self, meaning: Meaning, ts: int, device: int | None, instance: str | None, total: float) -> list[Sample]:
+        """Return the rate since the total before, none for the first and where the total shrinks."""
+        key = (meaning.name, device, instance)
+        since, old = self._before.get(key, (ts, total))
+        self._before[key] = (ts, total)
+        if ts <= since or total < old:
+            return []
+        rate = (total - old) / ((ts - since) / SECOND) * meaning.factor
+        return [Sample(ts, device, instance, meaning.name, SERIES[meaning.name][0] or None, rate)]

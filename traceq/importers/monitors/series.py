@@ -87,15 +87,15 @@ REASONS = {
 KIB, MIB = 1 << 10, 1 << 20
 
 
-class Meant(NamedTuple):
+class Meaning(NamedTuple):
     """traceq's name of a tool's series, and the factor that converts its numbers to the series' unit."""
 
     name: str
     factor: float = 1.0
 
 
-def named(
-    tool: str, key: str, unit: str | None, value: float, known: dict[str, Meant]
+def name_series(
+    tool: str, key: str, unit: str | None, value: float, known: dict[str, Meaning]
 ) -> tuple[str, str | None, float]:
     """Return name, unit and value of a tool's series `key`: the common ones, or else the tool's own."""
     meant = known.get(key)
@@ -104,6 +104,6 @@ def named(
     return meant.name, SERIES[meant.name][0] or None, value * meant.factor
 
 
-def reasons(mask: int) -> list[tuple[str, float]]:
+def decode_reasons(mask: int) -> list[tuple[str, float]]:
     """Return the series of all reasons of NVML's mask, each 0 or 1."""
     return [(name, float(bool(mask & bit))) for bit, name in REASONS.items()]

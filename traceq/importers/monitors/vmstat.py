@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import clock_of, number, stamp
-from traceq.importers.monitors.series import KIB, Meant, named
+from traceq.importers.monitors.log import Log
+from traceq.importers.monitors.reading import LogBuilder, parse_time
+from traceq.importers.monitors.series import KIB, Meaning
 
 TOOL = "vmstat"
 
 _KNOWN = {
-    "r": Meant("run_queue"),
-    "b": Meant("blocked_threads"),
-    "swpd": Meant("swap_used", KIB),
-    "free": Meant("host_memory_free", KIB),
-    "si": Meant("swap_in", KIB),
-    "so": Meant("swap_out", KIB),
-    "cs": Meant("context_switches"),
-    "us": Meant("cpu_user"),
-    "sy": Meant("cpu_system"),
-    "id": Meant("cpu_idle"),
-    "wa": Meant("cpu_iowait"),
-    "st": Meant("cpu_steal"),
+    "r": Meaning("run_queue"),
+    "b": Meaning("blocked_threads"),
+    "swpd": Meaning("swap_used", KIB),
+    "free": Meaning("host_memory_free", KIB),
+    "si": Meaning("swap_in", KIB),
+    "so": Meaning("swap_out", KIB),
+    "cs": Meaning("context_switches"),
+    "us": Meaning("cpu_user"),
+    "sy": Meaning("cpu_system"),
+    "id": Meaning("cpu_idle"),
+    "wa": Meaning("cpu_iowait"),
+    "st": Meaning("cpu_steal"),
 }
 _FIRST = ["r", "b", "swpd"]
 
@@ -34,7 +34,8 @@ def read(text: str) -> Log:
     """Return the log; without -t it has no times. The header says UTC, or a zone whose name several share."""
     names: list[str] = []
     rows = []
-    zone, left_out = "", 0
+    zone = ""
+    log = LogBuilder(TOOL, _KNOWN)
     for line in text.splitlines():
         words = line.split()
         if words[:3] == _FIRST:
@@ -43,17 +44,11 @@ def read(text: str) -> Log:
         elif words and words[0].isdigit() and len(words) >= len(names):
             rows.append(words)
         else:
-            left_out += bool(words) and not line.startswith(("procs", "--procs"))
-    samples: list[Sample] = []
-    stamps: list[tuple[int, bool] | None] = []
+            log.left_out += bool(words) and not line.startswith(("procs", "--procs"))
     for words in rows[1:]:
-        time = stamp(" ".join(words[len(names) :]))
-        stamps.append(None if time is None else (time[0], time[1] or zone in ("UTC", "GMT")))
+        time = parse_time(" ".join(words[len(names) :]))
+        log.times.append(None if time is None else (time[0], time[1] or zone in ("UTC", "GMT")))
         for name, word in zip(names, words, strict=False):
-            value = number(word)
-            if value is None:
-                left_out += 1
-            else:
-                samples.append(Sample(time[0] if time else 0, None, None, *named(TOOL, name, None, value, _KNOWN)))
-    left_out += sum(len(names) for _ in rows[:1])
-    return Log(TOOL, samples, clock_of(stamps), None, 0, left_out)
+            log.add(time[0] if time else 0, None, None, name, word)
+    log.left_out += len(names) if rows else 0
+    return log.log()

@@ -39,7 +39,7 @@ RANK_VARIABLES = (
 
 def build_trace_row(state: ImportState) -> dict[str, Any]:
     """Build the one row of `trace`."""
-    exported = _exported(state.source)
+    exported = _read_export_data(state.source)
     rank, world_size = _find_rank(state)
     options = _read_options(state.source) | _recording_length(state.source) | _said_by_traceq(state.source)
     return {
@@ -55,7 +55,7 @@ def build_trace_row(state: ImportState) -> dict[str, Any]:
     }
 
 
-def _exported(source: Source) -> dict[str, str]:
+def _read_export_data(source: Source) -> dict[str, str]:
     """Read the export's description: EXPORT_META_DATA until 2023.2, META_DATA_EXPORT since, none before 2021."""
     tables = ("EXPORT_META_DATA", "META_DATA_EXPORT")
     return {str(name): str(value) for table in tables for name, value in source.fetch_rows(table, ["name", "value"])}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from traceq.common.units import in_unit, some
-from traceq.formats.made_with import words
+from traceq.formats.made_with import words_of
 from traceq.reports.document import Block, Literal, Name, Query, table
 from traceq.reports.document import Paragraph as Text
 from traceq.reports.model import MadeWith, TraceReport
@@ -53,7 +53,7 @@ def made_with(report: TraceReport) -> Iterator[Block]:
         report.made_with,
         {
             "topic": lambda each: Literal(each.topic if not each.instance else f"{each.topic} {each.instance}"),
-            "what": lambda each: words(each.name),
+            "what": lambda each: words_of(each.name),
             "value": lambda each: Name(in_unit(each.text, each.unit)),
             "knob": lambda each: "knob" if each.is_knob else "",
         },
