@@ -29,10 +29,7 @@ _LASTING = (*_SLICES, "gpu_annotation", "synchronization", "page_fault", "file_a
 
 # Table -> columns, of numbers within which each is true: others are NULL.
 _RANGES: Mapping[str, tuple[tuple[str, int, int], ...]] = {
-    "trace": (
-        ("rank", 0, _MOST_RANKS),
-        ("world_size", 1, _MOST_RANKS),
-    ),
+    "trace": (("rank", 0, _MOST_RANKS), ("world_size", 1, _MOST_RANKS)),
     "gpu_slice": (
         ("bytes", 0, _MOST_BYTES),
         ("src_device", -1, _MOST_DEVICES),
@@ -40,11 +37,7 @@ _RANGES: Mapping[str, tuple[tuple[str, int, int], ...]] = {
         ("shared_memory", 0, _MOST_BYTES),
         ("registers_per_thread", 0, _MOST_OF_SM),
     ),
-    "collective": (
-        ("group_size", 1, _MOST_RANKS),
-        ("in_elements", 0, _MOST_BYTES),
-        ("out_elements", 0, _MOST_BYTES),
-    ),
+    "collective": (("group_size", 1, _MOST_RANKS), ("in_elements", 0, _MOST_BYTES), ("out_elements", 0, _MOST_BYTES)),
     "device": (
         ("memory_bytes", 0, _MOST_BYTES),
         ("memory_bandwidth", 0, _MOST_BYTES),

@@ -23,14 +23,7 @@ from traceq.loading.inductor import inductor_files
 from traceq.loading.monitors import NOTHING, MonitorLogs
 from traceq.loading.options import AS_FOUND, TraceOptions
 from traceq.loading.parallel import build_all
-from traceq.loading.sources import (
-    Source,
-    capture_sources,
-    default_database,
-    find_sources,
-    logs_beside,
-    paths_of,
-)
+from traceq.loading.sources import Source, capture_sources, default_database, find_sources, logs_beside, paths_of
 
 # What can be added to the times of logs, s: since 1970 a trace without a time of day is that far off.
 _FURTHEST = 4_000_000_000

@@ -150,7 +150,11 @@ def _expand(given: str | Path) -> list[Source]:
 def _look_up(given: str | Path) -> list[Source]:
     path = Path(given)
     if path.is_dir():
-        candidates = sorted(p for p in path.rglob("*") if not _is_hidden(p.relative_to(path)) and _is_file(p))
+        candidates = sorted(
+            p
+            for p in path.rglob("*")
+            if not any(part.startswith(".") for part in p.relative_to(path).parts) and _is_file(p)
+        )
     elif not path.exists() and glob.has_magic(str(given)):
         matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
         candidates = [Path(match) for match in matches if _is_file(Path(match))]
@@ -212,10 +216,6 @@ def _sha256_of_file(path: Path) -> str:
 def has_suffix_of_trace(path: Path) -> bool:
     """Return whether the file is called as traces are, whatever it holds."""
     return Path(path.name.removesuffix(".gz")).suffix in _SUFFIXES - {".gz"}
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def _is_file(path: Path) -> bool:

@@ -118,7 +118,10 @@ def apply_change(world: ReplayWorld, scenario: Scenario, change: Change) -> Scen
     """Return the scenario with one more change."""
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
-        for what in (change.what, *(_of_launches(change) if change.kind == "fuse" else ())):
+        for what in (
+            change.what,
+            *(((*_CAPTURED, _AT_BEST) if change.factor else _CAPTURED) if change.kind == "fuse" else ()),
+        ):
             weights = _scale_time(world, weights, what, change.factor if change.kind == "scale" else 0.0)
         return replace(scenario, weights=weights)
     if change.kind == "overlap":
@@ -134,11 +137,6 @@ def apply_change(world: ReplayWorld, scenario: Scenario, change: Change) -> Scen
         half = np.where(_find_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
         return replace(scenario, weights=replace(scenario.weights, dur=dur - half))
     raise ValueError(f"unknown change {change.kind!r}; there are {', '.join(KINDS)}")
-
-
-def _of_launches(change: Change) -> tuple[str, ...]:
-    """Return what of the host goes with kernels that are fused."""
-    return (*_CAPTURED, _AT_BEST) if change.factor else _CAPTURED
 
 
 def _scale_time(world: ReplayWorld, weights: Weights, what: str, left: float) -> Weights:

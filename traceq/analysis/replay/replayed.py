@@ -190,7 +190,9 @@ def fill_replay(
         # Nothing says how long a transfer takes by itself.
         asked.pop("communication_waiting", None)
     # Worst and best are the change itself where nothing is moved.
-    variants = dict.fromkeys(each for change in asked.values() for each in _variants(change))
+    variants = dict.fromkeys(
+        each for change in asked.values() for each in [change, _path_category(change), *change_extremes(change)]
+    )
     marks = marks_of(_all_scenarios(world, variants, asked))
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
     told = measure_accuracy(world, marks[0], unexplained)
@@ -276,11 +278,6 @@ def _on_path(name: str, on_path: dict[str, int]) -> int:
     """Return time of a scenario's category on the critical path, ns."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return sum(dur for cause, dur in on_path.items() if cause == category or (category == "copies" and cause in COPIES))
-
-
-def _variants(change: Change) -> list[Change]:
-    """Return the change, a quarter of it, and how it goes at worst and at best."""
-    return [change, _path_category(change), *change_extremes(change)]
 
 
 def _path_category(change: Change) -> Change:

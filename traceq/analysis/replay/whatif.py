@@ -78,13 +78,7 @@ def show_one_trace(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None
     for table, file in _DEFINED_IN.items():
         connection.execute(f"drop table if exists temp.{table}")
         connection.execute(_temp_table_definition(file, table))
-    for name in (
-        "_graph_node",
-        "_phase_interval",
-        "_host_slice",
-        "_host_running",
-        "_thread_without_python",
-    ):
+    for name in ("_graph_node", "_phase_interval", "_host_slice", "_host_running", "_thread_without_python"):
         connection.execute(f"drop table if exists temp.{name}")
     for name in ("phase_interval", "host_slice", "host_running"):
         run(connection, f"analysis/ledger/{name}.sql")

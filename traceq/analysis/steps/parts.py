@@ -86,15 +86,11 @@ def _extend_last_round(found: list[LaunchPart], numbers: Integers, templates: In
 
 def _overlap_of(some: Integers, others: Integers, updates: Integers) -> float:
     """Share of launches that the two have in common, each as often as in both; 0 without an update."""
-    if not _has_update(some, updates):
+    if not (not len(updates) or bool(np.isin(some, updates).any())):
         return 0.0
     values, counts = np.unique(some, return_counts=True)
     common = sum(min(count, int((others == value).sum())) for value, count in zip(values, counts, strict=True))
     return float(common / max(len(some), len(others)))
-
-
-def _has_update(launches: Integers, updates: Integers) -> bool:
-    return not len(updates) or bool(np.isin(launches, updates).any())
 
 
 class _RoundFinder:

@@ -168,11 +168,7 @@ def _choose_level(
 
 def _find_marked(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> StepLevel | None:
     """Annotations that say that they are steps; None where there are none."""
-    patterns = {
-        "step_range": step_range,
-        "mark": r"^traceq\.step#\d+$",
-        "profiler_step": r"^ProfilerStep#\d+",
-    }
+    patterns = {"step_range": step_range, "mark": r"^traceq\.step#\d+$", "profiler_step": r"^ProfilerStep#\d+"}
     for source, pattern in patterns.items():
         if pattern and (marks := _read(connection, "step_marked", pattern=pattern)):
             return StepLevel(source, re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the program")

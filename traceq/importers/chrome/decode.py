@@ -110,7 +110,15 @@ class BlockDecoder:
         firsts = np.cumsum([0, *(block.events for block in blocks)])
         rows = BlockRows(int(firsts[-1]))
         batches = [
-            pa.record_batch([pa.array([int(first)]), _to_arrow(block.text)], _BLOCK)
+            pa.record_batch(
+                [
+                    pa.array([int(first)]),
+                    pa.StringArray.from_buffers(
+                        1, pa.py_buffer(np.array([0, len(block.text)], dtype=np.int32)), pa.py_buffer(block.text)
+                    ),
+                ],
+                _BLOCK,
+            )
             for first, block in zip(firsts, blocks, strict=False)
         ]
         events = self._run_query("event", "_block", pa.Table.from_batches(batches))
@@ -170,11 +178,6 @@ class _EventTexts:
         if place not in self._parts:
             self._parts[place] = _raw_events.decode(self._blocks[place].text)
         return self._parts[place][number - int(self._firsts[place])]
-
-
-def _to_arrow(text: bytes) -> pa.StringArray:
-    """Return the text as an Arrow column of one row, not copied."""
-    return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text))
 
 
 def _names_key_twice(event: msgspec.Raw) -> bool:

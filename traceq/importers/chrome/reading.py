@@ -211,7 +211,11 @@ class _TraceReader:
             self.notes["mtia_not_measured"] += _count_mtia_events(batch)
         if "dur" in batch.schema.names and batch.num_rows:
             self._last = max(self._last, pc.max(pc.add(batch["ts"], batch["dur"])).as_py())
-        if table == "gpu_slice" or (table == "cpu_slice" and not self._is_kineto and _has_kineto_kinds(batch)):
+        if table == "gpu_slice" or (
+            table == "cpu_slice"
+            and not self._is_kineto
+            and any(kind in ("op", "runtime", "annotation") for kind in pc.unique(batch["kind"]).to_pylist())
+        ):
             self._is_kineto = True
 
     def finish(self, before: bytes) -> Iterator[_Batch]:
@@ -237,10 +241,6 @@ def _count_mtia_events(batch: pa.RecordBatch) -> int:
     """Count the slices that are work of an MTIA device."""
     others = batch["category"].filter(pc.equal(batch["kind"], "other"))
     return (pc.sum(pc.starts_with(others.cast(pa.string()), "mtia_")).as_py() or 0) if len(others) else 0
-
-
-def _has_kineto_kinds(batch: pa.RecordBatch) -> bool:
-    return any(kind in ("op", "runtime", "annotation") for kind in pc.unique(batch["kind"]).to_pylist())
 
 
 def _shift_ids(batch: pa.RecordBatch, by: int) -> pa.RecordBatch:

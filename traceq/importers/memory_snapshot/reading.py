@@ -22,49 +22,23 @@ _WHOLE, _TEXT, _SMALL = pa.int64(), pa.string(), pa.int32()
 _UNREADABLE: tuple[type[Exception], ...] = (Malformed, *DAMAGED)
 
 SCHEMAS = {
-    "allocator_event": pa.schema(
-        {
-            "device": _SMALL,
-            "number": _WHOLE,
-            "action": _TEXT,
-            "ts": _WHOLE,
-            "address": _WHOLE,
-            "bytes": _WHOLE,
-            "device_free": _WHOLE,
-            "stream": _WHOLE,
-            "stack_id": _WHOLE,
-            "compile_context": _TEXT,
-        }
-    ),
-    "allocator_segment": pa.schema(
-        {
-            "segment_id": _WHOLE,
-            "device": _SMALL,
-            "address": _WHOLE,
-            "bytes": _WHOLE,
-            "allocated_bytes": _WHOLE,
-            "active_bytes": _WHOLE,
-            "requested_bytes": _WHOLE,
-            "stream": _WHOLE,
-            "kind": _TEXT,
-            "pool": _TEXT,
-            "is_expandable": pa.bool_(),
-            "stack_id": _WHOLE,
-        }
-    ),
-    "allocator_block": pa.schema(
-        {
-            "segment_id": _WHOLE,
-            "number": _WHOLE,
-            "address": _WHOLE,
-            "bytes": _WHOLE,
-            "requested_bytes": _WHOLE,
-            "state": _TEXT,
-            "stack_id": _WHOLE,
-        }
-    ),
-    "allocator_stack": pa.schema({"stack_id": _WHOLE, "depth": _SMALL, "name": _TEXT, "file": _TEXT, "line": _WHOLE}),
-}
+    "allocator_event": pa.schema({
+        "device": _SMALL, "number": _WHOLE, "action": _TEXT, "ts": _WHOLE, "address": _WHOLE, "bytes": _WHOLE,
+        "device_free": _WHOLE, "stream": _WHOLE, "stack_id": _WHOLE, "compile_context": _TEXT,
+    }),
+    "allocator_segment": pa.schema({
+        "segment_id": _WHOLE, "device": _SMALL, "address": _WHOLE, "bytes": _WHOLE, "allocated_bytes": _WHOLE,
+        "active_bytes": _WHOLE, "requested_bytes": _WHOLE, "stream": _WHOLE, "kind": _TEXT, "pool": _TEXT,
+        "is_expandable": pa.bool_(), "stack_id": _WHOLE,
+    }),
+    "allocator_block": pa.schema({
+        "segment_id": _WHOLE, "number": _WHOLE, "address": _WHOLE, "bytes": _WHOLE, "requested_bytes": _WHOLE,
+        "state": _TEXT, "stack_id": _WHOLE,
+    }),
+    "allocator_stack": pa.schema({
+        "stack_id": _WHOLE, "depth": _SMALL, "name": _TEXT, "file": _TEXT, "line": _WHOLE,
+    }),
+}  # fmt: skip
 
 
 def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.RecordBatch]]:

@@ -80,7 +80,10 @@ def read_log(path: Path) -> Log:
             f"{path}: a log of {reader.TOOL} that is damaged: {_describe_error(error)}; record it again"
         ) from error
     if not all(
-        type(each.ts) is int and abs(each.ts) < _END_OF_TIME and _is_device(each.device) for each in log.samples
+        type(each.ts) is int
+        and abs(each.ts) < _END_OF_TIME
+        and (each.device is None or (type(each.device) is int and 0 <= each.device < _MOST_DEVICES))
+        for each in log.samples
     ):
         raise UnusableTrace(
             f"{path}: a log of {log.tool} with times or numbers of GPUs that cannot be; record it again"
@@ -105,7 +108,3 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, TypeError | AttributeError):
         return "a part of it is of another kind than it should be (a number where a text or a list belongs)"
     return "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-
-
-def _is_device(device: int | None) -> bool:
-    return device is None or (type(device) is int and 0 <= device < _MOST_DEVICES)

@@ -11,30 +11,18 @@ from traceq.importers.monitors.series import MIB, Meaning
 TOOL = "amd-smi"
 
 _KNOWN = {
-    "power_usage": Meaning("gpu_power"),
-    "socket_power": Meaning("gpu_power"),
-    "max_power": Meaning("gpu_power_limit"),
-    "hotspot_temperature": Meaning("gpu_temperature"),
-    "hotspot": Meaning("gpu_temperature"),
-    "memory_temperature": Meaning("gpu_memory_temperature"),
-    "gfx": Meaning("gpu_utilization"),
-    "gfx_activity": Meaning("gpu_utilization"),
-    "mem": Meaning("gpu_memory_utilization"),
-    "umc_activity": Meaning("gpu_memory_utilization"),
-    "gfx_clk": Meaning("gpu_sm_clock"),
-    "gfx_clock": Meaning("gpu_sm_clock"),
-    "gfx_0_clk": Meaning("gpu_sm_clock"),
-    "gfx_0_max_clk": Meaning("gpu_sm_clock_max"),
-    "mem_clock": Meaning("gpu_memory_clock"),
-    "mem_0_clk": Meaning("gpu_memory_clock"),
-    "mem_0_max_clk": Meaning("gpu_memory_clock_max"),
-    "vram_used": Meaning("gpu_memory_used", MIB),
-    "used_vram": Meaning("gpu_memory_used", MIB),
-    "vram_free": Meaning("gpu_memory_free", MIB),
-    "free_vram": Meaning("gpu_memory_free", MIB),
-    "vram_total": Meaning("gpu_memory_total", MIB),
-    "total_vram": Meaning("gpu_memory_total", MIB),
-}
+    "power_usage": Meaning("gpu_power"), "socket_power": Meaning("gpu_power"),
+    "max_power": Meaning("gpu_power_limit"), "hotspot_temperature": Meaning("gpu_temperature"),
+    "hotspot": Meaning("gpu_temperature"), "memory_temperature": Meaning("gpu_memory_temperature"),
+    "gfx": Meaning("gpu_utilization"), "gfx_activity": Meaning("gpu_utilization"),
+    "mem": Meaning("gpu_memory_utilization"), "umc_activity": Meaning("gpu_memory_utilization"),
+    "gfx_clk": Meaning("gpu_sm_clock"), "gfx_clock": Meaning("gpu_sm_clock"), "gfx_0_clk": Meaning("gpu_sm_clock"),
+    "gfx_0_max_clk": Meaning("gpu_sm_clock_max"), "mem_clock": Meaning("gpu_memory_clock"),
+    "mem_0_clk": Meaning("gpu_memory_clock"), "mem_0_max_clk": Meaning("gpu_memory_clock_max"),
+    "vram_used": Meaning("gpu_memory_used", MIB), "used_vram": Meaning("gpu_memory_used", MIB),
+    "vram_free": Meaning("gpu_memory_free", MIB), "free_vram": Meaning("gpu_memory_free", MIB),
+    "vram_total": Meaning("gpu_memory_total", MIB), "total_vram": Meaning("gpu_memory_total", MIB),
+}  # fmt: skip
 # Of `metric`, mem is a temperature.
 _OF_METRIC = {"mem": Meaning("gpu_memory_temperature")}
 

@@ -14,17 +14,12 @@ from traceq.importers.monitors.series import MIB, Meaning, decode_reasons
 TOOL = "dcgmi dmon"
 
 _KNOWN = {
-    "GPUTL": Meaning("gpu_utilization"),
-    "MCUTL": Meaning("gpu_memory_utilization"),
-    "POWER": Meaning("gpu_power"),
-    "TMPTR": Meaning("gpu_temperature"),
-    "MMTMP": Meaning("gpu_memory_temperature"),
-    "SMCLK": Meaning("gpu_sm_clock"),
-    "MMCLK": Meaning("gpu_memory_clock"),
-    "FBTTL": Meaning("gpu_memory_total", MIB),
-    "FBFRE": Meaning("gpu_memory_free", MIB),
+    "GPUTL": Meaning("gpu_utilization"), "MCUTL": Meaning("gpu_memory_utilization"), "POWER": Meaning("gpu_power"),
+    "TMPTR": Meaning("gpu_temperature"), "MMTMP": Meaning("gpu_memory_temperature"),
+    "SMCLK": Meaning("gpu_sm_clock"), "MMCLK": Meaning("gpu_memory_clock"),
+    "FBTTL": Meaning("gpu_memory_total", MIB), "FBFRE": Meaning("gpu_memory_free", MIB),
     "FBUSD": Meaning("gpu_memory_used", MIB),
-}
+}  # fmt: skip
 _MASK = "DVCCTR"
 _LINE = re.compile(r"(?P<time>.*?)\s*(?P<entity>#\s*Entity|GPU[\s:]+\d+)[\s,]+(?P<rest>.*)$")
 

@@ -8,30 +8,19 @@ from __future__ import annotations
 import re
 
 from traceq.importers.monitors.log import Log
-from traceq.importers.monitors.reading import (
-    LogBuilder,
-    host_of_sysstat,
-    parse_local_time,
-)
+from traceq.importers.monitors.reading import LogBuilder, host_of_sysstat, parse_local_time
 from traceq.importers.monitors.series import KIB, MIB, Meaning
 
 TOOL = "iostat"
 
 _CPU = {each: Meaning(f"cpu_{each}") for each in ("user", "nice", "system", "iowait", "steal", "idle")}
 _DISK = {
-    "util": Meaning("disk_utilization"),
-    "aqu-sz": Meaning("disk_queue"),
-    "r/s": Meaning("disk_reads"),
-    "w/s": Meaning("disk_writes"),
-    "rkB/s": Meaning("disk_read", KIB),
-    "wkB/s": Meaning("disk_write", KIB),
-    "rMB/s": Meaning("disk_read", MIB),
-    "wMB/s": Meaning("disk_write", MIB),
-    "kB_read/s": Meaning("disk_read", KIB),
-    "kB_wrtn/s": Meaning("disk_write", KIB),
-    "r_await": Meaning("disk_read_wait"),
+    "util": Meaning("disk_utilization"), "aqu-sz": Meaning("disk_queue"), "r/s": Meaning("disk_reads"),
+    "w/s": Meaning("disk_writes"), "rkB/s": Meaning("disk_read", KIB), "wkB/s": Meaning("disk_write", KIB),
+    "rMB/s": Meaning("disk_read", MIB), "wMB/s": Meaning("disk_write", MIB), "kB_read/s": Meaning("disk_read", KIB),
+    "kB_wrtn/s": Meaning("disk_write", KIB), "r_await": Meaning("disk_read_wait"),
     "w_await": Meaning("disk_write_wait"),
-}
+}  # fmt: skip
 
 
 def sniff(head: str) -> bool:

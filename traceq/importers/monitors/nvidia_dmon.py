@@ -11,17 +11,11 @@ from traceq.importers.monitors.series import MIB, Meaning
 TOOL = "nvidia-smi dmon"
 
 _KNOWN = {
-    "pwr": Meaning("gpu_power"),
-    "gtemp": Meaning("gpu_temperature"),
-    "mtemp": Meaning("gpu_memory_temperature"),
-    "sm": Meaning("gpu_utilization"),
-    "mem": Meaning("gpu_memory_utilization"),
-    "mclk": Meaning("gpu_memory_clock"),
-    "pclk": Meaning("gpu_sm_clock"),
-    "fb": Meaning("gpu_memory_used", MIB),
-    "pviol": Meaning("gpu_power_violation"),
+    "pwr": Meaning("gpu_power"), "gtemp": Meaning("gpu_temperature"), "mtemp": Meaning("gpu_memory_temperature"),
+    "sm": Meaning("gpu_utilization"), "mem": Meaning("gpu_memory_utilization"), "mclk": Meaning("gpu_memory_clock"),
+    "pclk": Meaning("gpu_sm_clock"), "fb": Meaning("gpu_memory_used", MIB), "pviol": Meaning("gpu_power_violation"),
     "tviol": Meaning("gpu_thermal_violation"),
-}
+}  # fmt: skip
 _HEADER = re.compile(r"#\s*((date\W+)?(time\W+)?)gpu\W+\w", re.IGNORECASE)
 
 

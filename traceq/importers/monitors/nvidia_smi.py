@@ -13,20 +13,13 @@ from traceq.importers.monitors.series import MIB, Meaning, decode_reasons, name_
 TOOL = "nvidia-smi"
 
 _KNOWN = {
-    "utilization.gpu": Meaning("gpu_utilization"),
-    "utilization.memory": Meaning("gpu_memory_utilization"),
-    "memory.used": Meaning("gpu_memory_used", MIB),
-    "memory.free": Meaning("gpu_memory_free", MIB),
-    "memory.total": Meaning("gpu_memory_total", MIB),
-    "power.draw": Meaning("gpu_power"),
-    "power.limit": Meaning("gpu_power_limit"),
-    "power.max_limit": Meaning("gpu_power_limit_max"),
-    "temperature.gpu": Meaning("gpu_temperature"),
-    "temperature.memory": Meaning("gpu_memory_temperature"),
-    "clocks.sm": Meaning("gpu_sm_clock"),
-    "clocks.mem": Meaning("gpu_memory_clock"),
-    "clocks.max.sm": Meaning("gpu_sm_clock_max"),
-    "clocks.max.mem": Meaning("gpu_memory_clock_max"),
+    "utilization.gpu": Meaning("gpu_utilization"), "utilization.memory": Meaning("gpu_memory_utilization"),
+    "memory.used": Meaning("gpu_memory_used", MIB), "memory.free": Meaning("gpu_memory_free", MIB),
+    "memory.total": Meaning("gpu_memory_total", MIB), "power.draw": Meaning("gpu_power"),
+    "power.limit": Meaning("gpu_power_limit"), "power.max_limit": Meaning("gpu_power_limit_max"),
+    "temperature.gpu": Meaning("gpu_temperature"), "temperature.memory": Meaning("gpu_memory_temperature"),
+    "clocks.sm": Meaning("gpu_sm_clock"), "clocks.mem": Meaning("gpu_memory_clock"),
+    "clocks.max.sm": Meaning("gpu_sm_clock_max"), "clocks.max.mem": Meaning("gpu_memory_clock_max"),
     "reasons.gpu_idle": Meaning("gpu_throttle_idle"),
     "reasons.applications_clocks_setting": Meaning("gpu_throttle_clock_setting"),
     "reasons.sw_power_cap": Meaning("gpu_throttle_power_cap"),
@@ -35,7 +28,7 @@ _KNOWN = {
     "reasons.sw_thermal_slowdown": Meaning("gpu_throttle_thermal_sw"),
     "reasons.hw_thermal_slowdown": Meaning("gpu_throttle_thermal_hw"),
     "reasons.hw_power_brake_slowdown": Meaning("gpu_throttle_power_brake"),
-}
+}  # fmt: skip
 
 # Longer names of the same field, and those of older drivers.
 _SAME = {"clocks.current.sm": "clocks.sm", "clocks.current.memory": "clocks.mem", "clocks.max.memory": "clocks.max.mem"}

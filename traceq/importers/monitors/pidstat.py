@@ -5,25 +5,16 @@ from __future__ import annotations
 import re
 
 from traceq.importers.monitors.log import Clock, Log
-from traceq.importers.monitors.reading import (
-    DAY,
-    LogBuilder,
-    parse_dates,
-    parse_time,
-    parse_time_of_day,
-)
+from traceq.importers.monitors.reading import DAY, LogBuilder, parse_dates, parse_time, parse_time_of_day
 from traceq.importers.monitors.series import KIB, Meaning
 
 TOOL = "pidstat"
 
 _KNOWN = {
-    "%CPU": Meaning("process_cpu"),
-    "%wait": Meaning("process_wait"),
-    "RSS": Meaning("process_memory", KIB),
-    "kB_rd/s": Meaning("process_read", KIB),
-    "kB_wr/s": Meaning("process_write", KIB),
+    "%CPU": Meaning("process_cpu"), "%wait": Meaning("process_wait"), "RSS": Meaning("process_memory", KIB),
+    "kB_rd/s": Meaning("process_read", KIB), "kB_wr/s": Meaning("process_write", KIB),
     "majflt/s": Meaning("process_major_faults"),
-}
+}  # fmt: skip
 _NOT_VALUES = {"Time", "UID", "PID", "TGID", "TID", "CPU"}
 _FIRST = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>\S+)\s+\S+\s+\((?P<cpus>\d+) CPU\)")
 _HEADER = re.compile(r"^#?\s*Time\s+.*\b(PID|TID)\b.*Command\s*$", re.MULTILINE)

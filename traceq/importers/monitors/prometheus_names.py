@@ -11,34 +11,25 @@ TOOL = "prometheus"
 
 GAUGES = {
     "DCGM_FI_DEV_GPU_UTIL": Meaning("gpu_utilization"),
-    "DCGM_FI_DEV_MEM_COPY_UTIL": Meaning("gpu_memory_utilization"),
-    "DCGM_FI_DEV_POWER_USAGE": Meaning("gpu_power"),
+    "DCGM_FI_DEV_MEM_COPY_UTIL": Meaning("gpu_memory_utilization"), "DCGM_FI_DEV_POWER_USAGE": Meaning("gpu_power"),
     "DCGM_FI_DEV_POWER_MGMT_LIMIT": Meaning("gpu_power_limit"),
     "DCGM_FI_DEV_POWER_MGMT_LIMIT_MAX": Meaning("gpu_power_limit_max"),
     "DCGM_FI_DEV_GPU_TEMP": Meaning("gpu_temperature"),
-    "DCGM_FI_DEV_MEMORY_TEMP": Meaning("gpu_memory_temperature"),
-    "DCGM_FI_DEV_SM_CLOCK": Meaning("gpu_sm_clock"),
-    "DCGM_FI_DEV_MAX_SM_CLOCK": Meaning("gpu_sm_clock_max"),
-    "DCGM_FI_DEV_MEM_CLOCK": Meaning("gpu_memory_clock"),
+    "DCGM_FI_DEV_MEMORY_TEMP": Meaning("gpu_memory_temperature"), "DCGM_FI_DEV_SM_CLOCK": Meaning("gpu_sm_clock"),
+    "DCGM_FI_DEV_MAX_SM_CLOCK": Meaning("gpu_sm_clock_max"), "DCGM_FI_DEV_MEM_CLOCK": Meaning("gpu_memory_clock"),
     "DCGM_FI_DEV_MAX_MEM_CLOCK": Meaning("gpu_memory_clock_max"),
-    "DCGM_FI_DEV_FB_USED": Meaning("gpu_memory_used", MIB),
-    "DCGM_FI_DEV_FB_FREE": Meaning("gpu_memory_free", MIB),
-    "DCGM_FI_DEV_FB_TOTAL": Meaning("gpu_memory_total", MIB),
-    "node_load1": Meaning("load_1"),
-    "node_load5": Meaning("load_5"),
-    "node_load15": Meaning("load_15"),
-    "node_procs_running": Meaning("run_queue"),
-    "node_procs_blocked": Meaning("blocked_threads"),
-    "node_memory_MemFree_bytes": Meaning("host_memory_free"),
+    "DCGM_FI_DEV_FB_USED": Meaning("gpu_memory_used", MIB), "DCGM_FI_DEV_FB_FREE": Meaning("gpu_memory_free", MIB),
+    "DCGM_FI_DEV_FB_TOTAL": Meaning("gpu_memory_total", MIB), "node_load1": Meaning("load_1"),
+    "node_load5": Meaning("load_5"), "node_load15": Meaning("load_15"), "node_procs_running": Meaning("run_queue"),
+    "node_procs_blocked": Meaning("blocked_threads"), "node_memory_MemFree_bytes": Meaning("host_memory_free"),
     "node_memory_MemAvailable_bytes": Meaning("host_memory_available"),
-}
+}  # fmt: skip
 MASKS = {"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "DCGM_FI_DEV_CLOCKS_EVENT_REASONS"}
 
 # Totals since boot: what they grow by in a second, times the factor.
 TOTALS = {
     "node_disk_io_time_seconds_total": Meaning("disk_utilization", 100),
-    "node_disk_read_bytes_total": Meaning("disk_read"),
-    "node_disk_written_bytes_total": Meaning("disk_write"),
+    "node_disk_read_bytes_total": Meaning("disk_read"), "node_disk_written_bytes_total": Meaning("disk_write"),
     "node_disk_reads_completed_total": Meaning("disk_reads"),
     "node_disk_writes_completed_total": Meaning("disk_writes"),
     "node_disk_io_time_weighted_seconds_total": Meaning("disk_queue"),
@@ -50,7 +41,7 @@ TOTALS = {
     "node_pressure_memory_waiting_seconds_total": Meaning("memory_pressure", 100),
     "DCGM_FI_DEV_POWER_VIOLATION": Meaning("gpu_power_violation", 1e-7),
     "DCGM_FI_DEV_THERMAL_VIOLATION": Meaning("gpu_thermal_violation", 1e-7),
-}
+}  # fmt: skip
 _MODES = ("user", "nice", "system", "iowait", "steal", "idle")
 CPU_TOTAL = "node_cpu_seconds_total"
 

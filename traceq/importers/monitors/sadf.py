@@ -13,34 +13,21 @@ from traceq.importers.monitors.series import KIB, Meaning
 TOOL = "sar"
 
 _KNOWN = {
-    "cpu-load.user": Meaning("cpu_user"),
-    "cpu-load.usr": Meaning("cpu_user"),
-    "cpu-load.nice": Meaning("cpu_nice"),
-    "cpu-load.system": Meaning("cpu_system"),
-    "cpu-load.sys": Meaning("cpu_system"),
-    "cpu-load.iowait": Meaning("cpu_iowait"),
-    "cpu-load.steal": Meaning("cpu_steal"),
-    "cpu-load.idle": Meaning("cpu_idle"),
-    "queue.runq-sz": Meaning("run_queue"),
-    "queue.blocked": Meaning("blocked_threads"),
-    "queue.ldavg-1": Meaning("load_1"),
-    "queue.ldavg-5": Meaning("load_5"),
-    "queue.ldavg-15": Meaning("load_15"),
+    "cpu-load.user": Meaning("cpu_user"), "cpu-load.usr": Meaning("cpu_user"), "cpu-load.nice": Meaning("cpu_nice"),
+    "cpu-load.system": Meaning("cpu_system"), "cpu-load.sys": Meaning("cpu_system"),
+    "cpu-load.iowait": Meaning("cpu_iowait"), "cpu-load.steal": Meaning("cpu_steal"),
+    "cpu-load.idle": Meaning("cpu_idle"), "queue.runq-sz": Meaning("run_queue"),
+    "queue.blocked": Meaning("blocked_threads"), "queue.ldavg-1": Meaning("load_1"),
+    "queue.ldavg-5": Meaning("load_5"), "queue.ldavg-15": Meaning("load_15"),
     "process-and-context-switch.cswch": Meaning("context_switches"),
-    "memory.memfree": Meaning("host_memory_free", KIB),
-    "memory.avail": Meaning("host_memory_available", KIB),
-    "memory.memused": Meaning("host_memory_used", KIB),
-    "memory.swpused": Meaning("swap_used", KIB),
-    "disk.util-percent": Meaning("disk_utilization"),
-    "disk.aqu-sz": Meaning("disk_queue"),
-    "disk.rkB": Meaning("disk_read", KIB),
-    "disk.wkB": Meaning("disk_write", KIB),
-    "network.net-dev.rxkB": Meaning("network_receive", KIB),
-    "network.net-dev.txkB": Meaning("network_send", KIB),
-    "psi.psi-cpu.some": Meaning("cpu_pressure"),
-    "psi.psi-io.some": Meaning("io_pressure"),
+    "memory.memfree": Meaning("host_memory_free", KIB), "memory.avail": Meaning("host_memory_available", KIB),
+    "memory.memused": Meaning("host_memory_used", KIB), "memory.swpused": Meaning("swap_used", KIB),
+    "disk.util-percent": Meaning("disk_utilization"), "disk.aqu-sz": Meaning("disk_queue"),
+    "disk.rkB": Meaning("disk_read", KIB), "disk.wkB": Meaning("disk_write", KIB),
+    "network.net-dev.rxkB": Meaning("network_receive", KIB), "network.net-dev.txkB": Meaning("network_send", KIB),
+    "psi.psi-cpu.some": Meaning("cpu_pressure"), "psi.psi-io.some": Meaning("io_pressure"),
     "psi.psi-mem.some": Meaning("memory_pressure"),
-}
+}  # fmt: skip
 # Pages are of 4 KiB on this architecture; elsewhere they may be larger, and nothing in the file says so.
 _PAGES = {"swap-pages.pswpin": Meaning("swap_in", 4 * KIB), "swap-pages.pswpout": Meaning("swap_out", 4 * KIB)}
 

@@ -9,19 +9,11 @@ from traceq.importers.monitors.series import KIB, Meaning
 TOOL = "vmstat"
 
 _KNOWN = {
-    "r": Meaning("run_queue"),
-    "b": Meaning("blocked_threads"),
-    "swpd": Meaning("swap_used", KIB),
-    "free": Meaning("host_memory_free", KIB),
-    "si": Meaning("swap_in", KIB),
-    "so": Meaning("swap_out", KIB),
-    "cs": Meaning("context_switches"),
-    "us": Meaning("cpu_user"),
-    "sy": Meaning("cpu_system"),
-    "id": Meaning("cpu_idle"),
-    "wa": Meaning("cpu_iowait"),
-    "st": Meaning("cpu_steal"),
-}
+    "r": Meaning("run_queue"), "b": Meaning("blocked_threads"), "swpd": Meaning("swap_used", KIB),
+    "free": Meaning("host_memory_free", KIB), "si": Meaning("swap_in", KIB), "so": Meaning("swap_out", KIB),
+    "cs": Meaning("context_switches"), "us": Meaning("cpu_user"), "sy": Meaning("cpu_system"),
+    "id": Meaning("cpu_idle"), "wa": Meaning("cpu_iowait"), "st": Meaning("cpu_steal"),
+}  # fmt: skip
 _FIRST = ["r", "b", "swpd"]
 
 

@@ -67,9 +67,7 @@ class Devices:
         """Map CUDA ordinals of processes to device numbers (int32, never NULL)."""
         numbers = self.device_numbers_or_null(device_ids, process_ids)
         self._notes.data_loss(
-            "no_device",
-            numbers.null_count,
-            f"Rows of GPU work that name no device; they are on device {NO_DEVICE}.",
+            "no_device", numbers.null_count, f"Rows of GPU work that name no device; they are on device {NO_DEVICE}."
         )
         numbers = numbers.fill_null(NO_DEVICE)
         self._used.update(pc.unique(numbers).to_pylist())
@@ -195,10 +193,7 @@ def _find_renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], n
 
 
 def _number_gpus(
-    gpus: dict[int, Gpu],
-    ordinals: dict[int, int],
-    links: dict[tuple[int, int], int],
-    renumbered: dict[int, int],
+    gpus: dict[int, Gpu], ordinals: dict[int, int], links: dict[tuple[int, int], int], renumbered: dict[int, int]
 ) -> tuple[dict[int, Gpu], dict[int, int]]:
     """Return the GPUs by device number, and device numbers by nsys' id."""
     if renumbered:

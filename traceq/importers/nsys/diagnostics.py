@@ -21,10 +21,7 @@ _NO_CUDA, _CUDA = "No CUDA events collected", "Number of CUDA events collected"
 _LONGEST = 300
 # In this order: command lines to their end, then settings of variables, then paths.
 _PRIVATE = (
-    (
-        re.compile(r"(?i)\b(command(?: line)?|arguments?|executable|launch(?:ed|ing)?)\b\s*[:=].*"),
-        r"\1: <removed>",
-    ),
+    (re.compile(r"(?i)\b(command(?: line)?|arguments?|executable|launch(?:ed|ing)?)\b\s*[:=].*"), r"\1: <removed>"),
     (re.compile(r"\b([A-Z][A-Z0-9_]{2,})=\S+"), r"\1=<removed>"),
     (re.compile(r"[A-Za-z]:\\[^\s'\",;]+"), "<path>"),
     (re.compile(r"(?<![\w<>])~?(?:/[^\s/'\",;:()]+)+/?"), "<path>"),

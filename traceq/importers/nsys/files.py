@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 
 
 _MAGIC = b"SQLite format 3\x00"
-_MARKS = (
-    "StringIds",
-    "CUPTI_ACTIVITY_KIND_",
-    "NVTX_EVENTS",
-    "TARGET_INFO_",
-    "META_DATA_EXPORT",
-    "EXPORT_META_DATA",
-)
+_MARKS = ("StringIds", "CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS", "TARGET_INFO_", "META_DATA_EXPORT", "EXPORT_META_DATA")
 # Where a gzip'd export must have named one of its tables: the schema stands at the beginning of a SQLite
 # file.
 _SCHEMA_BYTES = 1 << 22

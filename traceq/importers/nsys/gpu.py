@@ -72,11 +72,6 @@ def _name_copies(kinds: pa.Array, sources: pa.Array, destinations: pa.Array) -> 
     return pa.DictionaryArray.from_arrays(code, _COPY_NAMES)
 
 
-def _name_memsets(kinds: pa.Array) -> pa.DictionaryArray:
-    """Return name memsets 'Memset (Device)' and so on, by memKind."""
-    return pa.DictionaryArray.from_arrays(_clamp_codes(kinds, _MEMORIES, _MEMORIES - 1), _MEMSET_NAMES)
-
-
 Columns = dict[str, pa.Array | None]
 
 _PLACE = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid")
@@ -123,10 +118,7 @@ def _common_columns(state: ImportState, table: str, rows: pa.RecordBatch) -> Col
 
 
 def _graph_ids(rows: pa.RecordBatch) -> Columns:
-    return {
-        "graph_id": null_if(rows.column("graphId"), 0),
-        "graph_node_id": null_if(rows.column("graphNodeId"), 0),
-    }
+    return {"graph_id": null_if(rows.column("graphId"), 0), "graph_node_id": null_if(rows.column("graphNodeId"), 0)}
 
 
 def _kernel_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
@@ -174,7 +166,9 @@ def _memcpy_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
 def _memset_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
     return {
         "kind": repeat("memset", rows.num_rows),
-        "name": _name_memsets(rows.column("memKind")),
+        "name": pa.DictionaryArray.from_arrays(
+            _clamp_codes(rows.column("memKind"), _MEMORIES, _MEMORIES - 1), _MEMSET_NAMES
+        ),
         "bytes": null_negative(rows.column("bytes"), "bytes", state.notes),
         "dst_memory": decode_enum(rows.column("memKind"), MEMORY),
         "args": build_json_objects({"value": null_if(rows.column("value"), 0)}),

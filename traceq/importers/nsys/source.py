@@ -241,13 +241,7 @@ class Source:
         self._note_damage(table, done, failure)
 
     def _build_query(
-        self,
-        table: str,
-        integers: Sequence[str],
-        texts: Sequence[str],
-        computed: dict[str, str | None],
-        *,
-        cast: bool,
+        self, table: str, integers: Sequence[str], texts: Sequence[str], computed: dict[str, str | None], *, cast: bool
     ) -> tuple[str, pa.Schema]:
         have = self.filled_columns(table, [*integers, *texts])
         wanted = {
@@ -277,9 +271,7 @@ class Source:
     def _note_damage(self, table: str, done: int, error: BaseException) -> None:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         self.notes.data_loss(
-            "table_damaged",
-            1,
-            f"{table} could be read up to row {done} only ({reason}); export the report again.",
+            "table_damaged", 1, f"{table} could be read up to row {done} only ({reason}); export the report again."
         )
 
 

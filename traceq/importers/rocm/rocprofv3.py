@@ -154,10 +154,7 @@ def _trace_row(tools: list[_Tool]) -> dict[str, Any]:
     """Return the trace row; the machine's name becomes a pseudonym, and the command line stays where it is."""
     nodes = [tool.metadata.get("node") for tool in tools]
     host = next((str(node["hostname"]) for node in nodes if isinstance(node, dict) and node.get("hostname")), None)
-    return {
-        "producer": "rocprofv3",
-        "host": pseudonym(host) if host else None,
-    }
+    return {"producer": "rocprofv3", "host": pseudonym(host) if host else None}
 
 
 class _JsonProcess:
