@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fixtures" / "make"
 
 from labelled import accuracy_page, real_page
 
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -52,9 +52,9 @@ def test_the_known_figures_of_the_readme_are_those_that_were_reached():
 
 @pytest.mark.parametrize("text", [README, PAGE], ids=["README.md", "accuracy.md"])
 def test_they_say_how_many_rules_no_labelled_trace_has_confirmed(text):
-    extra = sum(rule.is_extra for rule in built_in())
+    extra = sum(rule.is_extra for rule in all_rules())
     told = re.findall(r"Of (\d+) rules, (\d+) have not been right of any labelled real trace", " ".join(text.split()))
-    assert told == [(str(len(built_in())), str(extra))]
+    assert told == [(str(len(all_rules())), str(extra))]
 
 
 def test_writing_the_page_anew_keeps_what_was_counted_by_hand():

@@ -16,7 +16,7 @@ import traceq
 from traceq.cli import main
 from traceq.cli.tables import write_dictionary
 from traceq.database import catalogue
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.diagnosis.rules_page import manual_page
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -75,12 +75,12 @@ def test_rules_md_is_the_manual_pages(docs):
         .invoke(main, ["rules", "list", "--rules", "extra", "--format", "md"], env={"TRACEQ_RULES": None})
         .stdout
     )
-    assert printed == manual_page(built_in())
+    assert printed == manual_page(all_rules())
     docs.check("rules.md", printed)
 
 
 def test_every_rule_has_sections_and_a_reference_and_a_title_of_its_own():
-    pages = [rule.manual for rule in built_in()]
+    pages = [rule.manual for rule in all_rules()]
     assert [page.title for page in pages if not page.references] == []
     assert len({page.title for page in pages}) == len(pages)
 

@@ -31,7 +31,7 @@ from labelled.packs import as_if_confirmed  # noqa: E402
 from perturbations import CASES, MS, Perturbation, stem  # noqa: E402
 
 from traceq.database.connect import connect  # noqa: E402
-from traceq.diagnosis.grading.causes import causes  # noqa: E402
+from traceq.diagnosis.grading.causes import all_causes  # noqa: E402
 from traceq.diagnosis.judge import Judged, judge  # noqa: E402
 from traceq.loading.ingest import ingest  # noqa: E402
 
@@ -133,8 +133,8 @@ def _said(judgements: Sequence[Judged], step: float) -> Said:
 
 def scored(truth: Mapping[str, Any], before: Said, after: Said) -> Row:
     """What was said beside what must follow."""
-    rules = {rule for cause in truth["causes"] for rule in causes()[cause].rules}
-    consequences = {rule for cause in truth["may_follow"] for rule in causes()[cause].rules}
+    rules = {rule for cause in truth["causes"] for rule in all_causes()[cause].rules}
+    consequences = {rule for cause in truth["may_follow"] for rule in all_causes()[cause].rules}
     grown = [rule for rule, saving in after.savings.items() if saving > GROWN * before.savings.get(rule, 0)]
     first = next(iter(after.savings), "nothing")
     if first not in rules and first in before.savings and first not in grown:

@@ -8,7 +8,7 @@ from labelled.gpu_work import GEMM, a100, kernel, run, shapes
 
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.account.reasons import kernel_word
-from traceq.diagnosis.judge import judge_subject, subjects
+from traceq.diagnosis.judge import judge_subject, load_subjects
 
 CLAIM = """-- rule: copies
 -- fix: Copy less.
@@ -34,8 +34,8 @@ def lines(tmp_path):
         built = trace.build(tmp_path)
         path = tmp_path / "copies.sql"
         path.write_text(CLAIM.format(share=share))
-        rules = [each for each in user_rules.rules([path]) if each.name == "copies"] if share else []
-        (subject,) = subjects(built._connection)
+        rules = [each for each in user_rules.load_rules([path]) if each.name == "copies"] if share else []
+        (subject,) = load_subjects(built._connection)
         judged = judge_subject(subject, rules)
         assert not judged.failed
         assert [each.rule for each in judged.findings] == [each.name for each in rules]
@@ -79,7 +79,7 @@ def test_without_findings_every_line_has_a_verdict(lines):
 
 def account(trace, tmp_path):
     """The account of a trace that no rule is asked about."""
-    (subject,) = subjects(trace.build(tmp_path)._connection)
+    (subject,) = load_subjects(trace.build(tmp_path)._connection)
     judged = judge_subject(subject, [])
     assert not judged.failed
     return judged.account

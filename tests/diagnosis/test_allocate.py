@@ -6,7 +6,7 @@ import pytest
 from builder import TraceBuilder
 
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.judge import judge_subject, subjects
+from traceq.diagnosis.judge import judge_subject, load_subjects
 
 COPIES = """-- rule: {name}
 -- fix: {name}
@@ -37,8 +37,8 @@ def judged(trace, tmp_path):
         for name, (claimed, where, *likely) in rules.items():
             path = tmp_path / f"{name}.sql"
             path.write_text(COPIES.format(name=name, claimed=claimed, where=where, likely=likely[0] if likely else 1))
-            made += [each for each in user_rules.rules([path]) if each.name == name]
-        (subject,) = subjects(trace._connection)
+            made += [each for each in user_rules.load_rules([path]) if each.name == name]
+        (subject,) = load_subjects(trace._connection)
         return judge_subject(subject, made)
 
     return judge
@@ -108,6 +108,6 @@ def test_who_wins_too_little_of_what_is_left_owns_nothing(judged):
 
 def test_no_category_gives_more_than_the_ledger_holds(judged, monkeypatch):
     """Pieces may add up to more, when work runs after the step that launched it."""
-    monkeypatch.setattr("traceq.diagnosis.judge._ledgers", lambda *_: {0: {"copy_h2d": 150, "compute": 120}})
+    monkeypatch.setattr("traceq.diagnosis.judge._load_ledgers", lambda *_: {0: {"copy_h2d": 150, "compute": 120}})
     result = judged(a=LONG, b=SHORT)
     assert owned(result) == {"a": (40.0, 40.0), "b": (20.0, 10.0)}

@@ -109,7 +109,7 @@ def test_with_other_rules_or_another_goal_it_does_not_count(database, monkeypatc
 def made_new(database, **how):
     """The traces on which the rules would be asked again."""
     with traceq.open(database) as traces:
-        judged = cache.cached_or_judged(traces._connection, **how)
+        judged = cache.load_judgements(traces._connection, **how)
         return [subject.trace_id for subject, judge in judged if judge.func is cache.judge_subject]
 
 

@@ -11,7 +11,7 @@ from traceq.cli import main
 from traceq.diagnosis import calibrated
 from traceq.diagnosis.judge import judge
 from traceq.diagnosis.rules import registry
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 
 CHECKED = {"predictions": 11, "programs": 6, "inside": 9, "reaching": 1, "error": 0.14, "bias": -0.02}
 SHARES = {"low": 0.1, "likely": 0.4, "high": 0.9}
@@ -23,7 +23,7 @@ def fitted(monkeypatch):
 
     def fit(rule, *kinds):
         kept = {rule: {kind: {"checked": CHECKED, "programs": 6, "shares": SHARES} for kind in kinds}}
-        monkeypatch.setattr(calibrated, "_kept", lambda: kept)
+        monkeypatch.setattr(calibrated, "_read_numbers", lambda: kept)
 
     return fit
 
@@ -40,7 +40,7 @@ def found(folder):
     trace = TraceBuilder()
     of_host(trace)
     folder.mkdir()
-    only = [each for each in built_in() if each.name == "host-python"]
+    only = [each for each in all_rules() if each.name == "host-python"]
     (judged,) = judge(trace.build(folder)._connection, rules=only)
     return judged.findings[0]
 
@@ -62,7 +62,7 @@ def test_a_trace_of_a_gpu_takes_what_was_fitted_on_one(tmp_path, fitted, kind, a
     fitted("item-read", kind)
     trace = TraceBuilder()
     item_read.found(trace)
-    only = [each for each in built_in() if each.name == "item-read"]
+    only = [each for each in all_rules() if each.name == "item-read"]
     (judged,) = judge(trace.build(tmp_path)._connection, rules=only)
     assert {each.assumed_share for each in judged.every_finding} == {assumed}
 

@@ -10,7 +10,7 @@ from labelled import cases
 
 from traceq.diagnosis import rules
 from traceq.diagnosis.manual import SECTIONS
-from traceq.diagnosis.rules.registry import RULES, built_in
+from traceq.diagnosis.rules.registry import RULES, all_rules
 
 
 def on_shelves():
@@ -41,4 +41,4 @@ def missing_of_page(rule):
 
 
 def test_every_page_has_all_its_sections():
-    assert_none(f"{rule.name}: {wrong}" for rule in built_in() for wrong in missing_of_page(rule))
+    assert_none(f"{rule.name}: {wrong}" for rule in all_rules() for wrong in missing_of_page(rule))

@@ -13,8 +13,8 @@ from labelled.rule_cases import _alone, _subject, expected, functions
 from labelled.sensitivity import _files
 
 from traceq.diagnosis.judge import judge_subject
-from traceq.diagnosis.query import Workspace, thresholds
-from traceq.diagnosis.rules.registry import RULES, built_in
+from traceq.diagnosis.query import Workspace, all_thresholds
+from traceq.diagnosis.rules.registry import RULES, all_rules
 
 # Rules that hold work against a limit of the GPU or a link, or against the work it can hide behind, and those whose claims grow
 # from nothing at a threshold (database/ramps.sql). The others are tried in the slow run.
@@ -37,7 +37,7 @@ BY_DEFAULT = (
     "slow_collective",
     "slow_storage",
 )
-REMARKS = {each.name.replace("-", "_") for each in built_in() if each.remarks}
+REMARKS = {each.name.replace("-", "_") for each in all_rules() if each.remarks}
 FINDING = [rule for rule in RULES if rule not in REMARKS and any(expected(name) == "found" for name in functions(rule))]
 # Numbers that say what is looked at, not how much of it there is: a kernel's length, a habit, a share of something else.
 OF_POPULATIONS = {"shortest", "most", "turn_ns", "right_after", "most_tokens"}
@@ -53,7 +53,7 @@ JUMP, LISTED = 0.1, 0.01
 def jumps(rule):
     """List where the saving of a rule's first case changes by more than JUMP when a threshold moves by 1 %."""
     name = next(name for name in functions(rule) if expected(name) == "found")
-    keys = [each.key for each in thresholds() if each.place in _files(rule) and is_size(rule, each)]
+    keys = [each.key for each in all_thresholds() if each.place in _files(rule) and is_size(rule, each)]
     with _subject(functions(rule)[name]) as subject:
 
         def saving(key, factor):

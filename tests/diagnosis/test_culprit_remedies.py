@@ -9,9 +9,9 @@ import pytest
 from builder import TraceBuilder
 from labelled.rule_cases import UNREAD
 
-from traceq.diagnosis.culprits import tree_of
-from traceq.diagnosis.judge import judge_subject, subjects
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.culprits import build_tree
+from traceq.diagnosis.judge import judge_subject, load_subjects
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.diagnosis.rules.shared.late_host import find_main_remedy
 
 MS = 1_000_000
@@ -90,7 +90,7 @@ def advice(add, rule):
     add(trace)
     trace.fill_all(without=UNREAD)
     with closing(trace._connection) as connection:
-        judged = judge_subject(subjects(connection)[0], [each for each in built_in() if each.name == rule])
+        judged = judge_subject(load_subjects(connection)[0], [each for each in all_rules() if each.name == rule])
     return judged.findings[0].fix
 
 
@@ -148,7 +148,7 @@ def held(*chains):
                 }
             )
             slices += 1
-    return find_main_remedy(MagicMock(culprits=lambda _: tree_of(rows)), None)
+    return find_main_remedy(MagicMock(culprits=lambda _: build_tree(rows)), None)
 
 
 @pytest.mark.parametrize("names", CULPRITS)

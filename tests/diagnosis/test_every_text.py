@@ -14,7 +14,7 @@ from labelled.programs import GIVEN, PROGRAMS, words_of_others
 import traceq
 from traceq.database.sql import shelved
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.diagnosis.rules.shared.late_host import REMEDIES
 from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.formats.capabilities import FORMATS, METRICS
@@ -149,7 +149,7 @@ def test_what_reports_tell_to_record_is_for_the_program():
 
 
 def of_references() -> Iterator[str]:
-    for rule in built_in():
+    for rule in all_rules():
         for called, program in PROGRAMS.items():
             if program.kind and not program.may_be_pytorch:
                 yield from (

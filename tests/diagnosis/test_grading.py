@@ -9,7 +9,7 @@ import pytest
 from traceq.diagnosis.grading.grade import grade, grade_refused
 from traceq.diagnosis.grading.labels import Unit
 from traceq.diagnosis.grading.output import Output, Statement
-from traceq.diagnosis.grading.shares import findings, firsts, shares
+from traceq.diagnosis.grading.shares import compute_shares, count_findings, count_firsts
 from traceq.diagnosis.grading.truth import Bottleneck, Truth
 
 STEP = 100.0
@@ -88,10 +88,10 @@ def test_what_was_reached_is_counted():
         grade(LOADING, output(("host-bound", 0.1))),
         grade(NOTHING, output()),
     ]
-    assert firsts(results) == (2, 1, 0)
-    assert findings(results) == findings(results, "high") == (2, 0, 1)
-    assert findings(results, "low") == (0, 0, 0)
-    assert shares(results) == {
+    assert count_firsts(results) == (2, 1, 0)
+    assert count_findings(results) == count_findings(results, "high") == (2, 0, 1)
+    assert count_findings(results, "low") == (0, 0, 0)
+    assert compute_shares(results) == {
         "first_right": 2 / 3,
         "first_wrong": 0,
         "found": 2 / 4,

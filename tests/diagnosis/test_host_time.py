@@ -8,7 +8,7 @@ from builder import TraceBuilder
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from traceq.diagnosis.query import shared
+from traceq.diagnosis.query import shared_query
 
 STEP, STEPS = 20, 12
 NAMES = {
@@ -48,7 +48,7 @@ def test_each_instant_has_what_the_thread_is_in_and_what_others_do(own, others):
         for (kind, name), ts, end in slices:
             trace.cpu(kind, name, ts, end - ts, thread=thread)
     trace.fill("host_ledger")
-    query = shared("host_time").text.replace("$trace_id", "1")
+    query = shared_query("host_time").text.replace("$trace_id", "1")
     found = trace.rows(f"select category, phase, sum(dur)::bigint from ({query}) group by all order by all")
     counted = [step for (step,) in trace.rows("select step from step where excluded is null")]
     assert found == trace.rows(
@@ -70,4 +70,4 @@ def test_without_a_host_there_is_no_time():
     trace = TraceBuilder()
     trace.kernel("gemm", 0, 10)
     trace.fill_all()
-    assert trace.rows(shared("host_time").text.replace("$trace_id", "1")) == []
+    assert trace.rows(shared_query("host_time").text.replace("$trace_id", "1")) == []

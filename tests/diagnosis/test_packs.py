@@ -15,13 +15,13 @@ from labelled.rule_cases import functions
 import traceq
 from traceq.cli import main
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.cache import cached_or_judged, fill, stamp
+from traceq.diagnosis.cache import current_stamp, fill, load_judgements
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.packs import is_of_extra, left_out, suited
-from traceq.diagnosis.record import EXTRA, Record, shipped_record
-from traceq.diagnosis.rules.registry import built_in, by_default
+from traceq.diagnosis.packs import count_left_out, is_of_extra, select_rules
+from traceq.diagnosis.record import EXTRA, Record, load_record
+from traceq.diagnosis.rules.registry import all_rules, default_rules
 
-EXTRA_RULES = [rule for rule in built_in() if rule.is_extra]
+EXTRA_RULES = [rule for rule in all_rules() if rule.is_extra]
 # Which of them are extra changes with the record.
 SHOWN = next(rule for rule in ("too_few_workers", "idle_data", "prefetch_depth") if is_of_extra(rule))
 
@@ -30,7 +30,7 @@ def rules(confirmed=(), extra=()):
     """These rules in the order in which they are served, whatever the record says of them."""
     return [
         rule._replace(is_extra=rule.name in extra)
-        for rule in built_in()
+        for rule in all_rules()
         if rule.name in confirmed or rule.name in extra
     ]
 
@@ -45,12 +45,12 @@ def judged(case, asked):
 
 
 def test_packs_follow_from_the_record():
-    record = shipped_record()
-    promises = [rule for rule in built_in() if not rule.remarks]
+    record = load_record()
+    promises = [rule for rule in all_rules() if not rule.remarks]
     assert [rule.is_extra for rule in promises] == [not record.has_confirmed(rule.name) for rule in promises]
-    assert not any(rule.is_extra for rule in built_in() if rule.remarks)
+    assert not any(rule.is_extra for rule in all_rules() if rule.remarks)
     assert {record.confidence_of(rule.name) for rule in EXTRA_RULES} == {"low"}
-    assert {rule.pack for rule in built_in()} == {"default", "extra", "host", "host, extra"}
+    assert {rule.pack for rule in all_rules()} == {"default", "extra", "host", "host, extra"}
 
 
 def test_partly_right_confirms_nothing():
@@ -84,19 +84,19 @@ def test_what_an_extra_rule_says_of_time_of_a_finding_stands_under_it():
 
 
 def test_rules_for_hosts_are_asked_where_no_gpu_works():
-    hosts = [rule for rule in built_in() if rule.is_of_host]
+    hosts = [rule for rule in all_rules() if rule.is_of_host]
     assert {rule.name for rule in hosts} >= {"host-python", "host-logging"}
-    assert suited(hosts, has_gpu=True) == []
-    assert suited(hosts, has_gpu=False) == hosts
+    assert select_rules(hosts, has_gpu=True) == []
+    assert select_rules(hosts, has_gpu=False) == hosts
     with_gpu = judged("too_few_workers", hosts)
     assert (with_gpu.clean, with_gpu.not_applicable, with_gpu.small) == ((), (), ())
 
 
 def test_extra_rules_that_are_not_asked_are_counted_by_kind_of_trace():
     of_hosts = sum(rule.is_of_host for rule in EXTRA_RULES)
-    assert left_out(by_default(), has_gpu=False) == len(EXTRA_RULES)
-    assert left_out(by_default(), has_gpu=True) == len(EXTRA_RULES) - of_hosts
-    assert left_out(built_in(), has_gpu=False) == 0
+    assert count_left_out(default_rules(), has_gpu=False) == len(EXTRA_RULES)
+    assert count_left_out(default_rules(), has_gpu=True) == len(EXTRA_RULES) - of_hosts
+    assert count_left_out(all_rules(), has_gpu=False) == 0
 
 
 @pytest.mark.parametrize("name", ["E1", "e12", SHOWN, SHOWN.replace("_", "-"), f"{SHOWN.replace('_', '-')}:x@rank0"])
@@ -110,8 +110,8 @@ def test_other_names_do_not(name):
 
 
 def test_the_word_extra_is_the_pack_and_a_path_is_a_path(tmp_path, monkeypatch):
-    assert user_rules.rules() == by_default()
-    assert user_rules.rules([EXTRA]) == built_in()
+    assert user_rules.load_rules() == default_rules()
+    assert user_rules.load_rules([EXTRA]) == all_rules()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "extra").mkdir()
     (tmp_path / "extra" / "mine.sql").write_text("-- fix: Do less.\nselect 1")
@@ -146,7 +146,7 @@ def test_reports_show_them_apart_and_say_that_there_are_more(database, format_):
     without, with_extra = told.values()
     mark = re.compile("Extra(, of low confidence| findings, whose rules)")
     assert not mark.search(without)
-    assert f"{left_out(by_default(), has_gpu=True)} more rules that no labelled trace has confirmed" in without
+    assert f"{count_left_out(default_rules(), has_gpu=True)} more rules that no labelled trace has confirmed" in without
     assert mark.search(with_extra)
     assert re.search(r"\bE1\b", with_extra)
     assert "more rules that no labelled trace" not in with_extra
@@ -173,14 +173,14 @@ def test_commands_about_a_finding_know_those_of_the_pack(database, command):
 
 def test_a_cached_judgement_is_by_the_rules_that_were_asked(database):
     with traceq.open(database) as traces:
-        assert stamp(traces._connection, by_default()) != stamp(traces._connection, built_in())
+        assert current_stamp(traces._connection, default_rules()) != current_stamp(traces._connection, all_rules())
     from traceq.database.connect import connect
 
     with closing(connect(database, read_only=False)) as connection:
         fill(connection)
         asked = {
-            pack: next(decide() for _, decide in cached_or_judged(connection, rules=each))
-            for pack, each in (("default", by_default()), ("every", built_in()))
+            pack: next(decide() for _, decide in load_judgements(connection, rules=each))
+            for pack, each in (("default", default_rules()), ("every", all_rules()))
         }
     assert asked["default"].extra_findings == ()
     assert asked["every"].extra_findings

@@ -13,7 +13,7 @@ from builder import TraceBuilder
 from labelled.cases.parallelism_choices import found, found_sharded, found_tensor_parallel, found_with_attention, train
 
 from traceq.database.connect import connect
-from traceq.diagnosis.judge import subjects
+from traceq.diagnosis.judge import load_subjects
 from traceq.loading.ingest import ingest
 
 MB = 1_000_000
@@ -24,7 +24,7 @@ def choices(make, folder):
     """Bytes sent, parameters and gradients held, and states held, by choice."""
     trace = TraceBuilder()
     make(trace)
-    (subject,) = subjects(trace.build(folder)._connection)
+    (subject,) = load_subjects(trace.build(folder)._connection)
     rows = subject.ask("parallelism_choices")
     return {row["choice"]: (row["sent_bytes"], row["held_bytes"], row["state_bytes"]) for row in rows}
 
@@ -100,7 +100,7 @@ def test_a_real_trace_has_the_parameters_of_its_model(tmp_path):
     assert set(per_step.values()) == {3}
     ingest([str(RESNET)], tmp_path / "resnet.duckdb")
     with closing(connect(tmp_path / "resnet.duckdb")) as connection:
-        (subject,) = subjects(connection)
+        (subject,) = load_subjects(connection)
         (facts,) = subject.ask("parallelism_facts")
         first, *_, last = subject.ask("parallelism_choices")
     # torchvision publishes 11,689,512 for ResNet-18

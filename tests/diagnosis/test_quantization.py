@@ -12,7 +12,7 @@ from builder import TraceBuilder
 from labelled.cases.quantization import found_decode, found_prefill_int8
 
 from traceq.database.connect import connect
-from traceq.diagnosis.judge import subjects
+from traceq.diagnosis.judge import load_subjects
 from traceq.loading.ingest import ingest
 
 PREFILL = Path(__file__).parents[3] / "shared" / "judged" / "torch" / "tracelens_sglang_prefilldecode.json.gz"
@@ -21,7 +21,7 @@ PREFILL = Path(__file__).parents[3] / "shared" / "judged" / "torch" / "tracelens
 def rows(make, folder):
     trace = TraceBuilder()
     make(trace)
-    (subject,) = subjects(trace.build(folder)._connection)
+    (subject,) = load_subjects(trace.build(folder)._connection)
     return subject.ask("quantization")
 
 
@@ -50,7 +50,7 @@ def test_a_prefill_in_16_bits(tmp_path):
     assert len(products) == len(kernels) == 145
     ingest([str(PREFILL)], tmp_path / "prefill.duckdb")
     with closing(connect(tmp_path / "prefill.duckdb")) as connection:
-        (subject,) = subjects(connection)
+        (subject,) = load_subjects(connection)
         compute, memory = subject.ask("quantization")
     assert compute["bound"] == "compute"
     assert memory["bound"] == "memory"

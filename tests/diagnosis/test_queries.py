@@ -11,8 +11,8 @@ from builder import TraceBuilder
 from traceq import diagnosis
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.query import Query, is_shared, printed, read, rule_query, shared
-from traceq.diagnosis.rules.registry import RULES, built_in
+from traceq.diagnosis.query import Query, is_shared, read, rule_query, shared_query, standalone_query
+from traceq.diagnosis.rules.registry import RULES, all_rules
 from traceq.errors import UnusableRule
 from traceq.runs.budgets.known import rule_names as known_rules
 
@@ -49,7 +49,9 @@ def test_no_temp_table_outlives_the_judgement(judged):
 
 
 def test_what_a_query_uses_is_in_front_of_it_after_what_that_uses_itself():
-    text = printed(Query("select * from matrix_kernel", {"uses": "matrix_kernel"}), {"trace_id": 1, "device": 0})
+    text = standalone_query(
+        Query("select * from matrix_kernel", {"uses": "matrix_kernel"}), {"trace_id": 1, "device": 0}
+    )
     assert re.findall(r"(\w+) as \( ?(?:select \* from busy_piece|select distinct name|with named)", text) == [
         "busy",
         "kernel_name",
@@ -67,7 +69,7 @@ def test_every_shared_query_is_used_and_every_used_one_is_there():
         query = read(path.read_text("utf-8"))
         for name in query.listed("uses"):
             assert re.search(rf"\b(from|join) {name}\b", query.text), f"{path.name} does not use {name}"
-            assert shared(name).text
+            assert shared_query(name).text
 
 
 def test_a_header_gives_shares_settings_and_texts_that_go_on():
@@ -122,7 +124,7 @@ def test_a_query_is_asked_where_a_row_fits_each_of_its_conditions(tmp_path):
             f"-- fix: It.\n-- only-with: kernel_name: contains(name, '{word}')\n-- only-with: host_slice_name: name = 'outer'\n"
             "select step, ts, dur, name, slice_id, dur as claimed, 'compute' as cause, slice_id as busy_id from busy_piece"
         )
-        mine = [rule for rule in user_rules.rules([path]) if rule.name == "mine"]
+        mine = [rule for rule in user_rules.load_rules([path]) if rule.name == "mine"]
         (result,) = judge(trace.build(tmp_path)._connection, rules=mine)
         names[word] = [finding.rule for finding in result.findings]
     assert names == {"gemm": ["mine"], "softmax": []}
@@ -132,12 +134,12 @@ def test_rules_that_only_remark_say_so():
     finding, remarking, extra = known_rules()
     assert {"few-steps", "low-mfu", "goal-advice"} <= remarking
     assert {"host-bound", "first-use"} <= finding
-    assert len(finding) + len(remarking) + len(extra) == len(built_in()) == len(RULES)
+    assert len(finding) + len(remarking) + len(extra) == len(all_rules()) == len(RULES)
 
 
 def test_a_rule_that_remarks_yields_no_advice(judged):
     _, result = judged
-    remarking = {rule.name for rule in built_in() if rule.remarks}
+    remarking = {rule.name for rule in all_rules() if rule.remarks}
     assert not remarking & {finding.rule for finding in result.findings}
 
 
@@ -146,7 +148,7 @@ def test_a_template_that_is_none_is_refused(tmp_path, text):
     path = tmp_path / "mine.sql"
     path.write_text(f"-- fix: {text}\nselect 1")
     with pytest.raises(UnusableRule, match="template of Jinja"):
-        user_rules.rules([path])
+        user_rules.load_rules([path])
 
 
 def test_a_template_has_the_claim_and_its_worst_piece(tmp_path):
@@ -161,7 +163,7 @@ def test_a_template_has_the_claim_and_its_worst_piece(tmp_path):
         "select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id\n"
         "from busy where category = 'compute' and dur > $least\n"
     )
-    mine = [rule for rule in user_rules.rules([path]) if rule.name == "mine"]
+    mine = [rule for rule in user_rules.load_rules([path]) if rule.name == "mine"]
     (result,) = judge(trace.build(tmp_path)._connection, rules=mine)
     assert [finding.fix for finding in result.findings] == ["gemm: 3, 95 ns per step; over 7"]
 

@@ -10,7 +10,7 @@ from failure_list import assert_none
 from traceq.analysis.categories import CATEGORIES
 from traceq.diagnosis import rules
 from traceq.diagnosis.query import KEYS, read
-from traceq.diagnosis.rules.registry import RULES, built_in
+from traceq.diagnosis.rules.registry import RULES, all_rules
 
 # Kernels are there to run: no rule claims what is left of compute.
 LEDGER = {*CATEGORIES} - {"compute"}
@@ -32,7 +32,7 @@ def test_every_category_of_the_ledger_has_a_rule_for_what_no_other_explains():
 
 
 def test_titles_fit_on_a_line():
-    assert [rule.manual.title for rule in built_in() if len(rule.manual.title) > 80] == []
+    assert [rule.manual.title for rule in all_rules() if len(rule.manual.title) > 80] == []
 
 
 def test_no_key_of_a_header_is_indented_into_the_text_above_it():

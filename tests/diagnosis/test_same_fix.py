@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from traceq.diagnosis.finding import Evidence, Finding, Where
-from traceq.diagnosis.same_fix import merged, overshadowed
+from traceq.diagnosis.same_fix import attach_small_effects, merge_same_fix
 
 _PROOF = Evidence((), (), "")
 
@@ -21,7 +21,7 @@ def finding(rule, saving, **others):
 
 
 def test_the_largest_speaks_for_all_and_savings_add_up():
-    one, other = merged(
+    one, other = merge_same_fix(
         [("launches", finding("small", 10)), ("launches", finding("large", 30)), ("", finding("apart", 5))]
     )
     assert (one.rule, one.saving_ns, one.saving_low_ns, one.saving_high_ns) == ("large", 40, 20, 60)
@@ -31,7 +31,7 @@ def test_the_largest_speaks_for_all_and_savings_add_up():
 
 
 def test_time_that_several_lay_claim_to_counts_once():
-    (one,) = merged(
+    (one,) = merge_same_fix(
         [
             ("copies", finding("a", 20, claimed_ns=70, owned_ns=40)),
             ("copies", finding("b", 10, claimed_ns=60, owned_ns=20)),
@@ -41,40 +41,40 @@ def test_time_that_several_lay_claim_to_counts_once():
 
 
 def test_more_than_the_step_is_never_won():
-    (one,) = merged([("copies", finding("a", 50)), ("copies", finding("b", 40))])
+    (one,) = merge_same_fix([("copies", finding("a", 50)), ("copies", finding("b", 40))])
     assert one.saving_high_ns == 100
 
 
 def test_bounds_of_one_are_bounds_of_all():
-    (one,) = merged([("copies", finding("a", 50)), ("copies", finding("b", 40, only_bounds=True))])
+    (one,) = merge_same_fix([("copies", finding("a", 50)), ("copies", finding("b", 40, only_bounds=True))])
     assert one.only_bounds
 
 
 def test_findings_without_a_word_stay_apart():
-    assert [each.rule for each in merged([("", finding("a", 5)), ("", finding("b", 6))])] == ["a", "b"]
+    assert [each.rule for each in merge_same_fix([("", finding("a", 5)), ("", finding("b", 6))])] == ["a", "b"]
 
 
 MADE_BY = {"slow-python": ("frozen", "late-input")}
 
 
 def test_what_a_much_larger_cause_may_have_made_stands_under_it():
-    (one,) = overshadowed([finding("frozen", 40), finding("slow-python", 3.9)], MADE_BY)
+    (one,) = attach_small_effects([finding("frozen", 40), finding("slow-python", 3.9)], MADE_BY)
     assert (one.rule, one.saving_ns, one.saving_low_ns, one.saving_high_ns) == ("frozen", 40, 20, 60 + 1.5 * 3.9)
     assert [(part.rule, part.saving_ns) for part in one.parts] == [("slow-python", 3.9)]
 
 
 def test_what_is_not_much_smaller_stays():
     found = [finding("frozen", 40), finding("slow-python", 4)]
-    assert overshadowed(found, MADE_BY) == found
+    assert attach_small_effects(found, MADE_BY) == found
 
 
 def test_other_causes_make_nothing():
     found = [finding("something-else", 40), finding("slow-python", 1)]
-    assert overshadowed(found, MADE_BY) == found
+    assert attach_small_effects(found, MADE_BY) == found
 
 
 def test_nothing_is_lost_where_one_stands_under_another_that_stands_under_a_third():
     made_by = {"slow-python": ("late-input",), "late-input": ("frozen",)}
     found = [finding("slow-python", 0.1), finding("late-input", 2), finding("frozen", 40)]
-    one, other = overshadowed(found, made_by)
+    one, other = attach_small_effects(found, made_by)
     assert (one.rule, other.rule, [part.rule for part in other.parts]) == ("slow-python", "frozen", ["late-input"])

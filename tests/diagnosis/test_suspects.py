@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tables import empty_tables, insert
 
-from traceq.diagnosis.cache import cached_or_judged, fill
+from traceq.diagnosis.cache import fill, load_judgements
 
 OWN = [100, 103, 900, 800, 102, 700, 101, 104]
 
@@ -75,14 +75,14 @@ def test_nobody_stands_for_a_job_that_cannot_be_judged():
 
 def asked(connection, traces=None):
     """The trace_ids that rules are asked about; those left out say so."""
-    judged = cached_or_judged(connection, rules=[], traces=traces)
+    judged = load_judgements(connection, rules=[], traces=traces)
     return [subject.trace_id for subject, judge in judged if judge().asked]
 
 
 def test_only_those_that_stand_for_the_others_are_asked():
     connection = job(OWN, [[2], [3], [5]])
     assert asked(connection) == [3, 4, 5, 6]
-    assert [subject.trace_id for subject, _ in cached_or_judged(connection, rules=[])] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [subject.trace_id for subject, _ in load_judgements(connection, rules=[])] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_who_is_named_is_asked():

@@ -15,7 +15,7 @@ from traceq.database.sql import shelved
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.declared import trace_words
-from traceq.diagnosis.rules.templates import environment, is_template, render
+from traceq.diagnosis.rules.templates import is_template, make_environment, render
 
 OF_TRACE = set(trace_words(MagicMock()))
 OF_CLAIM = {
@@ -38,7 +38,7 @@ def unknown_names(name):
     columns = set() if each == "row" else set(re.findall(r"\w+", rule_query(each).text))
     for key, text in query.header.items():
         if is_template(text):
-            parsed = environment().parse(text)
+            parsed = make_environment().parse(text)
             own = {each.name for each in parsed.find_all(nodes.Name) if each.ctx == "store"}
             told = OF_REMARK if "remark" in query.header else set() if key in WITHOUT_CLAIM else OF_CLAIM
             unknown = meta.find_undeclared_variables(parsed) - own - (of_trace | told | columns)
@@ -143,7 +143,7 @@ def test_headers_use_no_old_names_of_functions():
         for name, query in QUERIES.items()
         for key, text in query.header.items()
         if is_template(text)
-        for call in environment().parse(text).find_all(nodes.Call)
+        for call in make_environment().parse(text).find_all(nodes.Call)
         if isinstance(call.node, nodes.Name) and call.node.name in OLD
     )
 

@@ -14,9 +14,9 @@ from traceq import diagnosis
 from traceq.cli import main
 from traceq.common.text import markdown
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.query import _used, rule_query, shared, thresholds
-from traceq.diagnosis.rules.registry import built_in
-from traceq.diagnosis.threshold import Threshold, threshold
+from traceq.diagnosis.query import _names_used, all_thresholds, rule_query, shared_query
+from traceq.diagnosis.rules.registry import all_rules
+from traceq.diagnosis.threshold import Threshold, parse_threshold
 
 PACKAGE = Path(diagnosis.__file__).parent
 TEXTS = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*") if path.suffix in (".sql", ".py")}
@@ -35,22 +35,24 @@ def readers(place):
 
 
 def test_every_threshold_is_read():
-    texts = {place: "\n".join(readers(place)) for place in {each.place for each in thresholds()}}
+    texts = {place: "\n".join(readers(place)) for place in {each.place for each in all_thresholds()}}
     assert_none(
         f"{each.place}.{each.name} is read nowhere"
-        for each in thresholds()
+        for each in all_thresholds()
         if not re.search(rf"\b{each.name}\b", texts[each.place])
     )
 
 
 def test_what_a_query_uses_has_names_of_its_own():
-    for place in {each.place for each in thresholds()}:
+    for place in {each.place for each in all_thresholds()}:
         if not list(PACKAGE.glob(f"rules/*/{place}.sql")):
             continue
         query = rule_query(place)
-        for name in _used(query):
-            assert not set(query.settings.keys() - shared(name).settings.keys()) & set(shared(name).thresholds)
-            assert not set(query.thresholds) & set(shared(name).thresholds), (place, name)
+        for name in _names_used(query):
+            assert not set(query.settings.keys() - shared_query(name).settings.keys()) & set(
+                shared_query(name).thresholds
+            )
+            assert not set(query.thresholds) & set(shared_query(name).thresholds), (place, name)
 
 
 def test_all_thresholds_are_printed():
@@ -58,16 +60,16 @@ def test_all_thresholds_are_printed():
     of_place = dict(zip(*(iter(re.split(r"^## (\w+)$", printed, flags=re.MULTILINE)[1:]),) * 2, strict=True))
     assert_none(
         f"{each.place}.{each.name}"
-        for each in thresholds()
+        for each in all_thresholds()
         if f"| `{each.name}` | {each.value:,} | {markdown(each.reason)} |" not in of_place.get(each.place, "")
     )
 
 
 def test_a_threshold_without_a_reason_is_refused():
-    assert threshold("here", "most = 0.5: the larger part") == Threshold("here", "most", 0.5, "the larger part")
+    assert parse_threshold("here", "most = 0.5: the larger part") == Threshold("here", "most", 0.5, "the larger part")
     for text in ("most = 0.5", "most = 0.5:", "most: 0.5", "most = half: the larger part"):
         with pytest.raises(ValueError, match="name = number: reason"):
-            threshold("here", text)
+            parse_threshold("here", text)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_rules_judge_by_scaled_thresholds(tmp_path):
             trace.op("aten::add", at, 15_000)
             trace.kernel("add", at + 16_000, 8_000, launched=(at + 9_000, 5_000))
     connection = trace.build(tmp_path)._connection
-    only = [rule for rule in built_in() if rule.name == "tiny-kernels"]
+    only = [rule for rule in all_rules() if rule.name == "tiny-kernels"]
     (found,) = judge(connection, rules=only)
     assert [each.rule for each in found.findings] == ["tiny-kernels"]
     assert (

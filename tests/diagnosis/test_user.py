@@ -55,7 +55,7 @@ def connection(made_once, tmp_path):
 
 
 def only(path, connection):
-    rules = [each for each in user_rules.rules([path]) if each.name == "my-rule"]
+    rules = [each for each in user_rules.load_rules([path]) if each.name == "my-rule"]
     (judged,) = judge(connection, rules=rules)
     return judged
 
@@ -70,24 +70,24 @@ def test_a_file_is_a_rule(write, connection):
 
 def test_its_name_is_that_of_the_file_unless_it_has_one(write):
     path = write("-- fix: x\n" + QUERY, "slow_thing.sql")
-    assert user_rules.rules([path])[0].name == "slow-thing"
+    assert user_rules.load_rules([path])[0].name == "slow-thing"
 
 
 def test_a_directory_is_all_rules_in_it(write, tmp_path):
     write("-- fix: x\n" + QUERY, "a.sql")
     write("-- fix: x\n" + QUERY, "b.sql")
-    assert [each.name for each in user_rules.rules([tmp_path])[:2]] == ["a", "b"]
+    assert [each.name for each in user_rules.load_rules([tmp_path])[:2]] == ["a", "b"]
 
 
 def test_a_query_that_fails_is_a_failed_outcome_and_the_rest_stands(write, connection):
     path = write("-- rule: my-rule\n-- fix: x\nselect * from nowhere\n")
-    (judged,) = judge(connection, rules=user_rules.rules([path]))
+    (judged,) = judge(connection, rules=user_rules.load_rules([path]))
     assert [each.rule for each in judged.failed] == ["my-rule"]
     assert judged.findings
 
 
 def test_an_interrupt_ends_the_judging_and_is_no_failed_rule(write, connection):
-    (rule,) = [each for each in user_rules.rules([write(HEADER + QUERY)]) if each.name == "my-rule"]
+    (rule,) = [each for each in user_rules.load_rules([write(HEADER + QUERY)]) if each.name == "my-rule"]
 
     def interrupted(_subject):
         raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
@@ -134,7 +134,7 @@ def test_what_it_needs_is_not_there(write, connection):
 )
 def test_a_header_that_is_wrong_says_what_and_where(write, text, says):
     with pytest.raises(traceq.UnusableRule, match=re.escape(says)):
-        user_rules.rules([write(text)])
+        user_rules.load_rules([write(text)])
 
 
 NESTED = {
@@ -156,13 +156,13 @@ NESTED = {
 @pytest.mark.parametrize("nested", NESTED.values(), ids=NESTED)
 def test_a_text_that_is_nested_too_deeply_is_one_line(write, nested):
     with pytest.raises(traceq.UnusableRule, match=r"^.*mine\.sql: nested too deeply in '.{80}'; a text is a template"):
-        user_rules.rules([write(f"-- fix: {nested}\n{QUERY}")])
+        user_rules.load_rules([write(f"-- fix: {nested}\n{QUERY}")])
 
 
 @pytest.mark.parametrize("key", ["title", "reason", "confidence", "when", "heading"])
 def test_no_text_of_the_header_may_be_nested_deeply(write, key):
     with pytest.raises(traceq.UnusableRule, match="nested too deeply"):
-        user_rules.rules([write(f"-- fix: x\n-- {key}: {NESTED['brackets']}\n{QUERY}")])
+        user_rules.load_rules([write(f"-- fix: x\n-- {key}: {NESTED['brackets']}\n{QUERY}")])
 
 
 def test_half_a_character_is_written_as_a_question_mark(write, made_once, tmp_path):
@@ -176,7 +176,7 @@ def test_half_a_character_is_written_as_a_question_mark(write, made_once, tmp_pa
 
 def test_a_directory_without_rules_says_so(tmp_path):
     with pytest.raises(traceq.UnusableRule, match="no rule in it"):
-        user_rules.rules([tmp_path])
+        user_rules.load_rules([tmp_path])
 
 
 def test_the_command_line_takes_files_and_the_environment(write, connection, tmp_path):
@@ -257,7 +257,7 @@ def claiming(claimed="ledger_dur", cause="category", busy_id="slice_id", more=""
     ],
 )
 def test_a_claim_on_what_is_not_there_fails_and_the_rest_stands(write, connection, text, says):
-    (judged,) = judge(connection, rules=user_rules.rules([write(text)]))
+    (judged,) = judge(connection, rules=user_rules.load_rules([write(text)]))
     assert [each.rule for each in judged.failed] == ["my-rule"]
     assert says in judged.failed[0].error
     assert judged.findings
@@ -311,11 +311,11 @@ def test_its_texts_reach_no_connection(write, connection, tmp_path):
 def test_it_writes_nothing(write, tmp_path):
     path = write(f"-- fix: nothing\ncopy (select 1) to '{tmp_path}/evil.csv'")
     with pytest.raises(traceq.UnusableRule, match="is no query: a rule reads the database, and writes nothing"):
-        user_rules.rules([path])
+        user_rules.load_rules([path])
 
 
 def test_the_manual_page_has_what_the_file_says(write):
-    page = user_rules.rules([write("-- reason: Seen in names.\n-- fix: Do less: <b>.\n" + QUERY)])[0].manual
+    page = user_rules.load_rules([write("-- reason: Seen in names.\n-- fix: Do less: <b>.\n" + QUERY)])[0].manual
     assert page.text == "How it is measured\n    Seen in names.\n\nWhat to try\n    Do less: <b>."
 
 
@@ -337,7 +337,7 @@ def test_an_entry_point_that_breaks_is_one_line(monkeypatch, error):
     with pytest.raises(
         traceq.UnusableRule, match=r"^entry point broken \(broken:rule\): [A-Z].*reinstall or remove.*$"
     ):
-        user_rules.rules()
+        user_rules.load_rules()
 
 
 ENDLESS = "range(100000000) as a, range(100000000) as b"
@@ -346,7 +346,7 @@ ENDLESS = "range(100000000) as a, range(100000000) as b"
 def test_a_rule_is_stopped_when_its_time_is_over_and_the_rest_stands(write, connection):
     path = write(claiming() + f" and (select count(*) from {ENDLESS}) > 0")
     with within(Limits(timeout=0.2)):
-        (judged,) = judge(connection, rules=user_rules.rules([path]))
+        (judged,) = judge(connection, rules=user_rules.load_rules([path]))
     (failed,) = judged.failed
     assert (
         failed.error
@@ -397,7 +397,7 @@ def test_a_query_that_ends_the_one_around_it_fails(write, connection, query):
 def test_a_condition_that_is_more_is_refused(write, holds):
     path = write(f"-- only-with: step: {holds}\n" + claiming())
     with pytest.raises(traceq.UnusableRule, match="is no condition on the rows of step"):
-        user_rules.rules([path])
+        user_rules.load_rules([path])
 
 
 def test_settings_are_locked_where_rules_are_of_others(write, connection, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from pairs.measurements import load, section
 
 from labelled import real, real_page, rule_cases
 from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured, accuracy, cases, measure
-from traceq.diagnosis.grading.shares import shares
+from traceq.diagnosis.grading.shares import compute_shares
 from traceq.diagnosis.rules.registry import RULES
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
@@ -99,7 +99,7 @@ def of_real_traces(only: str | None, jobs: int, *, sensitivity: bool, keeps: boo
         [each for each in real.truths("judged3") if only is None or re.search(only, each.name)], jobs
     )
     lines = "\n".join([*real_page.unseen_section(unseen), "", *real_page.section(results, changed)])
-    reached = shares(results)
+    reached = compute_shares(results)
     broken = [f"{each.truth.name}: {failure}" for each in [*results, *unseen] for failure in each.failed]
     if not keeps:
         return lines + "\n", broken if only else broken + real_page.worse(reached)

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import nodes
 
 from traceq.diagnosis.program import Program
-from traceq.diagnosis.rules.templates import environment
+from traceq.diagnosis.rules.templates import make_environment
 
 # Stands for a value that only a trace has.
 UNKNOWN = object()
@@ -42,7 +42,7 @@ _ASKING = frozenset(
 
 @cache
 def _parsed(text: str) -> nodes.Template:
-    return environment().parse(text)
+    return make_environment().parse(text)
 
 
 def said_by_template(text: str, program: Program, tellers: Tellers) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.registry import Rule, all_rules
 
 
 @cache
 def as_if_confirmed() -> tuple[Rule, ...]:
     """All rules of traceq, none of them extra."""
-    return tuple(rule._replace(is_extra=False) for rule in built_in())
+    return tuple(rule._replace(is_extra=False) for rule in all_rules())

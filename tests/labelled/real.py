@@ -16,12 +16,12 @@ import duckdb
 
 from traceq.database.connect import connect
 from traceq.diagnosis.grading.grade import Result, grade, grade_refused
-from traceq.diagnosis.grading.labels import label_of, truth_of
-from traceq.diagnosis.grading.output import output_of
+from traceq.diagnosis.grading.labels import parse_label, truth_of
+from traceq.diagnosis.grading.output import summarize_report
 from traceq.diagnosis.grading.truth import Truth
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.record import shipped_record
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.record import load_record
+from traceq.diagnosis.rules.registry import Rule, all_rules
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
 
@@ -46,7 +46,7 @@ def program_of(name: str) -> str:
 def truth_by_name(name: str) -> Truth:
     """The truth of a trace by its name, whether or not it lies beside the checkout."""
     content = next(each for each in _label_files() if each.stem == name).read_bytes()
-    return truth_of(label_of(content, f"{name}.json"), name, SHARED / json.loads(content)["trace"])
+    return truth_of(parse_label(content, f"{name}.json"), name, SHARED / json.loads(content)["trace"])
 
 
 def _label_files() -> list[Path]:
@@ -91,11 +91,11 @@ def one(truth: Truth, *, extra: bool = False) -> Result:
         except TraceqError:
             return grade_refused(truth)
         with closing(connect(database)) as connection:
-            return result(truth, connection, built_in() if extra else None)
+            return result(truth, connection, all_rules() if extra else None)
 
 
 def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> Result:
     """Compare what `rules`, else those asked by default, say of the only trace of a database with the truth."""
     # a trace is no proof of what is said of its own program
-    (judged,) = judge(connection, rules=rules, record=shipped_record().without_program(program_of(truth.name)))
-    return grade(truth, output_of(judged))
+    (judged,) = judge(connection, rules=rules, record=load_record().without_program(program_of(truth.name)))
+    return grade(truth, summarize_report(judged))

@@ -11,9 +11,9 @@ from concurrent.futures import ProcessPoolExecutor
 from labelled.real import TRUTH
 from labelled.sensitivity import FACTORS, changes
 from traceq.diagnosis.grading.grade import Result
-from traceq.diagnosis.grading.shares import CONFIDENCES, findings, shares
+from traceq.diagnosis.grading.shares import CONFIDENCES, compute_shares, count_findings
 from traceq.diagnosis.grading.truth import Truth
-from traceq.diagnosis.query import thresholds
+from traceq.diagnosis.query import all_thresholds
 
 REACHED = TRUTH / "reached.json"
 BEGIN, END = "<!-- real: begin -->", "<!-- real: end -->"
@@ -91,7 +91,7 @@ def _by_confidence(results: Sequence[Result]) -> Iterator[str]:
     yield "| findings of confidence | true | partly | wrong |"
     yield "|---|---:|---:|---:|"
     for confidence in CONFIDENCES:
-        true, partly, wrong = findings(results, confidence)
+        true, partly, wrong = count_findings(results, confidence)
         yield f"| {confidence} | {true} | {partly} | {wrong} |"
 
 
@@ -109,7 +109,7 @@ def section(results: Sequence[Result], changed: Sequence[str] = ()) -> Iterator[
 
 
 def _reached(results: Sequence[Result], aims: Mapping[str, float]) -> Iterator[str]:
-    reached = shares(results)
+    reached = compute_shares(results)
     yield "| | reached | aim |"
     yield "|---|---:|---:|"
     for name, words in _WORDS.items():
@@ -145,8 +145,8 @@ def sensitivity(truths: Sequence[Truth], jobs: int) -> tuple[list[str], float]:
     most = max(times.values(), default=0) / max(len(truths), 1)
     lines = [
         (
-            f"Each of {len(thresholds())} thresholds times and divided by {FACTORS[0]}: one changes the first finding of at most"
-            f" {_percent(most)} of the traces (aim: 5 %)."
+            f"Each of {len(all_thresholds())} thresholds times and divided by {FACTORS[0]}: one changes the first finding of at"
+            f" most {_percent(most)} of the traces (aim: 5 %)."
         ),
         "",
     ]

@@ -14,9 +14,9 @@ from builder import TraceBuilder
 from labelled.readers import misfits
 from traceq.database.query import Setting
 from traceq.diagnosis.finding import Observation
-from traceq.diagnosis.judge import Judged, judge_subject, subjects
+from traceq.diagnosis.judge import Judged, judge_subject, load_subjects
 from traceq.diagnosis.query import Query, Workspace
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.registry import Rule, all_rules
 from traceq.diagnosis.subject import Subject
 
 KINDS = ("found", "clean", "cannot_tell")
@@ -68,7 +68,7 @@ def remarked(rule: str) -> Iterator[tuple[str, Subject, Observation]]:
 
 
 def _alone(rule: str) -> tuple[Rule, ...]:
-    return tuple(each for each in built_in() if each.name == rule.replace("_", "-"))
+    return tuple(each for each in all_rules() if each.name == rule.replace("_", "-"))
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def _subject(add: Add) -> Iterator[Subject]:
     add(trace)
     trace.fill_all(without=UNREAD)
     with closing(trace._connection) as connection:
-        yield subjects(connection)[0]
+        yield load_subjects(connection)[0]
 
 
 def _wrong_endings(subject: Subject, only: tuple[Rule, ...], expected: str) -> Iterator[str]:

@@ -14,8 +14,8 @@ from traceq.database.connect import connect
 from traceq.database.sql import shelved
 from traceq.diagnosis.grading.truth import Truth
 from traceq.diagnosis.judge import Judged, judge
-from traceq.diagnosis.query import rule_query, shared, thresholds
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.query import all_thresholds, rule_query, shared_query
+from traceq.diagnosis.rules.registry import Rule, all_rules
 from traceq.loading.ingest import ingest
 
 FACTORS = (1.5, 1 / 1.5)
@@ -35,7 +35,7 @@ def changes(truth: Truth) -> list[tuple[Key, float, str, str]]:
 def _changes(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[Key, float, str, str]]:
     usual = _first(judge(connection)[0])
     alone: dict[tuple[str, ...], object] = {}
-    for threshold in thresholds():
+    for threshold in all_thresholds():
         rules = _users(threshold.place)
         names = tuple(rule.name for rule in rules)
         if names not in alone:
@@ -53,8 +53,8 @@ def _changes(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[Key, float
 @cache
 def _users(place: str) -> Sequence[Rule]:
     """The rules that a threshold of this file can change: all, where that is not known."""
-    found = [rule for rule in built_in() if place in _files(rule.name.replace("-", "_"))]
-    return found or built_in()
+    found = [rule for rule in all_rules() if place in _files(rule.name.replace("-", "_"))]
+    return found or all_rules()
 
 
 @cache
@@ -71,7 +71,7 @@ def _files(rule: str) -> frozenset[str]:
         name = waiting.pop()
         if name not in used:
             used.add(name)
-            waiting += shared(name).listed("uses")
+            waiting += shared_query(name).listed("uses")
     return frozenset(queries | used)
 
 

@@ -14,7 +14,7 @@ from edit_chrome import PROCESS, Trace, end, start, track
 from perturbations import CASES, MS, Perturbation
 from perturbed_truth import said, scored
 
-from traceq.diagnosis.grading.causes import causes
+from traceq.diagnosis.grading.causes import all_causes
 
 HERE = Path(__file__).resolve().parent
 NAMED = {case.name: case for case in CASES}
@@ -43,7 +43,7 @@ def test_the_scripts_that_change_traces_know_nothing_of_traceq():
 
 def test_there_are_forty_with_names_of_their_own_and_causes_of_the_vocabulary():
     assert len(NAMED) == len(CASES) >= 40
-    assert {cause for case in CASES for cause in (*case.causes, *case.may_follow)} <= causes().keys()
+    assert {cause for case in CASES for cause in (*case.causes, *case.may_follow)} <= all_causes().keys()
 
 
 @pytest.mark.sample(2)

@@ -6,7 +6,7 @@ import handmade_traces
 import pytest
 from handmade_traces import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.reports import model
 from traceq.reports.build import LISTS, LISTS_OF_JOB, build
 from traceq.reports.queries import NEEDS, Queries, rows
@@ -182,8 +182,8 @@ def test_a_rule_that_raises_is_reported_as_failed_and_the_others_still_run():
     def broken(_subject):
         raise ZeroDivisionError("a\nb")
 
-    host_bound = next(each for each in built_in() if each.name == "host-bound")
-    (report,) = build(database(training()), 10, rules=[host_bound._replace(judge=broken), *built_in()]).traces
+    host_bound = next(each for each in all_rules() if each.name == "host-bound")
+    (report,) = build(database(training()), 10, rules=[host_bound._replace(judge=broken), *all_rules()]).traces
     assert [(each.rule, each.error) for each in report.failed] == [("host-bound", "ZeroDivisionError: a b")]
     assert report.findings
 
@@ -198,7 +198,7 @@ def test_top_leaves_the_smallest_findings_out_and_counts_them():
 
 @pytest.mark.slow
 def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
-    rules = [each for each in built_in() if each.name == "idle-unattributed"]
+    rules = [each for each in all_rules() if each.name == "idle-unattributed"]
 
     def ids(*traces):
         return [each.observations[0].finding_id for each in build(database(*traces), 1, rules=rules).traces]

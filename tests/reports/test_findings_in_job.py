@@ -9,9 +9,9 @@ from handmade_traces import database, report, training
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.in_job import LEFT_TO_JOB, WHY_LEFT, Bound, within_job
-from traceq.diagnosis.judge import judge, subjects
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.in_job import LEFT_TO_JOB, WHY_LEFT, JobBound, bound_by_job
+from traceq.diagnosis.judge import judge, load_subjects
+from traceq.diagnosis.rules.registry import all_rules
 
 MS = 1_000_000
 
@@ -35,8 +35,8 @@ def owning(finding, saving, **categories):
 
 
 # Rank 0 of the eight Megatron ranks: 224 ms of its own, 213 ms beyond the usual; alone it wins 153.8.
-LATE = Bound(153.8 * MS, 213 * MS, 50 * MS)
-WAITS = Bound(0, 0, 50 * MS)
+LATE = JobBound(153.8 * MS, 213 * MS, 50 * MS)
+WAITS = JobBound(0, 0, 50 * MS)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ WAITS = Bound(0, 0, 50 * MS)
     [
         (LATE, {"idle_launch": 224, "communication": 163}, 153.8),
         # What all ranks do alike is won when all are fixed.
-        (Bound(45 * MS, 50 * MS, 0), {"compute": 300}, 250),
+        (JobBound(45 * MS, 50 * MS, 0), {"compute": 300}, 250),
         (WAITS, {"compute": 60}, 60),
         # The waiting of others is not this rank's to win.
         (WAITS, {"idle_launch": 1, "communication": 400}, 1),
@@ -88,18 +88,18 @@ def test_the_numbers_are_per_step():
 
 def test_findings_get_smaller_and_say_why_or_are_left_out(finding):
     with job_database(stragglers=True) as connection:
-        (subject,) = subjects(connection)
+        (subject,) = load_subjects(connection)
         step = subject.step_ns / MS
         large = owning(finding, step / 2, compute=step / 3)
         of_others = owning(finding, step / 2, communication=step, idle_launch=0.001)
-        (bounded,) = within_job(subject, [large, of_others])
+        (bounded,) = bound_by_job(subject, [large, of_others])
     assert bounded.saving_ns == pytest.approx(step / 3 * MS - 3 * MS)
     assert bounded.saving_high_ns == bounded.saving_ns
     assert bounded.expected_step_ns == pytest.approx(subject.step_ns - bounded.saving_ns)
     assert "in which it waits for others" in bounded.confidence_reason
 
 
-RULES = [rule for rule in built_in() if rule.name in LEFT_TO_JOB]
+RULES = [rule for rule in all_rules() if rule.name in LEFT_TO_JOB]
 
 
 def test_what_the_job_tells_is_not_asked_of_its_ranks():
@@ -121,5 +121,5 @@ def test_of_a_job_that_cannot_be_judged_they_are_asked(why):
 
 def test_without_late_ranks_findings_stay_as_they_are(finding):
     with job_database(stragglers=False) as connection:
-        (subject,) = subjects(connection)
-        assert within_job(subject, [finding]) == [finding]
+        (subject,) = load_subjects(connection)
+        assert bound_by_job(subject, [finding]) == [finding]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from labelled.packs import as_if_confirmed
 
 from traceq.common import keyed
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.reports import RENDERERS, redact
 from traceq.reports.build import build
 from traceq.reports.model import Note, Phase, Report
@@ -347,7 +347,7 @@ def test_of_a_trace_without_secrets_only_the_file_is_renamed():
 
 
 def test_the_pages_of_all_rules_hold_nothing_to_replace():
-    pages = [f"{rule.manual.title}\n{rule.manual.text}" for rule in built_in()]
+    pages = [f"{rule.manual.title}\n{rule.manual.text}" for rule in all_rules()]
     assert shown(*pages) == pages
 
 

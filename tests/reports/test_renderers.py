@@ -24,7 +24,7 @@ from handmade_traces import (
 from markdown_it import MarkdownIt
 
 from traceq.common.text import width
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.reports import RENDERERS, SUFFIXES
 from traceq.reports.build import build
 from traceq.reports.renderers.to_json import to_json
@@ -60,7 +60,7 @@ def report(case):
 
 
 # Of several traces all rules would take long.
-_FEW_RULES = [rule for rule in built_in() if rule.name in {"exposed-communication", "late-rank", "hotspot-kernel"}]
+_FEW_RULES = [rule for rule in all_rules() if rule.name in {"exposed-communication", "late-rank", "hotspot-kernel"}]
 
 
 @cache

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from traceq.common.units import bytes_in, duration, share, short, short_size
-from traceq.diagnosis.rules.shared.wording import cut, gb_per_s, kernel_name, plural, size
+from traceq.diagnosis.rules.shared.wording import byte_size, count_nouns, cut_name, gb_per_s, kernel_name
 
 # A number with what stands before it: "sm90" and "F1" are names.
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,.]*\d|(?<![\w.,])\d")
@@ -201,7 +201,7 @@ def _of_run(world: World, text: str, phase: str) -> list[str]:
     parts = re.findall(
         r"(\w[^,:]*?)(?: \(the longest (.*?)\))? (\d+\.\d %)(?:,|\.$)", text.split("The main thread:")[1]
     )
-    names = {cut(name) for name, *_ in inside}
+    names = {cut_name(name) for name, *_ in inside}
     nothing = length - length_of((ts, ts_end) for _, _, ts, ts_end in inside)
     for what, longest, part in parts:
         told.append(f"{what}{f' (the longest {longest})' if longest else ''} {part}")
@@ -218,7 +218,7 @@ def counter_capture(world: World, _text: str) -> list[str]:
     ranges = world.value("select count(*) from cpu_slice where trace_id = $t and category = 'cuda_profiler_range'")
     held = world.counted("select step, category, dur from host_ledger where trace_id = $t")
     launching = sum(dur for _, category, dur in held if category == "launch")
-    return [plural(ranges, "kernel"), duration(launching), share(launching / sum(dur for *_, dur in held))]
+    return [count_nouns(ranges, "kernel"), duration(launching), share(launching / sum(dur for *_, dur in held))]
 
 
 def idle_earlier_work(world: World, _text: str) -> list[str]:
@@ -315,7 +315,7 @@ def graph_recording(world: World, _text: str) -> list[str]:
         else:
             launches += 1
             recorded += is_recording
-    return [plural(launches, "launching call"), f"{recorded:,} were recorded"]
+    return [count_nouns(launches, "launching call"), f"{recorded:,} were recorded"]
 
 
 # ---- the GPU, idle or busy
@@ -334,12 +334,14 @@ def idle_unattributed(world: World, _text: str) -> list[str]:
     for cause in {cause for _, cause, *_ in gaps}:
         own = [each for each in gaps if each[1] == cause]
         number = len({each[5] for each in own}) / len(world.steps)
-        told.append(f"{duration(sum(each[2] for each in own) / len(world.steps))} in {plural(round(number, 1), 'gap')}")
+        told.append(
+            f"{duration(sum(each[2] for each in own) / len(world.steps))} in {count_nouns(round(number, 1), 'gap')}"
+        )
         if cause == "idle_unattributed":
             told.append(f"the longest {duration(max(each[2] for each in own))}")
         else:
             longest = max(own, key=lambda each: each[2])
-            told.append(f"the longest before {cut(longest[3])}")
+            told.append(f"the longest before {cut_name(longest[3])}")
     return told
 
 
@@ -407,7 +409,7 @@ def hotspot_kernel(world: World, text: str) -> list[str]:
     if not (every - others) / every - 0.006 <= said <= length_of(own) / every + 0.006:
         told.append(f"between {share((every - others) / every)} and {share(length_of(own) / every)}")
     times = len(own) if world.is_window else len(own) / len(world.steps)
-    return [*told, plural(times, "time"), f"{duration(mean(ts_end - ts for ts, ts_end in own))} each"]
+    return [*told, count_nouns(times, "time"), f"{duration(mean(ts_end - ts for ts, ts_end in own))} each"]
 
 
 def low_mfu(world: World, text: str) -> list[str]:
@@ -619,12 +621,12 @@ def _of_layers(world: World, text: str) -> list[str]:
         2 * (ranks - 1) / ranks * sum(sorted((each[2] for each in own), reverse=True)[: round(times * steps)]) / steps
     )
     best = max(each[4] for each in own)
-    told = [f"over {ranks} ranks, which all-reduce {short(times)} times a step", f"each sends {size(round(sent))}"]
+    told = [f"over {ranks} ranks, which all-reduce {short(times)} times a step", f"each sends {byte_size(round(sent))}"]
     told += [f"{duration(round(sent / best))} at {gb_per_s(best)}"]
     for number in map(int, re.findall(r"; over (\d+) ranks", text)):
         other = sent / (2 * (ranks - 1) / ranks) * 2 * (number - 1) / number
-        told += [f"over {number} ranks it would be {size(round(other))}"]
-        told += [f"{size(round(number * round(other)))} in place of {size(round(ranks * round(sent)))}"]
+        told += [f"over {number} ranks it would be {byte_size(round(other))}"]
+        told += [f"{byte_size(round(number * round(other)))} in place of {byte_size(round(ranks * round(sent)))}"]
     if "nothing overlaps takes" in text:
         told.append(f"takes {duration(world.ledger['communication'] / steps)}")
     return told
@@ -657,7 +659,7 @@ def _of_model(world: World, text: str) -> list[str]:
         "ZeRO-2": part * (gradients * micro + held * updates),
         "ZeRO-3": part * (gradients + 2 * held) * micro,
     }
-    sizes = {name: size(round(sent)) for name, sent in sends.items()}
+    sizes = {name: byte_size(round(sent)) for name, sent in sends.items()}
     if "alike" in text:
         told.append(f"{sizes['DDP']} with DDP, ZeRO-1 and ZeRO-2 alike")
     else:
@@ -668,12 +670,18 @@ def _of_model(world: World, text: str) -> list[str]:
         told += [f"{duration(round(sends['DDP'] / best))} (DDP)", f"{duration(round(sends['ZeRO-3'] / best))} (ZeRO-3)"]
         told.append(f"at {gb_per_s(best)}")
     capacity = world.value("select memory_bytes from device where trace_id = $t and device = $d")
-    of = f" of {size(capacity)}" if capacity else ""
-    told += [f"take {size(round(held + gradients))}{of} a rank", f"with ZeRO-2 {size(round(held + gradients / ranks))}"]
-    told.append(f"with ZeRO-3 {size(round((held + gradients) / ranks))}")
+    of = f" of {byte_size(capacity)}" if capacity else ""
+    told += [
+        f"take {byte_size(round(held + gradients))}{of} a rank",
+        f"with ZeRO-2 {byte_size(round(held + gradients / ranks))}",
+    ]
+    told.append(f"with ZeRO-3 {byte_size(round((held + gradients) / ranks))}")
     if found := re.search(r"states of \w+ take", text):
         numbers = 1 if "Adagrad" in found[0] else 2
-        told += [f"{found[0]} {size(round(held * numbers))}", f"(from ZeRO-1 on) {size(round(held * numbers / ranks))}"]
+        told += [
+            f"{found[0]} {byte_size(round(held * numbers))}",
+            f"(from ZeRO-1 on) {byte_size(round(held * numbers / ranks))}",
+        ]
     if "two ranks a rank would send" in text:
         told += _split(world, gradients * times, ranks, micro)
     return told
@@ -692,8 +700,8 @@ def _split(world: World, reduced: float, ranks: int, micro: float) -> list[str]:
     held = number * {"fp32": 4, "fp64": 8}.get(queries[0][2], 2)
     rest = (ranks - 2) / ranks * reduced
     return [
-        f"would send {size(round(4 * calls * held + rest))}",
-        f"two stages {size(round(held * micro + rest))}",
+        f"would send {byte_size(round(4 * calls * held + rest))}",
+        f"two stages {byte_size(round(held * micro + rest))}",
         f"{share(1 / (micro + 1))} of the step",
     ]
 
@@ -799,7 +807,7 @@ def cold_files(world: World, text: str) -> list[str]:
         "select loader, dur, reading, is_first from data_fetch where trace_id = $t and is_training order by"
         " thread_id, ts"
     )
-    loader = next(each[0] for each in fetches if f"A batch of {cut(each[0])} takes" in text)
+    loader = next(each[0] for each in fetches if f"A batch of {cut_name(each[0])} takes" in text)
     epochs: list[list[tuple[int, int]]] = []
     for name, dur, reading, is_first in fetches:
         if name == loader and is_first:
@@ -809,7 +817,7 @@ def cold_files(world: World, text: str) -> list[str]:
     first, *later = [epoch for epoch in epochs if len(epoch) >= 5]
     per_fetch = [sum(reading for _, reading in epoch) / len(epoch) for epoch in (first, *later)]
     lasting = [median(dur for dur, _ in epoch) for epoch in (first, *later)]
-    told = [f"takes {duration(per_fetch[0])} a batch", duration(median(per_fetch[1:])), cut(loader)]
+    told = [f"takes {duration(per_fetch[0])} a batch", duration(median(per_fetch[1:])), cut_name(loader)]
     told += [f"takes {duration(lasting[0])} at first", f"{duration(median(lasting[1:]))} later"]
     return told + ([] if len(later) == 1 else [f"the {len(later)} later ones"])
 
@@ -850,12 +858,12 @@ def prefill_stalls_decode(world: World, text: str) -> list[str]:
     if "steps of prompts only" in text:
         served += sum(dur for _, dur, _ in stalls)
     total, longest = sum(dur for _, dur, _ in stalls), max(stalls, key=lambda each: (each[1], -each[0]))
-    told = [share(total / served), f"{duration(total)} in {plural(len(stalls), 'time')}"]
+    told = [share(total / served), f"{duration(total)} in {count_nouns(len(stalls), 'time')}"]
     told += [
         f"{duration(median(dur for _, dur, _ in stalls))} longer",
         f"{duration(longest[1])} at worst (step {longest[0]})",
     ]
-    told += [f"Up to {plural(max(each[2] for each in stalls), 'request')}"]
+    told += [f"Up to {count_nouns(max(each[2] for each in stalls), 'request')}"]
     return told + ([f"decodes takes {duration(decode_ns)}"] if decode_ns else [])
 
 
@@ -925,7 +933,7 @@ def quantization(world: World, _text: str) -> list[str]:
         told.append(f"limits {duration(round(dur / steps))} of it")
         told.append(f"take{'' if bound == 'memory' else 's'} away at most {duration(round(eight / steps))}")
         if bound == "memory":
-            told += [f"Reading {size(round(held / steps))} of {dtype} weights", "8-bit"]
+            told += [f"Reading {byte_size(round(held / steps))} of {dtype} weights", "8-bit"]
             told += (
                 [f"4-bit ones {duration(round(four / steps))}"] if round(four / steps) > round(eight / steps) else []
             )
@@ -1035,18 +1043,25 @@ def _share_of_peak(world: World, category: str) -> tuple[int, int, list[str], st
             holders[owner] += asked
     owner, most = max(holders.items(), key=lambda each: each[1]) if holders else ("", 0)
     total = sum(asked for _, asked in own)
-    return peak, total, [f"{size(total)} of the {size(peak)} in use", f"({share(total / peak)})"], owner, most, len(own)
+    return (
+        peak,
+        total,
+        [f"{byte_size(total)} of the {byte_size(peak)} in use", f"({share(total / peak)})"],
+        owner,
+        most,
+        len(own),
+    )
 
 
 def activation_peak(world: World, _text: str) -> list[str]:
     _, _, told, owner, most, number = _share_of_peak(world, "activations")
-    return [*told, f"in {number} allocations", f"{cut(owner)} holds most of them", size(most)]
+    return [*told, f"in {number} allocations", f"{cut_name(owner)} holds most of them", byte_size(most)]
 
 
 def optimizer_memory(world: World, _text: str) -> list[str]:
     _, total, told, owner, _, _ = _share_of_peak(world, "optimizer")
     _, parameters, *_ = _share_of_peak(world, "parameters")
-    return [*told, *([f"{short(total / parameters)} times the parameters"] if parameters else []), cut(owner)]
+    return [*told, *([f"{short(total / parameters)} times the parameters"] if parameters else []), cut_name(owner)]
 
 
 def memory_by_kind(world: World, _text: str) -> list[str]:
@@ -1063,15 +1078,15 @@ def memory_by_kind(world: World, _text: str) -> list[str]:
         "optimizer": [("in 8 bits where they have 32", 0.75)],
         "gradients": [("released in the backward pass", 1.0)],
     }
-    told = [f"Of {size(peak)} in use"]
+    told = [f"Of {byte_size(peak)} in use"]
     for category, own in levers.items():
         total = totals[category]
         if total < 0.1 * peak:
             continue
-        told.append(f"are {size(total)} (at most")
-        told += [f"{size(round(total * part))} less {lever}" for lever, part in own]
+        told.append(f"are {byte_size(total)} (at most")
+        told += [f"{byte_size(round(total * part))} less {lever}" for lever, part in own]
         if ranks > 1 and category in ("parameters", "gradients", "optimizer"):
-            told.append(f"{size(round(total * (1 - 1 / ranks)))} less sharded over {ranks} ranks")
+            told.append(f"{byte_size(round(total * (1 - 1 / ranks)))} less sharded over {ranks} ranks")
     return told
 
 
@@ -1082,13 +1097,13 @@ def allocation_leak(world: World, text: str) -> list[str]:
         " stack_id) where a.trace_id = $t and a.event is not null and a.event_end is null and not a.is_lost and"
         " coalesce(a.step, a.round) is not null"
     )
-    owner = next(each[0] for each in rows if each[0] and text.startswith(f"{cut(each[0])} allocates"))
+    owner = next(each[0] for each in rows if each[0] and text.startswith(f"{cut_name(each[0])} allocates"))
     by_step: Counter[int] = Counter()
     for name, step, asked in rows:
         if name == owner:
             by_step[step] += asked
-    told = [cut(owner), f"allocates {short_size(median(by_step.values()))} a step"]
-    return [*told, f"{size(sum(by_step.values()))} of {len(by_step)} steps"]
+    told = [cut_name(owner), f"allocates {short_size(median(by_step.values()))} a step"]
+    return [*told, f"{byte_size(sum(by_step.values()))} of {len(by_step)} steps"]
 
 
 def cache_fragmentation(world: World, _text: str) -> list[str]:
@@ -1113,7 +1128,11 @@ def cache_fragmentation(world: World, _text: str) -> list[str]:
         "select count(*) from allocator_event where trace_id = $t and device = $device and action = 'oom'",
         device=device,
     )
-    told = [f"reserved {size(reserved)}", f"at most {size(used)}", f"{size(unused)} ({share(unused / reserved)})"]
+    told = [
+        f"reserved {byte_size(reserved)}",
+        f"at most {byte_size(used)}",
+        f"{byte_size(unused)} ({share(unused / reserved)})",
+    ]
     told += [f"{pools} pools"] if pools > 1 else []
     return told + ([f"{failed} allocations failed"] if failed else [])
 

@@ -9,7 +9,7 @@ from transformations import OTHER_DEVICES, after, backwards, doubled, scaled, sh
 
 from traceq import importers
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.query import thresholds
+from traceq.diagnosis.query import all_thresholds
 
 TEN = (
     "hta_amd_mi250_train",
@@ -124,7 +124,7 @@ def savings(path, factor):
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     change = scaled(factor)
     batches = [(table, new) for table, batch in importer.read(path) for new in change(table, batch) if new.num_rows]
-    times = {each.key: float(factor) for each in thresholds() if each.value >= TIMES and "bytes" not in each.name}
+    times = {each.key: float(factor) for each in all_thresholds() if each.value >= TIMES and "bytes" not in each.name}
     with put_together([filled_as_by_ingest(batches, importer.NAME)]) as connection:
         (judged,) = judge(connection, scaled=times)
         return {each.rule: each.saving_ns for each in judged.findings}

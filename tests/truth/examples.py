@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from traceq.common.units import duration
 from traceq.database.connect import connect
 from traceq.diagnosis.judge import Judged, judge
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
 from traceq.reports.savings import step_ns, step_share
@@ -45,7 +45,7 @@ def triggered(path: Path) -> dict[str, dict[str, str]]:
             sys.stderr.write(f"{path.name}: {error}\n")
             return {}
         with closing(connect(database)) as connection:
-            judgements = judge(connection, rules=built_in())
+            judgements = judge(connection, rules=all_rules())
             return {rule: said for judged in judgements for rule, said in of(judged, path.name).items()}
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from failure_list import assert_none
 from labelled import real_page
 
-from traceq.diagnosis.grading.causes import causes
-from traceq.diagnosis.grading.labels import label_of
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.grading.causes import all_causes
+from traceq.diagnosis.grading.labels import parse_label
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.errors import UnusableLabel
 
 HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ def lacking(judged):
         yield f"keys {sorted(set(judged) ^ KEYS)}"
         return
     try:
-        label_of(json.dumps({"judged": judged}).encode(), "label")
+        parse_label(json.dumps({"judged": judged}).encode(), "label")
     except UnusableLabel as error:
         yield str(error)
     for one in judged["bottlenecks"]:
@@ -60,8 +60,8 @@ def test_every_label_is_complete():
 
 
 def test_rules_that_name_causes_are_rules():
-    known = {rule.name for rule in built_in()}
-    assert {rule for each in causes().values() for rule in each.rules} <= known
+    known = {rule.name for rule in all_rules()}
+    assert {rule for each in all_causes().values() for rule in each.rules} <= known
 
 
 def test_what_was_measured_of_thresholds_stays_on_the_page():

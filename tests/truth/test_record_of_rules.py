@@ -10,16 +10,16 @@ from labelled import real
 from record import blind_rows, merged
 
 from traceq.database.sql import package
-from traceq.diagnosis.grading.grade import verdict
-from traceq.diagnosis.record import Record, lowest_confidence, shipped_record, wilson_low
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.grading.grade import grade_finding
+from traceq.diagnosis.record import Record, load_record, lowest_confidence, wilson_low
+from traceq.diagnosis.rules.registry import all_rules
 
 CONTENT = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
 ENTRIES = [(rule, each) for rule, said in CONTENT["rules"].items() for each in said]
 
 
 def test_it_is_about_rules_that_there_are():
-    assert CONTENT["rules"].keys() <= {rule.name for rule in built_in()}
+    assert CONTENT["rules"].keys() <= {rule.name for rule in all_rules()}
     assert len(ENTRIES) > 200
 
 
@@ -34,7 +34,7 @@ def wrong():
             continue
         if each["program"] != real.program_of(name):
             yield f"{rule} of {name}: program {each['program']}, not {real.program_of(name)}"
-        by_label = verdict(real.truth_by_name(name), rule, each["share"], each["step_ns"])
+        by_label = grade_finding(real.truth_by_name(name), rule, each["share"], each["step_ns"])
         if each["verdict"] != by_label:
             yield f"{rule} of {name}: {each['verdict']}, by its label {by_label}"
 
@@ -129,4 +129,4 @@ def test_the_lowest_of_several_counts():
 
 
 def test_some_rules_are_sure():
-    assert {shipped_record().confidence_of(rule.name) for rule in built_in()} == {"high", "medium", "low"}
+    assert {load_record().confidence_of(rule.name) for rule in all_rules()} == {"high", "medium", "low"}

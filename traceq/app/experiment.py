@@ -17,7 +17,7 @@ from traceq.capture import trial as capture
 from traceq.capture.knobs.registry import ABLATE
 from traceq.common.process import usable_cpus
 from traceq.common.units import duration, round_time, some
-from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
 from traceq.reports.document import Block
 from traceq.reports.renderers.experiment_to_json import experiment_to_json
@@ -301,7 +301,7 @@ def _drop_timed_out(trials: Sequence[Trial], time_limit: float | None) -> list[T
 def profile_of(folder: Folder, setting: Setting) -> Run | None:
     """Return the recording of a setting, judged by the rules of all packs; None if it has none."""
     database = folder.traces / f"{file_name(setting)}.duckdb"
-    return read_runs_of(database, rules=built_in())[0] if database.exists() else None
+    return read_runs_of(database, rules=all_rules())[0] if database.exists() else None
 
 
 def _gpu_share(run: Run) -> float | None:

@@ -23,7 +23,7 @@ from traceq.database import catalogue
 from traceq.database.catalogue import Table
 from traceq.database.user_sql import interruptible, lock
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.cache import cached_or_judged
+from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.packs import is_of_extra
@@ -66,7 +66,7 @@ def export(
     output = Path(output)
     name = format or _format_of(output)
     _check(name, output, finding, tables)
-    chosen_rules = user_rules.rules([*rules, EXTRA] if finding is not None and is_of_extra(finding) else rules)
+    chosen_rules = user_rules.load_rules([*rules, EXTRA] if finding is not None and is_of_extra(finding) else rules)
 
     # tables include finding, which a temporary database has as these rules fill it
     judging = (goal, chosen_rules) if name in _TABLE else None
@@ -81,7 +81,7 @@ def export(
         named = chosen if traces or ranks or rank is not None else None
 
         def work() -> Written:
-            judged = cached_or_judged(connection, goal, chosen_rules, named)
+            judged = load_judgements(connection, goal, chosen_rules, named)
             findings = {subject.trace_id: judge().every_finding for subject, judge in judged}
             return _write_trace(connection, output, finding, chosen, findings)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.categories import CATEGORIES
-from traceq.diagnosis.choose import placed
+from traceq.diagnosis.choose import number_findings
 from traceq.reports.model import Report
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def findings(report: Report) -> pd.DataFrame:
             "id": each.finding_id,
         }
         for trace in report.traces
-        for place, each in placed(trace.every_finding)
+        for place, each in number_findings(trace.every_finding)
     )
     return _frame(columns, rows)
 

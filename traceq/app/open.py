@@ -70,7 +70,7 @@ class Traces:
         """
         from traceq.app.report import ReportView, report_of
 
-        chosen = user_rules.rules(rules)
+        chosen = user_rules.load_rules(rules)
         with self._reading("reported"):
             content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
             return ReportView(content, self.path)

@@ -24,11 +24,11 @@ from traceq.database.user_sql import interruptible, lock
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.selection import Selection
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.cache import cached_or_judged, save
+from traceq.diagnosis.cache import load_judgements, save
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged, not_asked
-from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.rules.registry import Rule, all_rules
 from traceq.diagnosis.subject import Goal
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
@@ -211,9 +211,9 @@ def report(
         raise WrongUse(
             f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
         )
-    chosen = user_rules.rules(rules)
+    chosen = user_rules.load_rules(rules)
     # what rules of users read is not known: of other ranks they shall not find less than there is
-    is_whole = any(each not in built_in() for each in chosen)
+    is_whole = any(each not in all_rules() for each in chosen)
     with open_selection(source, traces, rank, read, whole=is_whole) as (connection, looked):
         if rules:
             lock(connection)
@@ -269,7 +269,7 @@ def report_of(
     jobs = None if looked is None else looked.jobs
 
     def work() -> tuple[Report, list[Judged]]:
-        found = cached_or_judged(connection, goal, rules, traces)
+        found = load_judgements(connection, goal, rules, traces)
         spared = () if looked is None else looked.spared
         judged = [
             (each, partial(not_asked, each.trace_id) if each.trace_id in spared else cache(judge))

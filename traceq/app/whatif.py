@@ -34,11 +34,11 @@ from traceq.common.units import share
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
-from traceq.diagnosis.cache import cached_or_judged
+from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
-from traceq.diagnosis.host_change import HostChange, HostWon, host_changes
-from traceq.diagnosis.judge import subjects
+from traceq.diagnosis.host_change import HostChange, HostWon, measure_host_changes
+from traceq.diagnosis.judge import load_subjects
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.packs import rules_for
 from traceq.errors import WrongUse
@@ -196,7 +196,7 @@ def _known_facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked:
 def _find_finding(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Subject, Finding]:
     """Return the trace that has the finding of this name, and the finding."""
     trace_id = _subject_of(connection, trace).trace_id
-    ((subject, judge),) = cached_or_judged(connection, rules=rules_for(name), traces=[trace_id])
+    ((subject, judge),) = load_judgements(connection, rules=rules_for(name), traces=[trace_id])
     return subject, choose(name, {trace_id: judge().every_finding}).finding
 
 
@@ -249,7 +249,7 @@ def _doubt_of(told: ReplayAccuracy, asked: Sequence[Asked]) -> str | None:
 
 
 def _subject_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subject:
-    found = subjects(connection)
+    found = load_subjects(connection)
     if not found:
         raise WrongUse("The database holds no trace.")
     for each in found:
@@ -317,7 +317,7 @@ def _host_answer(subject: Subject, facts: Answer) -> Answer | None:
         return replace(facts, reason="the trace has no steps that count: nothing can be predicted")
     if not subject.has("host_alone"):
         return replace(facts, reason=NEEDS["host_alone"].lacking)
-    won = host_changes(subject, [_host_change(change) for change in facts.asked])
+    won = measure_host_changes(subject, [_host_change(change) for change in facts.asked])
     if any(not held + elsewhere for held, elsewhere in zip(won.held_ns, won.elsewhere_ns, strict=True)):
         return None
     reason = _host_doubt(facts.asked, won)

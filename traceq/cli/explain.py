@@ -42,7 +42,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
     from traceq.diagnosis.job.judge import RULES
     from traceq.errors import NoSuchRule
 
-    known = {each.name: each for each in user_rules.rules([*rules, EXTRA])}
+    known = {each.name: each for each in user_rules.load_rules([*rules, EXTRA])}
     if source is not None:
         from traceq.app.report import report
         from traceq.diagnosis.packs import is_of_extra
@@ -67,17 +67,17 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
 
 
 def _print_page(rule: Rule) -> str:
-    from traceq.diagnosis.calibrated import on_predictions
+    from traceq.diagnosis.calibrated import describe_predictions
     from traceq.diagnosis.rules_page import describe_pack, example_of
 
     pack = f"{text}\n\n" if (text := describe_pack(rule)) else ""
-    beside = {"A real trace": example_of(rule.name), "Predictions checked": on_predictions(rule.name)}
+    beside = {"A real trace": example_of(rule.name), "Predictions checked": describe_predictions(rule.name)}
     sections = [f"{head}\n{textwrap.indent(textwrap.fill(text, 116), '    ')}" for head, text in beside.items() if text]
     page = f"{rule.name}: {rule.manual.title}\n\n{pack}{rule.manual.text}".rstrip()
     return "\n\n".join([page, *sections])
 
 
 def _page_of_job(name: str) -> str:
-    from traceq.diagnosis.job.judge import RULES, page
+    from traceq.diagnosis.job.judge import RULES, rule_page
 
-    return f"{name}: {RULES[name][0]} (of a job)\n\n{textwrap.fill(page(name), 116)}"
+    return f"{name}: {RULES[name][0]} (of a job)\n\n{textwrap.fill(rule_page(name), 116)}"

@@ -48,9 +48,9 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
     """
     from traceq.diagnosis import user_rules
     from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
-    from traceq.diagnosis.job.judge import page
+    from traceq.diagnosis.job.judge import rule_page
 
-    found = user_rules.rules(rules)
+    found = user_rules.load_rules(rules)
     if format_ == "md":
         from traceq.diagnosis.rules_page import manual_page
 
@@ -69,7 +69,7 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
             for each in found
         ]
         content += [
-            {"name": name, "title": title, "pack": "default", "text": page(name), "references": [], "of_job": True}
+            {"name": name, "title": title, "pack": "default", "text": rule_page(name), "references": [], "of_job": True}
             for name, (title, _) in RULES_OF_JOBS.items()
         ]
         write_json(content)

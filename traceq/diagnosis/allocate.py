@@ -24,7 +24,7 @@ class Proposal(NamedTuple):
     advice: Advice
 
 
-class Goes(NamedTuple):
+class SavedShares(NamedTuple):
     """Of what goes of a claim at least, likely and at most, the share (0..1) that goes of the part owned."""
 
     low: float
@@ -42,7 +42,7 @@ class Allocated:
 
     proposal: Proposal
     share: float
-    goes: Goes
+    goes: SavedShares
     owned: Mapping[str, float]
     parts: list[Proposal] = field(default_factory=list)
 
@@ -73,7 +73,7 @@ def allocate(
         )
     try:
         while True:
-            allocated = _allocated(proposals, *_share_out(subject, held))
+            allocated = _attach_parts(proposals, *_share_out(subject, held))
             smallest = min(allocated, key=lambda number: (allocated[number].saving_ns, -number), default=None)
             if smallest is None or allocated[smallest].saving_ns >= least:
                 subject.workspace.make_table("owned_piece", statement("diagnosis/sql/owned_piece.sql"), {})
@@ -83,7 +83,7 @@ def allocate(
         connection.execute("drop table ordered_claim")
 
 
-def _allocated(
+def _attach_parts(
     proposals: Sequence[Proposal],
     owned: Mapping[int, Mapping[str, float]],
     first: dict[int, dict[int, float]],
@@ -95,24 +95,24 @@ def _allocated(
         claimed = sum(first[number].values())
         share = sum(owned[number].values()) / claimed if claimed else 0.0
         if share >= 1 - _MOST_TAKEN or first[number].keys() == {number} or each.advice.is_rest:
-            allocated[number] = Allocated(each, share, _goes(going[number], share), owned[number])
+            allocated[number] = Allocated(each, share, _saved_shares(going[number], share), owned[number])
         else:
-            owner = _owner(first, number)
+            owner = _find_owner(first, number)
             while owner not in allocated:
-                owner = _owner(first, owner)
+                owner = _find_owner(first, owner)
             allocated[owner].parts.append(each)
     return allocated
 
 
-def _goes(going: Mapping[str, float], share: float) -> Goes:
+def _saved_shares(going: Mapping[str, float], share: float) -> SavedShares:
     """What goes of the owned part; `share` of the claim where nothing goes of it."""
-    of = {name: (going[f"owned_{name}"], going[f"claimed_{name}"]) for name in Goes._fields}
-    return Goes(
+    of = {name: (going[f"owned_{name}"], going[f"claimed_{name}"]) for name in SavedShares._fields}
+    return SavedShares(
         **{name: min(max(owned / claimed, 0.0), 1.0) if claimed else share for name, (owned, claimed) in of.items()}
     )
 
 
-def _owner(first: dict[int, dict[int, float]], number: int) -> int:
+def _find_owner(first: dict[int, dict[int, float]], number: int) -> int:
     """Of the claims that were first on pieces of claim `number`, another one: the one on most of its time."""
     others = {other: ns for other, ns in first[number].items() if other != number}
     return max(others, key=lambda other: (others[other], -other))
@@ -135,7 +135,7 @@ def _share_out(
         left[row["cause"]] = left.get(row["cause"], 0.0) - gets
         owned[row["claim"]][row["cause"]] += gets
         first[row["claim"]][row["first_claim"]] += row["claimed"]
-        for name in Goes._fields:
+        for name in SavedShares._fields:
             going[row["claim"]][f"claimed_{name}"] += row[f"claimed_{name}"]
             going[row["claim"]][f"owned_{name}"] += row[f"owned_{name}"] * (
                 gets / row["owned"] if row["owned"] else 0.0

@@ -12,7 +12,7 @@ from traceq.diagnosis.needs import CannotTell
 
 
 @contextmanager
-def outcomes(name: str, title: str, unknown: list[NotApplicable], broken: list[Failed]) -> Iterator[None]:
+def catch_outcomes(name: str, title: str, unknown: list[NotApplicable], broken: list[Failed]) -> Iterator[None]:
     """Add the rule to `unknown` where it cannot tell, and to `broken` where it breaks; Ctrl-C ends all rules."""
     try:
         yield

@@ -17,8 +17,8 @@ from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.failures import one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.judge import Judged, judge_subject, not_asked, subjects
-from traceq.diagnosis.rules.registry import Rule, built_in, by_default
+from traceq.diagnosis.judge import Judged, judge_subject, load_subjects, not_asked
+from traceq.diagnosis.rules.registry import Rule, all_rules, default_rules
 from traceq.errors import StoreError
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules
     Of a job of many ranks only those that stand for the others are judged.
     """
     every = [row["trace_id"] for row in ask(connection, statement("diagnosis/sql/traces.sql"))]
-    spared = _spared(connection)
+    spared = _find_spared(connection)
     asked = [each for each in every if each not in spared]
-    save(connection, [judge() for _, judge in cached_or_judged(connection, goal, rules, asked)], goal, rules)
+    save(connection, [judge() for _, judge in load_judgements(connection, goal, rules, asked)], goal, rules)
 
 
 def save(
@@ -53,7 +53,7 @@ def save(
     Raises StoreError when the database cannot be written, which leaves it as it was.
     """
     chosen = _chosen(rules)
-    key = stamp(connection, chosen) if _are_own(chosen) else ""
+    key = current_stamp(connection, chosen) if _are_own(chosen) else ""
     rows = [(each.trace_id, goal, key, msgspec.json.encode(each).decode()) for each in judgements if each.asked]
     connection.begin()
     try:
@@ -65,7 +65,7 @@ def save(
         raise StoreError(f"findings cannot be saved: {one_line(error)}; is the database open elsewhere?") from error
 
 
-def cached_or_judged(
+def load_judgements(
     connection: duckdb.DuckDBPyConnection,
     goal: Goal = "throughput",
     rules: Sequence[Rule] | None = None,
@@ -77,20 +77,20 @@ def cached_or_judged(
     asked. A judgement by traceq's own rules that the database has cached is taken from there.
     """
     chosen = _chosen(rules)
-    cached = _cached(connection, goal, chosen) if _are_own(chosen) else {}
-    spared = _spared(connection) if traces is None else set()
+    cached = _read_cached(connection, goal, chosen) if _are_own(chosen) else {}
+    spared = _find_spared(connection) if traces is None else set()
 
     def judgement(subject: Subject) -> Callable[[], Judged]:
         if subject.trace_id in spared:
             return partial(not_asked, subject.trace_id)
         if subject.trace_id in cached:
-            return partial(_decoded_or_judged, cached[subject.trace_id], subject, chosen)
+            return partial(_decode_or_judge, cached[subject.trace_id], subject, chosen)
         return partial(judge_subject, subject, chosen)
 
-    return [(subject, judgement(subject)) for subject in subjects(connection, goal, traces=traces)]
+    return [(subject, judgement(subject)) for subject in load_subjects(connection, goal, traces=traces)]
 
 
-def _decoded_or_judged(content: str, subject: Subject, rules: Sequence[Rule]) -> Judged:
+def _decode_or_judge(content: str, subject: Subject, rules: Sequence[Rule]) -> Judged:
     """The judgement in the cache, which in a database of others may hold anything: then the trace is judged again."""
     try:
         return msgspec.json.decode(content, type=Judged)
@@ -98,25 +98,25 @@ def _decoded_or_judged(content: str, subject: Subject, rules: Sequence[Rule]) ->
         return judge_subject(subject, rules)
 
 
-def _spared(connection: duckdb.DuckDBPyConnection) -> set[int]:
+def _find_spared(connection: duckdb.DuckDBPyConnection) -> set[int]:
     return {row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql"))}
 
 
-def _cached(connection: duckdb.DuckDBPyConnection, goal: Goal, rules: Sequence[Rule]) -> dict[int, str]:
+def _read_cached(connection: duckdb.DuckDBPyConnection, goal: Goal, rules: Sequence[Rule]) -> dict[int, str]:
     query = "select trace_id, content from judgement where goal = $goal and stamp = $stamp"
-    found = ask(connection, query, goal=goal, stamp=stamp(connection, rules))
+    found = ask(connection, query, goal=goal, stamp=current_stamp(connection, rules))
     return {row["trace_id"]: row["content"] for row in found}
 
 
 def _chosen(rules: Sequence[Rule] | None) -> tuple[Rule, ...]:
-    return by_default() if rules is None else tuple(rules)
+    return default_rules() if rules is None else tuple(rules)
 
 
 def _are_own(rules: Sequence[Rule]) -> bool:
-    return rules in (by_default(), built_in())
+    return rules in (default_rules(), all_rules())
 
 
-def stamp(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> str:
+def current_stamp(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> str:
     """Hash of traceq, the rules asked and the traces of the database: the judgement on one may depend on the others."""
     traces = [list(row.values()) for row in ask(connection, statement("diagnosis/sql/stamp.sql"))]
     made_by = [__version__, SCHEMA_VERSION, code_hash(*_REACHED), [each.name for each in rules], traces]

@@ -38,48 +38,50 @@ class Accuracy:
 
 
 @cache
-def _kept() -> dict[str, dict[Hardware, dict[str, Any]]]:
+def _read_numbers() -> dict[str, dict[Hardware, dict[str, Any]]]:
     found: dict[str, dict[Hardware, dict[str, Any]]] = json.loads(package().joinpath(PLACE).read_text("utf-8"))
     return found
 
 
-def checked(rule: str) -> dict[Hardware, Accuracy]:
+def accuracy_of_rule(rule: str) -> dict[Hardware, Accuracy]:
     """How right the predictions of the rule were that this project checked, by hardware; empty where none was."""
-    return {kind: Accuracy(**found["checked"]) for kind, found in _kept().get(rule, {}).items()}
+    return {kind: Accuracy(**found["checked"]) for kind, found in _read_numbers().get(rule, {}).items()}
 
 
-def fitted(rule: str, hardware: Hardware) -> dict[str, float]:
+def shares_of_rule(rule: str, hardware: Hardware) -> dict[str, float]:
     """The shares low, likely and high that the rule takes instead of those in its header; empty where it takes those."""
-    found: dict[str, float] = _kept().get(rule, {}).get(hardware, {}).get("shares", {})
+    found: dict[str, float] = _read_numbers().get(rule, {}).get(hardware, {}).get("shares", {})
     return found
 
 
-def in_words(accuracy: Accuracy, of: str = "") -> str:
+def describe_accuracy(accuracy: Accuracy, of: str = "") -> str:
     """11 predictions `of` something: 9 inside the bounds, median error 14 %."""
     reaching = f" and {accuracy.reaching} by their interval" if accuracy.reaching else ""
     predictions = some(accuracy.predictions, "prediction")
     return f"{predictions}{of}: {accuracy.inside} inside the bounds{reaching}, median error {share(accuracy.error)}"
 
 
-def on_shares(rule: str) -> str:
+def describe_shares(rule: str) -> str:
     """Where the shares of a rule come from, in sentences."""
-    told = [_fitted_to(rule, kind, shares) for kind in ON if (shares := fitted(rule, kind))]
+    told = [_describe_fit(rule, kind, shares) for kind in ON if (shares := shares_of_rule(rule, kind))]
     if not told:
         return "What share of it a fix takes away is assumed."
-    assumed = [f"{_begun(where)} it is assumed." for kind, where in ON.items() if not fitted(rule, kind)]
+    assumed = [f"{_capitalize(where)} it is assumed." for kind, where in ON.items() if not shares_of_rule(rule, kind)]
     return " ".join([*told, *assumed])
 
 
-def _fitted_to(rule: str, kind: Hardware, shares: Mapping[str, float]) -> str:
+def _describe_fit(rule: str, kind: Hardware, shares: Mapping[str, float]) -> str:
     values = ", ".join(f"{name} {value:g}" for name, value in shares.items())
-    programs = some(_kept()[rule][kind]["programs"], "program")
-    return f"{_begun(ON[kind])} the share that a fix takes away is fitted to {programs}: {values}."
+    programs = some(_read_numbers()[rule][kind]["programs"], "program")
+    return f"{_capitalize(ON[kind])} the share that a fix takes away is fitted to {programs}: {values}."
 
 
-def _begun(text: str) -> str:
+def _capitalize(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
-def on_predictions(rule: str) -> str:
+def describe_predictions(rule: str) -> str:
     """How right predictions of the rule were, in sentences; empty where none was checked."""
-    return " ".join(f"{_begun(ON[kind])}, {in_words(each)}." for kind, each in checked(rule).items())
+    return " ".join(
+        f"{_capitalize(ON[kind])}, {describe_accuracy(each)}." for kind, each in accuracy_of_rule(rule).items()
+    )

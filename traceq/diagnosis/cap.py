@@ -13,7 +13,7 @@ class Saving(NamedTuple):
     high: float
 
 
-def capped(low: float, likely: float, high: float, most: float) -> Saving:
+def cap_saving(low: float, likely: float, high: float, most: float) -> Saving:
     """Return the savings in order, none below 0 and none above `most`; all in ns per counted step.
 
     What is likely is never above what is won at most: a bound is worth more than an estimate.

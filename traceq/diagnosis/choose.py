@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
         return {"id": self.finding.finding_id, "rule": self.finding.rule, "place": self.place}
 
 
-def placed(findings: Sequence[F]) -> list[tuple[str, F]]:
+def number_findings(findings: Sequence[F]) -> list[tuple[str, F]]:
     """The findings of a trace, ranked, each with its place."""
     numbers = {False: count(1), True: count(1)}
     return [(f"{'E' if each.is_extra else 'F'}{next(numbers[each.is_extra])}", each) for each in findings]
@@ -42,19 +42,19 @@ def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
 
     `findings` are those of each trace, ranked. Raises StoreError, with what there is, when none is meant or several.
     """
-    every = [Chosen(*each) for ranked in findings.values() for each in placed(ranked)]
+    every = [Chosen(*each) for ranked in findings.values() for each in number_findings(ranked)]
     wanted = text.casefold()
     for kind in ("id", "rule", "place"):
         found = [each for each in every if each.names[kind].casefold() == wanted]
         if len(found) == 1:
             return found[0]
         if found:
-            raise StoreError(f"--finding {text} means several findings: say {_listed(found)}, or which --trace")
-    known = f"there are {_listed(every)}" if every else "the trace has none"
+            raise StoreError(f"--finding {text} means several findings: say {_list_findings(found)}, or which --trace")
+    known = f"there are {_list_findings(every)}" if every else "the trace has none"
     if wanted in RULES:
         known += f". {wanted} is a rule of jobs: `traceq report DB` lists what these find"
     raise StoreError(f"no finding is called {text!r}; {known}")
 
 
-def _listed(every: Sequence[Chosen]) -> str:
+def _list_findings(every: Sequence[Chosen]) -> str:
     return ", ".join(f"{each.finding.finding_id} ({each.place})" for each in every)

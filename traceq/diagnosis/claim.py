@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from traceq.database.query import Setting, ask
 from traceq.database.sql import statement
 from traceq.diagnosis.finding import Evidence, Value
-from traceq.diagnosis.query import Query, printed
+from traceq.diagnosis.query import Query, standalone_query
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,17 +77,17 @@ class Claim:
 
     def evidence(self) -> Evidence:
         """The summary as evidence."""
-        text = printed(self.query, self.values, summary(self.query))
+        text = standalone_query(self.query, self.values, summary_query(self.query))
         return Evidence(tuple(self.row), (tuple(self.row.values()),), text)
 
     def worst(self, found: Sequence[Mapping[str, Any]]) -> Evidence:
         """The worst pieces, which were found, as evidence."""
         columns = tuple(found[0]) if found else ()
-        text = printed(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
-        return Evidence(columns, tuple(tuple(map(_plain, row.values())) for row in found), text)
+        text = standalone_query(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
+        return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in found), text)
 
 
-def summary(query: Query) -> str:
+def summary_query(query: Query) -> str:
     """The query that adds up what `query` finds: of time of the host where no GPU works, or of the ledger of a GPU."""
     return statement(f"diagnosis/sql/{'summary_host' if _is_of_host(query) else 'summary'}.sql")
 
@@ -96,7 +96,7 @@ def _is_of_host(query: Query) -> bool:
     return "host_time" in query.listed("uses")
 
 
-def check(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) -> None:
+def check_pieces(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) -> None:
     """Raise ValueError unless what rule_instances claims is there: a share of pieces of the ledger."""
     for row in ask(connection, statement("diagnosis/sql/beyond.sql"), **values):
         if row["gap_id"] is None and row["busy_id"] is None:
@@ -105,7 +105,7 @@ def check(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) 
         raise ValueError(f"it claims {row['claimed']} ns as {row['cause']} of {piece}, which has {row['held']} ns")
 
 
-def _plain(value: object) -> Value:
+def _show_value(value: object) -> Value:
     """The value as it can be shown: lists, dates and what is not a number (NaN) as text."""
     if value is None or isinstance(value, str) or (isinstance(value, int | float) and isfinite(value)):
         return value

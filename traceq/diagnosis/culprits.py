@@ -57,12 +57,12 @@ class Place:
     parts: tuple[Place, ...] = ()
 
 
-def plain(name: str) -> str:
+def strip_address(name: str) -> str:
     """A name without what tells one object of a kind from another."""
     return _BUILT_IN.sub(r"\1", name)
 
 
-def by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+def group_by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
     """Rows of diagnosis/sql/culprit_tree.sql by claim, in the same order: its slices (own_ns) and those around them."""
     slices = {row["slice_id"]: row for row in rows}
     order = {slice_id: place for place, slice_id in enumerate(slices)}
@@ -92,22 +92,22 @@ def _add_around(
             return
 
 
-def tree_of(rows: Iterable[dict[str, Any]]) -> Node:
+def build_tree(rows: Iterable[dict[str, Any]]) -> Node:
     """The tree of a claim's rows (by_claim); its root stands for all of the claim."""
     slices = {row["slice_id"]: row for row in rows}
     root = Node("", "")
     nodes: dict[int | None, Node] = {None: root}
     for slice_id, row in slices.items():
-        for each in reversed(list(_unknown(slice_id, slices, nodes))):
-            nodes[each] = _child(nodes[slices[each]["parent_id"]], slices[each])
+        for each in reversed(list(_walk_missing(slice_id, slices, nodes))):
+            nodes[each] = _add_child(nodes[slices[each]["parent_id"]], slices[each])
         node = nodes[slice_id] if slice_id is not None else root.children.setdefault(NOTHING, Node(NOTHING, ""))
         node.own += row["own_ns"]
-    for node in reversed(list(_outside_in(root))):
+    for node in reversed(list(_walk_outside_in(root))):
         node.total = node.own + sum(child.total for child in node.children.values())
     return root
 
 
-def _unknown(
+def _walk_missing(
     slice_id: int | None, slices: dict[int | None, dict[str, Any]], nodes: dict[int | None, Node]
 ) -> Iterator[int | None]:
     """The slice and those around it that have no node yet, from inside to outside."""
@@ -119,7 +119,7 @@ def _unknown(
     raise StoreError(f"host slice {slice_id} lies within itself: {_CHANGED}")
 
 
-def _child(parent: Node, row: dict[str, Any]) -> Node:
+def _add_child(parent: Node, row: dict[str, Any]) -> Node:
     """The node of a slice inside another; what is numbered there is one, and a step is none."""
     name, key = _name_and_key(row["kind"], row["name"])
     if key is None:
@@ -135,12 +135,12 @@ def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
     """What a slice is called, and what all are called that are one with it; None for a step. Names are few, slices many."""
     if kind == "annotation" and _STEP.match(name):
         return name, None
-    name = plain(name)
+    name = strip_address(name)
     is_numbered = kind == "annotation" or name.startswith("nn.Module: ")
     return name, _NUMBER.sub("#", name) if is_numbered else name
 
 
-def _outside_in(root: Node) -> Iterator[Node]:
+def _walk_outside_in(root: Node) -> Iterator[Node]:
     """All nodes, each before what is inside it."""
     stack = [root]
     while stack:
@@ -148,77 +148,79 @@ def _outside_in(root: Node) -> Iterator[Node]:
         stack.extend(node.children.values())
 
 
-def places(root: Node) -> list[Place]:
+def divide_time(root: Node) -> list[Place]:
     """Where the time divides into parts of at least a tenth, the longest first; where it does not, the three longest."""
     if not root.total:
         return []
-    found = _divided(root, root.total)
+    found = _divide(root, root.total)
     if found == [root]:
         found = [child for child in root.inside()[:_MOST_NAMED] if child.total >= _LEAST * root.total]
-    return _together(_place(node, root.total) for node in found) or [Place(OUTSIDE, root.total, 1.0)]
+    return _merge_places(_name_place(node, root.total) for node in found) or [Place(OUTSIDE, root.total, 1.0)]
 
 
-def _together(found: Iterable[Place]) -> list[Place]:
+def _merge_places(found: Iterable[Place]) -> list[Place]:
     """Parts of one name as one, the longest first."""
     by_name: dict[str, Place] = {}
     for place in found:
         same = by_name.get(place.name, Place(place.name, 0.0, 0.0))
-        parts = _together((*same.parts, *place.parts)) if place.parts or same.parts else []
+        parts = _merge_places((*same.parts, *place.parts)) if place.parts or same.parts else []
         by_name[place.name] = Place(place.name, same.dur + place.dur, same.share + place.share, tuple(parts))
     return sorted(by_name.values(), key=lambda place: (-place.dur, place.name))
 
 
-def _divided(node: Node, total: float) -> list[Node]:
+def _divide(node: Node, total: float) -> list[Node]:
     """Into what the first node that does not lie nearly all in one of its children divides; itself where it does not."""
-    while (only := _nearly_all(node)) is not None:
+    while (only := _dominant_child(node)) is not None:
         node = only
     inside = [*node.inside(), Node(node.name or OUTSIDE, node.kind, node.is_line, node.own, node.own)]
     large = [each for each in inside if each.total >= WORTH_NAMING * total]
     return large if sum(each.total for each in large) >= _MOST * node.total else [node]
 
 
-def _nearly_all(node: Node) -> Node | None:
+def _dominant_child(node: Node) -> Node | None:
     return next((child for child in node.inside()[:1] if child.total >= _NEARLY_ALL * node.total), None)
 
 
-def _place(node: Node, total: float) -> Place:
+def _name_place(node: Node, total: float) -> Place:
     """The node by the innermost name that tells its place, with what it divides into."""
     chain = [node]
-    while (only := _nearly_all(chain[-1])) is not None:
+    while (only := _dominant_child(chain[-1])) is not None:
         chain.append(only)
     told = [each for each in chain if each.is_line] or [each for each in chain if each.kind in ("op", "annotation")]
-    parts = _together(Place(_name(each), each.total, each.total / total) for each in _parts(chain[-1], total))
+    parts = _merge_places(
+        Place(_telling_name(each), each.total, each.total / total) for each in _divide_deeper(chain[-1], total)
+    )
     name = (told or chain)[-1].name
     return Place(name, node.total, node.total / total, tuple(each for each in parts if each.name != name))
 
 
-def _parts(node: Node, total: float) -> list[Node]:
+def _divide_deeper(node: Node, total: float) -> list[Node]:
     """What the time in the node divides into; nothing where it does not."""
-    inside = _divided(node, total)
+    inside = _divide(node, total)
     while len(inside) == 1 and inside[0] is not node and inside[0].children:
-        node, inside = inside[0], _divided(inside[0], total)
+        node, inside = inside[0], _divide(inside[0], total)
     return [] if inside == [node] else inside
 
 
-def _name(node: Node) -> str:
+def _telling_name(node: Node) -> str:
     chain = [node]
-    while (only := _nearly_all(chain[-1])) is not None:
+    while (only := _dominant_child(chain[-1])) is not None:
         chain.append(only)
     lines = [each for each in chain if each.is_line]
     return lines[-1].name if lines else node.name
 
 
-def common(root: Node, kind: str) -> str | None:
+def common_name(root: Node, kind: str) -> str | None:
     """The innermost name of this kind (annotation, op, or line for a line of Python) that holds at least half of the time."""
     totals: dict[str, tuple[float, int]] = {}
-    for node, depth, above in _outermost(root, kind):
+    for node, depth, above in _walk_kind(root, kind):
         dur, deepest = totals.get(node.name, (0.0, 0))
         totals[node.name] = (dur + (0.0 if above else node.total), max(deepest, depth))
     held = [(depth, name) for name, (dur, depth) in totals.items() if dur >= _MOST * root.total]
     return max(held)[1] if held else None
 
 
-def _outermost(root: Node, kind: str) -> Iterator[tuple[Node, int, bool]]:
+def _walk_kind(root: Node, kind: str) -> Iterator[tuple[Node, int, bool]]:
     """Nodes of the kind with their depth, and whether one of their name is around them: then their time is in that one's."""
     stack: list[tuple[Node, int, frozenset[str]]] = [(root, 0, frozenset())]
     while stack:

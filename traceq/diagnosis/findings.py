@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.allocate import Allocated, Proposal
-from traceq.diagnosis.cap import capped
+from traceq.diagnosis.cap import cap_saving
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.culprits import common
+from traceq.diagnosis.culprits import common_name
 from traceq.diagnosis.finding import Confidence, Evidence, Finding, Observation, Part, Where
-from traceq.diagnosis.query import printed, rule_query
+from traceq.diagnosis.query import rule_query, standalone_query
 from traceq.diagnosis.record import lowest_confidence
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
@@ -21,11 +21,11 @@ _UNRECORDED, _MOST_UNRECORDED = "idle_unattributed", 0.5
 _NOT_SEEN = "For most of the time nothing says what the host did."
 
 
-def finding(subject: Subject, allocated: Allocated) -> Finding:
+def make_finding(subject: Subject, allocated: Allocated) -> Finding:
     """The finding that advice makes; its savings are those of the part of the claim that it owns."""
     rule, advice = allocated.proposal
     claim, owned_ns, goes = advice.claim, advice.claim.claimed_ns * allocated.share, allocated.goes
-    saving = capped(
+    saving = cap_saving(
         float(claim.row["saving_low_ns"]) * goes.low,
         allocated.saving_ns,
         min(float(claim.row["saving_high_ns"]), subject.step_ns) * goes.high,
@@ -33,12 +33,12 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
     )
     evidence = claim.worst(subject.worst(claim))
     only_bounds = bool(claim.row["only_bounds"])
-    confidence, reason = _confidence(subject, rule, advice, allocated.owned, only_bounds=only_bounds)
+    confidence, reason = _rate_confidence(subject, rule, advice, allocated.owned, only_bounds=only_bounds)
     return Finding(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
-        where=_where(subject, claim),
+        where=_find_place(subject, claim),
         # work that was launched in a step may last beyond it
         claimed_ns=min(claim.claimed_ns, subject.step_ns),
         owned_ns=owned_ns,
@@ -57,13 +57,13 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         fix=advice.fix,
         wrong_if=advice.wrong_if,
         references=subject.program.about_it(rule.manual.references),
-        parts=tuple(_part(subject, each) for each in allocated.parts),
+        parts=tuple(_make_part(subject, each) for each in allocated.parts),
         owned_by_category={category: ns / subject.steps for category, ns in sorted(allocated.owned.items()) if ns},
         is_extra=rule.is_extra,
     )
 
 
-def _confidence(
+def _rate_confidence(
     subject: Subject, rule: Rule, advice: Advice, owned: Mapping[str, float], *, only_bounds: bool
 ) -> tuple[Confidence, str]:
     """Say how sure a finding is, and why: by the record of its rule, if evidence and replay are complete.
@@ -87,7 +87,7 @@ def _confidence(
     return confidence, " ".join(filter(None, reasons))
 
 
-def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
+def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
     """The observation that a remark makes."""
     query = rule_query(remark.query)
     values = {**subject.workspace.given(), **subject.settings(query), **remark.settings}
@@ -99,7 +99,7 @@ def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
         title=remark.title or rule.manual.title,
         where=Where(subject.trace_id, subject.rank, subject.device, subject.device_name),
         text=remark.text,
-        evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), printed(query, values)),
+        evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), standalone_query(query, values)),
         fix=remark.fix,
         references=subject.program.about_it(rule.manual.references),
         is_extra=rule.is_extra,
@@ -111,23 +111,23 @@ def finding_id(subject: Subject, rule: Rule, said: Advice | Remark) -> str:
     return f"{rule.name}{f':{said.key}' if said.key else ''}{subject.place}"
 
 
-def _part(subject: Subject, proposal: Proposal) -> Part:
+def _make_part(subject: Subject, proposal: Proposal) -> Part:
     rule, advice = proposal
     return Part(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
-        saving_ns=capped(
+        saving_ns=cap_saving(
             0.0, advice.claim.saving_ns, float(advice.claim.row["saving_high_ns"]), subject.step_ns
         ).likely,
-        confidence=_confidence(subject, rule, advice, {}, only_bounds=False)[0],
+        confidence=_rate_confidence(subject, rule, advice, {}, only_bounds=False)[0],
         fix=advice.fix,
         evidence=advice.claim.evidence(),
         is_extra=rule.is_extra,
     )
 
 
-def _where(subject: Subject, claim: Claim) -> Where:
+def _find_place(subject: Subject, claim: Claim) -> Where:
     """What at least half of a claim's time has in common."""
     culprits, found = subject.culprits(claim), subject.common(claim)
     return Where(
@@ -137,7 +137,7 @@ def _where(subject: Subject, claim: Claim) -> Where:
         subject.device_name,
         stream=int(found["stream"]) if "stream" in found else None,
         phase=found.get("phase"),
-        annotation=common(culprits, "annotation"),
-        operator=common(culprits, "op"),
-        source_line=common(culprits, "line"),
+        annotation=common_name(culprits, "annotation"),
+        operator=common_name(culprits, "op"),
+        source_line=common_name(culprits, "line"),
     )

@@ -47,7 +47,7 @@ _QUERY = Query(
 )
 
 
-def host_changes(subject: Subject, changes: Sequence[HostChange]) -> HostWon:
+def measure_host_changes(subject: Subject, changes: Sequence[HostChange]) -> HostWon:
     """What the changes win of the counted steps of a trace without GPU work."""
     numbered = json.dumps([{"number": number, **vars(change)} for number, change in enumerate(changes)])
     try:

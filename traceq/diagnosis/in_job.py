@@ -29,7 +29,7 @@ WHY_LEFT = "the ranks are judged together: the findings of the job tell"
 
 
 @dataclass(frozen=True)
-class Bound:
+class JobBound:
     """Of one rank, ns per step: what the job wins if it is like the usual rank, how far it is beyond that, and its transfers."""
 
     win: float
@@ -46,7 +46,7 @@ class Bound:
         return max(self.win, as_usual)
 
 
-def without_those_of_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule], list[NotApplicable]]:
+def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule], list[NotApplicable]]:
     """The rules to ask of a trace, and those that its job tells instead, where it could be judged as one."""
     if not ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
         return rules, []
@@ -55,24 +55,24 @@ def without_those_of_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Seque
     return asked, [NotApplicable(each.name, each.manual.title, WHY_LEFT) for each in left]
 
 
-def within_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:
+def bound_by_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:
     """The findings with what they win for the job that the rank is part of; without those that then win too little."""
-    bound = _bound(subject)
+    bound = _read_bound(subject)
     if bound is None:
         return list(findings)
-    bounded = [_bounded(each, bound.of(each), subject.step_ns) for each in findings]
+    bounded = [_bound_finding(each, bound.of(each), subject.step_ns) for each in findings]
     return [each for each in bounded if each.saving_ns >= WORTH_LISTING * subject.step_ns]
 
 
-def _bound(subject: Subject) -> Bound | None:
+def _read_bound(subject: Subject) -> JobBound | None:
     if subject.device is None:
         return None
     query = statement("diagnosis/sql/job_bound.sql")
     found = ask(subject.connection, query, trace_id=subject.trace_id, device=subject.device)
-    return Bound(**found[0]) if found else None
+    return JobBound(**found[0]) if found else None
 
 
-def _bounded(finding: Finding, most: float, step_ns: float) -> Finding:
+def _bound_finding(finding: Finding, most: float, step_ns: float) -> Finding:
     if finding.saving_ns <= most:
         return replace(finding, saving_high_ns=max(finding.saving_ns, min(finding.saving_high_ns, most)))
     told = f"The rank alone would save {duration(finding.saving_ns)}; the job, in which it waits for others, {duration(most)}."

@@ -14,18 +14,18 @@ from traceq.diagnosis.account.account import account_lines, lines_of_other_devic
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
-from traceq.diagnosis.broken import outcomes
+from traceq.diagnosis.broken import catch_outcomes
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
-from traceq.diagnosis.findings import finding, finding_id, observation
-from traceq.diagnosis.in_job import within_job, without_those_of_job
+from traceq.diagnosis.findings import finding_id, make_finding, make_observation
+from traceq.diagnosis.in_job import bound_by_job, leave_to_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
-from traceq.diagnosis.packs import left_out, only_extra, suited, with_extra_parts
+from traceq.diagnosis.packs import add_extra_parts, count_left_out, keep_extra, select_rules
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
-from traceq.diagnosis.record import Record, shipped_record
-from traceq.diagnosis.rules.registry import Rule, by_default
-from traceq.diagnosis.same_fix import merged, overshadowed
-from traceq.diagnosis.speaking import without_silent
+from traceq.diagnosis.record import Record, load_record
+from traceq.diagnosis.rules.registry import Rule, default_rules
+from traceq.diagnosis.same_fix import attach_small_effects, merge_same_fix
+from traceq.diagnosis.speaking import split_by_capture
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
 from traceq.diagnosis.triage import triage_of
 from traceq.formats.capabilities import format_of
@@ -76,14 +76,14 @@ def judge(
 ) -> tuple[Judged, ...]:
     """Return what `rules`, else those asked by default, say of every trace of the database, in the order of ingest.
 
-    `scaled` has factors for some of traceq.diagnosis.query.thresholds(), by their keys: what changes depends on them. `record`:
-    how often rules were right, by which findings are called sure; without it that of traceq.
+    `scaled` has factors for some of traceq.diagnosis.query.all_thresholds(), by their keys, to see what depends on them.
+    `record` says how often rules were right, by which findings are called sure; without it that of traceq.
     """
-    chosen = by_default() if rules is None else rules
-    return tuple(judge_subject(each, chosen) for each in subjects(connection, goal, scaled, record=record))
+    chosen = default_rules() if rules is None else rules
+    return tuple(judge_subject(each, chosen) for each in load_subjects(connection, goal, scaled, record=record))
 
 
-def subjects(
+def load_subjects(
     connection: duckdb.DuckDBPyConnection,
     goal: Goal = "throughput",
     scaled: Scaled | None = None,
@@ -93,13 +93,13 @@ def subjects(
     """The traces of the database, those with these trace_ids or all, each ready to be judged."""
     found = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [
-        _subject(connection, trace, place, goal, scaled or {}, shipped_record() if record is None else record)
-        for trace, place in zip(found, _places(found), strict=True)
+        _load_subject(connection, trace, place, goal, scaled or {}, load_record() if record is None else record)
+        for trace, place in zip(found, _complete_ids(found), strict=True)
         if traces is None or trace["trace_id"] in traces
     ]
 
 
-def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
+def _complete_ids(traces: Sequence[dict[str, Any]]) -> list[str]:
     """What completes the ids of findings: run and rank, which outlive a re-run; a hash where needed."""
     parts = [[trace["run"], None if trace["rank"] is None else f"rank{trace['rank']}"] for trace in traces]
     taken = Counter(map(tuple, parts))
@@ -109,7 +109,7 @@ def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
     return ["".join(f"@{word}" for word in part if word) for part in parts]
 
 
-def _subject(
+def _load_subject(
     connection: duckdb.DuckDBPyConnection,
     trace: dict[str, Any],
     place: str,
@@ -124,8 +124,8 @@ def _subject(
     if unknown:
         raise ValueError(f"diagnosis/sql/present.sql does not count {', '.join(sorted(unknown))}")
     capability = trace["compute_capability"]
-    ledgers = _ledgers(connection, trace["trace_id"])
-    ledger = _host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
+    ledgers = _load_ledgers(connection, trace["trace_id"])
+    ledger = _load_host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
     triage = triage_of(connection, trace["trace_id"])
     # idle time is only what was left out of a sample, or nothing was to run
     judges_idle = triage is None or triage.reason not in ("sampled", "graph_capture")
@@ -158,7 +158,7 @@ def _subject(
     )
 
 
-def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:
+def _load_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:
     """For each device the ns of each category in the counted steps."""
     ledgers: dict[int, dict[str, int]] = {}
     for row in ask(connection, statement("analysis/ledger/ledger.sql"), trace_id=trace_id):
@@ -166,7 +166,7 @@ def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, 
     return ledgers
 
 
-def _host_ledger(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, int]:
+def _load_host_ledger(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, int]:
     """The ns of each category of the training thread's own time in the counted steps."""
     found = ask(connection, statement("diagnosis/sql/host_ledger.sql"), trace_id=trace_id)
     return {row["category"]: row["dur"] for row in found}
@@ -194,31 +194,33 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     clean: list[Clean] = []
     broken: list[Failed] = []
     has_gpu = subject.device is not None
-    asked, not_applicable = without_those_of_job(subject, suited(rules, has_gpu=has_gpu))
+    asked, not_applicable = leave_to_job(subject, select_rules(rules, has_gpu=has_gpu))
     if not format_of(subject.format).has_times:
         asked = [rule for rule in asked if rule.of_allocations]
-    asked, silent = without_silent(subject.triage, asked)
+    asked, silent = split_by_capture(subject.triage, asked)
     not_applicable += silent
     for rule in asked:
         name, title = rule.name, rule.manual.title
-        with outcomes(name, title, not_applicable, broken):
+        with catch_outcomes(name, title, not_applicable, broken):
             try:
                 judgements = list(rule.judge(subject))
             except NothingThere as error:
                 clean.append(Clean(name, title, str(error)))
                 continue
-            observations += [observation(subject, rule, each) for each in judgements if not isinstance(each, Advice)]
+            observations += [
+                make_observation(subject, rule, each) for each in judgements if not isinstance(each, Advice)
+            ]
             proposals += [Proposal(rule, each) for each in judgements if isinstance(each, Advice)]
             if not judgements:
                 clean.append(Clean(name, title, _NOT_FOUND))
     confirmed = [each for each in proposals if not each.rule.is_extra]
     findings = _rank_findings(subject, confirmed, not_applicable, broken)
-    account = _account_of(subject, findings, confirmed)
+    account = _draw_up_account(subject, findings, confirmed)
     extra: list[Finding] = []
     if len(confirmed) < len(proposals):
         # what a rule that nothing has confirmed takes for its own is missing in no other finding
         together = _rank_findings(subject, proposals, not_applicable, broken)
-        findings, extra = with_extra_parts(findings, together), only_extra(together)
+        findings, extra = add_extra_parts(findings, together), keep_extra(together)
     every = [*findings, *extra]
     listed = {each.rule for each in every} | {each.rule for each in broken}
     listed |= {part.rule for each in every for part in each.parts}
@@ -232,7 +234,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         failed=tuple(dict.fromkeys(broken)),
         account=account,
         extra_findings=tuple(extra),
-        extra_left_out=left_out(rules, has_gpu=has_gpu),
+        extra_left_out=count_left_out(rules, has_gpu=has_gpu),
     )
 
 
@@ -241,32 +243,32 @@ def _rank_findings(
 ) -> list[Finding]:
     """Return what the proposals are worth where they share out the time among them, what wins most first."""
     found: list[tuple[str, Finding]] = []
-    listed_first = _allocated(subject, proposals)
+    listed_first = _allocate_time(subject, proposals)
     subject.locate(each.proposal.advice.claim for each in listed_first)
     for allocated in listed_first:
         rule = allocated.proposal.rule
         # columns that cannot be shown break their rule, not the others
-        with outcomes(rule.name, rule.manual.title, not_applicable, broken):
-            found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
+        with catch_outcomes(rule.name, rule.manual.title, not_applicable, broken):
+            found.append((allocated.proposal.advice.same_fix, make_finding(subject, allocated)))
     made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
-    findings = within_job(subject, overshadowed(merged(found), made_by))
+    findings = bound_by_job(subject, attach_small_effects(merge_same_fix(found), made_by))
     return sorted(findings, key=lambda each: (-each.saving_ns, each.finding_id))
 
 
-def _account_of(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
+def _draw_up_account(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
     """Return the account of a trace; nothing where there is nothing to judge in it."""
     if subject.triage is not None and not subject.triage.is_judged:
         return ()
-    claims = {number: finding_id(subject, *each) for number, each in enumerate(_worth_listing(subject, proposals))}
+    claims = {number: finding_id(subject, *each) for number, each in enumerate(_order_proposals(subject, proposals))}
     return account_lines(subject, findings, claims)
 
 
-def _allocated(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocated]:
+def _allocate_time(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocated]:
     held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
-    return allocate(subject, _worth_listing(subject, proposals), held, WORTH_LISTING * subject.step_ns)
+    return allocate(subject, _order_proposals(subject, proposals), held, WORTH_LISTING * subject.step_ns)
 
 
-def _worth_listing(subject: Subject, proposals: Sequence[Proposal]) -> list[Proposal]:
+def _order_proposals(subject: Subject, proposals: Sequence[Proposal]) -> list[Proposal]:
     """Return the proposals that are worth listing, in the order in which time is allocated to them.
 
     That of the rules, in which a cause comes before what measures its effect; but a cause of whose time little can be won leaves

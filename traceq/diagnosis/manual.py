@@ -30,7 +30,7 @@ class Manual:
         return self.write()
 
 
-def manual(docstring: str) -> Manual:
+def parse_manual(docstring: str) -> Manual:
     """The manual page in `docstring`: its first line is the title; SECTIONS follow, each with its text indented.
 
     Raises ValueError when a section is missing.
@@ -43,18 +43,18 @@ def manual(docstring: str) -> Manual:
     return Manual(title.rstrip("."), text.strip, tuple(re.findall(r"https?://\S+", references)))
 
 
-def declared_manual(name: str, query: Query, on_shares: str = "") -> Manual:
+def manual_of_header(name: str, query: Query, on_shares: str = "") -> Manual:
     """The manual page in the header of the rule `name`; a user's may lack sections. `on_shares` says where shares come from."""
     header = {"measured": query.header.get("reason", ""), "try": query.header.get("fix", ""), **query.header}
     header["measured"] = f"{header['measured']} {on_shares}".strip()
     texts = [(section, header.get(key, "")) for section, key in zip(SECTIONS, _KEYS, strict=True)]
 
     def write() -> str:
-        return "\n\n".join(f"{section}\n{_indented(text)}" for section, text in texts if text)
+        return "\n\n".join(f"{section}\n{_indent(text)}" for section, text in texts if text)
 
     references = tuple(re.findall(r"https?://\S+", header.get("references", "")))
     return Manual(header.get("title", name.replace("_", " ").replace("-", " ").capitalize()), write, references)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return textwrap.fill(text, 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from traceq.diagnosis.rules.registry import built_in, by_default
+from traceq.diagnosis.rules.registry import all_rules, default_rules
 
 if TYPE_CHECKING:
     from traceq.diagnosis.finding import Finding
@@ -24,26 +24,26 @@ _PLACE = re.compile(r"E\d+", re.IGNORECASE)
 def is_of_extra(name: str) -> bool:
     """Return whether a finding of this name (E1, an id or a rule) is one of the pack extra: who names it asks for the pack."""
     rule = name.partition("@")[0].partition(":")[0].lower().replace("_", "-")
-    return bool(_PLACE.fullmatch(name)) or any(each.is_extra and each.name == rule for each in built_in())
+    return bool(_PLACE.fullmatch(name)) or any(each.is_extra and each.name == rule for each in all_rules())
 
 
 def rules_for(name: str) -> tuple[Rule, ...]:
     """Return the rules to ask where a finding of this name is wanted."""
-    return built_in() if is_of_extra(name) else by_default()
+    return all_rules() if is_of_extra(name) else default_rules()
 
 
-def suited(rules: Sequence[Rule], *, has_gpu: bool) -> list[Rule]:
+def select_rules(rules: Sequence[Rule], *, has_gpu: bool) -> list[Rule]:
     """Return the rules to ask of a trace in which a GPU works, or none does."""
     return [rule for rule in rules if not (has_gpu and rule.is_of_host)]
 
 
-def left_out(asked: Sequence[Rule], *, has_gpu: bool) -> int:
+def count_left_out(asked: Sequence[Rule], *, has_gpu: bool) -> int:
     """Return how many rules of the pack extra would be asked of such a trace, and are not."""
     names = {rule.name for rule in asked}
-    return sum(rule.is_extra and rule.name not in names for rule in suited(built_in(), has_gpu=has_gpu))
+    return sum(rule.is_extra and rule.name not in names for rule in select_rules(all_rules(), has_gpu=has_gpu))
 
 
-def with_extra_parts(findings: Sequence[Finding], together: Sequence[Finding]) -> list[Finding]:
+def add_extra_parts(findings: Sequence[Finding], together: Sequence[Finding]) -> list[Finding]:
     """Return the findings with what rules of the pack extra say of their time.
 
     `together` are the findings where the rules of all packs share out the time.
@@ -52,7 +52,7 @@ def with_extra_parts(findings: Sequence[Finding], together: Sequence[Finding]) -
     return [replace(each, parts=(*each.parts, *parts.get(each.finding_id, ()))) for each in findings]
 
 
-def only_extra(together: Sequence[Finding]) -> list[Finding]:
+def keep_extra(together: Sequence[Finding]) -> list[Finding]:
     """Return the findings of the pack extra; what other rules say of their time is among the other findings."""
     return [
         replace(each, parts=tuple(part for part in each.parts if part.is_extra)) for each in together if each.is_extra

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import package, run, shelved, statement
-from traceq.diagnosis.threshold import Threshold, threshold
+from traceq.diagnosis.threshold import Threshold, parse_threshold
 
 if TYPE_CHECKING:
     import duckdb
@@ -100,12 +100,12 @@ class Query:
         given: dict[str, Setting] = {**self.shares}
         for setting in self.listed("settings"):
             name, _, value = setting.partition("=")
-            given[name.strip()] = _setting(value.strip())
+            given[name.strip()] = _parse_setting(value.strip())
         return given | self.limits({})
 
     def limits(self, scaled: Scaled) -> dict[str, Setting]:
         """The thresholds of the query and of what it uses, by name, those in `scaled` times their factors."""
-        used = chain.from_iterable(shared(name).thresholds.values() for name in _used(self))
+        used = chain.from_iterable(shared_query(name).thresholds.values() for name in _names_used(self))
         found = {each.name: each for each in (*used, *self.thresholds.values())}
         return {
             name: each.times(scaled[each.key]) if each.key in scaled else each.value for name, each in found.items()
@@ -131,8 +131,8 @@ def read(text: str, place: str = "") -> Query:
         if texts:
             key, before = texts[-1]
             texts[-1] = key, f"{before} {line.removeprefix('--').strip()}".strip()
-    thresholds = [threshold(place, value) for key, value in texts if key == "threshold"]
-    only_with = tuple(_condition(place, value) for key, value in texts if key == "only-with")
+    thresholds = [parse_threshold(place, value) for key, value in texts if key == "threshold"]
+    only_with = tuple(_parse_condition(place, value) for key, value in texts if key == "only-with")
     header = {key: value for key, value in texts if key not in ("threshold", "only-with")}
     return Query(text, header, {each.name: each for each in thresholds}, only_with)
 
@@ -150,7 +150,7 @@ def _refuse_unknown_key(line: str, place: str) -> None:
     )
 
 
-def _condition(place: str, text: str) -> Condition:
+def _parse_condition(place: str, text: str) -> Condition:
     """What a header says after `only-with:`; ValueError where it is not `table: condition`."""
     table, _, holds = text.partition(": ")
     if not table.isidentifier() or not holds:
@@ -158,7 +158,7 @@ def _condition(place: str, text: str) -> Condition:
     return Condition(table, holds)
 
 
-def _setting(value: str) -> Setting:
+def _parse_setting(value: str) -> Setting:
     try:
         return float(value) if "." in value else int(value)
     except ValueError:
@@ -181,7 +181,7 @@ def rule_query(name: str) -> Query:
 
 
 @cache
-def shared(name: str) -> Query:
+def shared_query(name: str) -> Query:
     """The query diagnosis/shared/`name`.sql."""
     return read(statement(f"diagnosis/shared/{name}.sql"), name)
 
@@ -193,26 +193,26 @@ def is_shared(name: str) -> bool:
 
 
 @cache
-def _conditioned(table: str) -> tuple[Query, ...]:
+def _queries_on_table(table: str) -> tuple[Query, ...]:
     """The queries of traceq's rules that find nothing without rows of the table."""
     queries = map(rule_query, shelved("diagnosis/rules"))
     return tuple(query for query in queries if any(each.table == table for each in query.only_with))
 
 
-def thresholds() -> tuple[Threshold, ...]:
+def all_thresholds() -> tuple[Threshold, ...]:
     """All thresholds of the rules of traceq, each once, by place and name."""
     rules = [rule_query(name) for name in shelved("diagnosis/rules")]
-    queries = [*rules, *(shared(name) for query in rules for name in _used(query))]
+    queries = [*rules, *(shared_query(name) for query in rules for name in _names_used(query))]
     found = {each.key: each for query in queries for each in query.thresholds.values()}
     return tuple(found[key] for key in sorted(found))
 
 
-def printed(query: Query, values: Mapping[str, Setting], around: str | None = None) -> str:
+def standalone_query(query: Query, values: Mapping[str, Setting], around: str | None = None) -> str:
     """The query with all that it uses and with `values` for its parameters, as a user can run it.
 
     `around` is a query that reads what it finds as rule_instances; it may begin with CTEs of its own.
     """
-    parts = {name: shared(name).text for name in _used(query)}
+    parts = {name: shared_query(name).text for name in _names_used(query)}
     if around is not None:
         parts |= {"found": query.text, "rule_instances": statement("diagnosis/sql/rule_instances.sql")}
     if not parts:
@@ -222,10 +222,10 @@ def printed(query: Query, values: Mapping[str, Setting], around: str | None = No
     return literal(f"with {ctes}\n" + (f"from (\n{around or query.text}\n)" if has_ctes else str(around)), **values)
 
 
-def _used(query: Query) -> Iterator[str]:
+def _names_used(query: Query) -> Iterator[str]:
     """Names of what the query uses, each after what it uses itself."""
     for name in query.listed("uses"):
-        yield from _used(shared(name))
+        yield from _names_used(shared_query(name))
         yield name
 
 
@@ -265,7 +265,9 @@ class Workspace:
 
     def _holds(self, table: str, condition: str) -> bool:
         if (table, condition) not in self._held:
-            others = [(query, each) for query in _conditioned(table) for each in query.only_with if each.table == table]
+            others = [
+                (query, each) for query in _queries_on_table(table) for each in query.only_with if each.table == table
+            ]
             conditions = sorted({condition, *(self._condition(*each) for each in others)})
             self.make_used(Query("", {"uses": table if is_shared(table) else ""}))
             columns = ", ".join(f"coalesce(bool_or({each}), false)" for each in conditions)
@@ -310,13 +312,13 @@ class Workspace:
 
     def make_used(self, query: Query) -> None:
         """Make what the query uses."""
-        for name in _used(query):
+        for name in _names_used(query):
             if name not in self._made:
-                text = shared(name).text
+                text = shared_query(name).text
                 if name == "busy":
                     run(self.connection, "diagnosis/sql/kernel_names.sql", **self.given())
                     text = f"from (\n{text}\n) select * replace (name::kernel_names as name)"
-                self.make_table(name, text, self.given() | shared(name).limits(self.scaled))
+                self.make_table(name, text, self.given() | shared_query(name).limits(self.scaled))
 
     def make_table(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
         """Make a temp table of what a query finds, in place of one of its name; how many rows."""

@@ -87,7 +87,7 @@ def lowest_confidence(*levels: Confidence) -> Confidence:
 
 
 @cache
-def shipped_record() -> Record:
+def load_record() -> Record:
     """Return the record that comes with traceq."""
     content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
     return Record(

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from traceq.common.text import markdown
 from traceq.database.sql import shelved
-from traceq.diagnosis.calibrated import on_predictions
+from traceq.diagnosis.calibrated import describe_predictions
 from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
-from traceq.diagnosis.job.judge import page
+from traceq.diagnosis.job.judge import rule_page
 from traceq.diagnosis.manual import SECTIONS
 from traceq.diagnosis.program import Program
-from traceq.diagnosis.query import rule_query, thresholds
-from traceq.diagnosis.rules.registry import examples
+from traceq.diagnosis.query import all_thresholds, rule_query
+from traceq.diagnosis.rules.registry import load_examples
 from traceq.diagnosis.rules.shared.remedies import all_remedies
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def manual_page(rules: Sequence[Rule]) -> str:
         f"{'' if rule.pack == 'default' else f' ({rule.pack})'}\n"
         for rule in rules
     )
-    of_jobs = "".join(f"* **{name}**: {_escape(page(name))}\n" for name in RULES_OF_JOBS)
+    of_jobs = "".join(f"* **{name}**: {_escape(rule_page(name))}\n" for name in RULES_OF_JOBS)
     return f"{_INTRODUCTION}{lines}{''.join(map(_manual_of_rule, rules))}{_JOBS}{of_jobs}"
 
 
@@ -96,7 +96,7 @@ def _manual_of_rule(rule: Rule) -> str:
         parts.append(pack)
     if example := example_of(rule.name):
         parts.append(f"**Example.** {_escape(example)}")
-    if predicted := on_predictions(rule.name):
+    if predicted := describe_predictions(rule.name):
         parts.append(f"**Predictions checked.** {predicted}")
     texts = re.split(rf"^({'|'.join(SECTIONS)})$", rule.manual.text, flags=re.MULTILINE)
     for heading, body in zip(texts[1::2], texts[2::2], strict=True):
@@ -106,7 +106,7 @@ def _manual_of_rule(rule: Rule) -> str:
 
 def example_of(name: str) -> str | None:
     """Return what a report says of a real trace that triggers the rule; None where none has."""
-    found = examples().get(name)
+    found = load_examples().get(name)
     return f"{found['trace']}: {found['said'].replace('`', '')}" if found else None
 
 
@@ -118,7 +118,7 @@ def _escape(text: str) -> str:
 def thresholds_page() -> str:
     """Return all thresholds, a table for each file that declares some."""
     parts = [_THRESHOLDS]
-    for place, of_place in groupby(thresholds(), lambda threshold: threshold.place):
+    for place, of_place in groupby(all_thresholds(), lambda threshold: threshold.place):
         rows = [f"| `{each.name}` | {each.value:,} | {markdown(each.reason)} |" for each in of_place]
         parts.append("\n".join([f"\n## {place}\n", "| threshold | value | because |", "|---|---|---|", *rows, ""]))
     return "".join(parts)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from traceq.diagnosis.finding import Finding, Part
 
 
-def merged(found: Iterable[tuple[str, Finding]]) -> list[Finding]:
+def merge_same_fix(found: Iterable[tuple[str, Finding]]) -> list[Finding]:
     """The findings, of which those with the same fix (the word before each; "" for none of the kind) are one.
 
     The largest of them speaks for all. Its savings, and what it owns, are the sums: no piece of the ledger is in two findings.
@@ -22,14 +22,16 @@ def merged(found: Iterable[tuple[str, Finding]]) -> list[Finding]:
     groups: dict[str, list[Finding]] = {}
     for number, (fix, finding) in enumerate(found):
         groups.setdefault(fix or f"finding {number}", []).append(finding)
-    return [_one(sorted(group, key=lambda each: (-each.saving_ns, each.finding_id))) for group in groups.values()]
+    return [
+        _merge_group(sorted(group, key=lambda each: (-each.saving_ns, each.finding_id))) for group in groups.values()
+    ]
 
 
 # A finding smaller than this share of the cause that may have made it is not told apart from it.
 _LITTLE = 0.1
 
 
-def overshadowed(findings: Sequence[Finding], larger: Mapping[str, Sequence[str]]) -> list[Finding]:
+def attach_small_effects(findings: Sequence[Finding], larger: Mapping[str, Sequence[str]]) -> list[Finding]:
     """The findings; each that is a tenth or less of one of the rules that `larger` names for it is a part of that.
 
     Parts add to what may be won at most, and to nothing else.
@@ -46,21 +48,21 @@ def overshadowed(findings: Sequence[Finding], larger: Mapping[str, Sequence[str]
             under[makers[0]].append(each)
         else:
             under[each.finding_id] = []
-    return [_over(each, under[each.finding_id]) for each in findings if each.finding_id in under]
+    return [_attach_findings(each, under[each.finding_id]) for each in findings if each.finding_id in under]
 
 
-def _over(finding: Finding, small: Sequence[Finding]) -> Finding:
+def _attach_findings(finding: Finding, small: Sequence[Finding]) -> Finding:
     if not small:
         return finding
     step_ns = finding.expected_step_ns + finding.saving_ns
     return replace(
         finding,
         saving_high_ns=min(finding.saving_high_ns + sum(each.saving_high_ns for each in small), step_ns),
-        parts=(*finding.parts, *(_part(each) for each in small), *(part for each in small for part in each.parts)),
+        parts=(*finding.parts, *(_part_of(each) for each in small), *(part for each in small for part in each.parts)),
     )
 
 
-def _one(group: list[Finding]) -> Finding:
+def _merge_group(group: list[Finding]) -> Finding:
     first, *others = group
     if not others:
         return first
@@ -80,12 +82,12 @@ def _one(group: list[Finding]) -> Finding:
         else first.assumed_share,
         rule_share=first.rule_share if len({each.rule_share for each in group}) == 1 else None,
         expected_step_ns=step_ns - saving,
-        parts=(*(_part(each) for each in others), *(part for each in group for part in each.parts)),
-        owned_by_category=_added(each.owned_by_category for each in group),
+        parts=(*(_part_of(each) for each in others), *(part for each in group for part in each.parts)),
+        owned_by_category=_sum_times(each.owned_by_category for each in group),
     )
 
 
-def _added(times: Iterable[Mapping[str, float]]) -> dict[str, float]:
+def _sum_times(times: Iterable[Mapping[str, float]]) -> dict[str, float]:
     added: dict[str, float] = {}
     for each in times:
         for category, ns in each.items():
@@ -93,7 +95,7 @@ def _added(times: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return added
 
 
-def _part(finding: Finding) -> Part:
+def _part_of(finding: Finding) -> Part:
     return Part(
         rule=finding.rule,
         finding_id=finding.finding_id,

@@ -23,7 +23,7 @@ _OF_KIND = {
 }
 
 
-def without_silent(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list[Rule], list[NotApplicable]]:
+def split_by_capture(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list[Rule], list[NotApplicable]]:
     """Split `rules` into those to ask of such a capture, and those that do not speak of it, with the reason."""
     if triage is None:
         return list(rules), []

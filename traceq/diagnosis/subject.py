@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
-from traceq.diagnosis.calibrated import fitted
-from traceq.diagnosis.claim import WORST, Claim, check, summary
-from traceq.diagnosis.culprits import Node, by_claim, tree_of
+from traceq.diagnosis.calibrated import shares_of_rule
+from traceq.diagnosis.claim import WORST, Claim, check_pieces, summary_query
+from traceq.diagnosis.culprits import Node, build_tree, group_by_claim
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import Query, Workspace, rule_query
@@ -164,7 +164,9 @@ class Subject:
             return None
         if not self.workspace.may_find(query):
             return None
-        return self._claim(query, fitted(name.replace("_", "-"), "cpu" if self.device is None else "gpu") | settings)
+        return self._claim(
+            query, shares_of_rule(name.replace("_", "-"), "cpu" if self.device is None else "gpu") | settings
+        )
 
     def claim_of(self, query: Query | str, **settings: Setting) -> Claim | None:
         """The same for a query, or the text of one, which may be anybody's.
@@ -187,8 +189,8 @@ class Subject:
         if number is None:
             return None
         if not is_own:
-            check(self.connection, values)
-        rows = ask(self.connection, summary(query), **values)
+            check_pieces(self.connection, values)
+        rows = ask(self.connection, summary_query(query), **values)
         if not rows or not rows[0]["claimed_ns"]:
             return None
         claim = Claim(query, values, rows[0], number)
@@ -214,7 +216,7 @@ class Subject:
     def culprits(self, claim: Claim) -> Node:
         """What the host was in during the time of a claim; a tree of nothing for one that is too small to be listed."""
         self.locate([claim])
-        return self._culprits.get(claim.number) or tree_of([])
+        return self._culprits.get(claim.number) or build_tree([])
 
     def common(self, claim: Claim) -> Mapping[str, str]:
         """The stream and the phase that at least half of a claim's time has in common, where there is one."""
@@ -229,7 +231,7 @@ class Subject:
         self.workspace.spend(numbers)
         tree, where = (statement(f"diagnosis/sql/{name}.sql") for name in ("culprit_tree", "where"))
         found = ask(self.connection, tree, trace_id=self.trace_id, claims=numbers)
-        self._culprits.update({number: tree_of(rows) for number, rows in by_claim(found, numbers).items()})
+        self._culprits.update({number: build_tree(rows) for number, rows in group_by_claim(found, numbers).items()})
         self._common.update({number: {} for number in numbers})
         for row in ask(self.connection, where, trace_id=self.trace_id, claims=numbers):
             self._common[row["claim"]][row["what"]] = row["value"]

@@ -40,7 +40,7 @@ class Threshold(NamedTuple):
         return self.value * factor
 
 
-def threshold(place: str, text: str) -> Threshold:
+def parse_threshold(place: str, text: str) -> Threshold:
     """What a header says after `threshold:`; ValueError where it is not `name = number: reason`."""
     written = _WRITTEN.fullmatch(text)
     if not written:

@@ -29,13 +29,13 @@ from traceq.database.query import without_end
 from traceq.database.sql import parsed
 from traceq.database.user_sql import check_depth, check_reads, time_limit
 from traceq.diagnosis.finding import Confidence
-from traceq.diagnosis.manual import declared_manual, manual
+from traceq.diagnosis.manual import manual_of_header, parse_manual
 from traceq.diagnosis.needs import NEEDS
 from traceq.diagnosis.query import Query, read
 from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.rules.declared import make_judgement
-from traceq.diagnosis.rules.registry import Rule, built_in, by_default
-from traceq.diagnosis.rules.shared.wording import cut
+from traceq.diagnosis.rules.registry import Rule, all_rules, default_rules
+from traceq.diagnosis.rules.shared.wording import cut_name
 from traceq.diagnosis.rules.templates import is_template, template_error
 from traceq.diagnosis.triage import CAPTURES, JUDGED
 from traceq.errors import QueryError, UnusableRule
@@ -53,7 +53,7 @@ _GROUP = "traceq.rules"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
+def load_rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
     """The rules of files and directories and of entry points, and then those of traceq, which are served later.
 
     Where the word `extra` is among `wanted`, the rules of that pack are among those of traceq; a Path is always a file or
@@ -63,12 +63,12 @@ def rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
     """
     found = [rule for each in wanted if each != EXTRA for rule in _from_path(Path(each))]
     found += [_from_entry_point(each) for each in plugins.list_entry_points(_GROUP)]
-    taken = {rule.name for rule in built_in()}
+    taken = {rule.name for rule in all_rules()}
     for rule in found:
         if rule.name in taken:
             raise UnusableRule(f"rule {rule.name}: there is one of this name already; choose another name")
         taken.add(rule.name)
-    return (*found, *(built_in() if EXTRA in wanted else by_default()))
+    return (*found, *(all_rules() if EXTRA in wanted else default_rules()))
 
 
 def _from_path(path: Path) -> Iterator[Rule]:
@@ -97,7 +97,7 @@ def _from_file(path: Path) -> Rule:
         raise UnusableRule(
             f"{path}: {name!r} is not a name for a rule; use kebab-case, e.g. -- rule: slow-augmentation"
         )
-    _check(path, query)
+    _check_header(path, query)
 
     def find(subject: Subject, **settings: Setting) -> Claim | None:
         # what is none by itself could be two in the brackets of another
@@ -111,10 +111,12 @@ def _from_file(path: Path) -> Rule:
         with time_limit(subject.connection, limits().timeout, "the rule"):
             yield from judge(subject)
 
-    return Rule(name, declared_manual(name, query), limited, is_yours=True, captures=query.listed("captures") or JUDGED)
+    return Rule(
+        name, manual_of_header(name, query), limited, is_yours=True, captures=query.listed("captures") or JUDGED
+    )
 
 
-def _check(path: Path, query: Query) -> None:
+def _check_header(path: Path, query: Query) -> None:
     """Raise UnusableRule for what is wrong with a header, and for a query that would write."""
     _check_sql(path, query)
     header = query.header
@@ -153,7 +155,7 @@ def _check_sql(path: Path, query: Query) -> None:
         raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing") from error
     for table, holds in query.only_with:
         if not _is_query(f"select {holds} from {table}"):  # noqa: S608 - it is only parsed
-            raise UnusableRule(f"{path}: only-with {cut(holds)!r} is no condition on the rows of {table}")
+            raise UnusableRule(f"{path}: only-with {cut_name(holds)!r} is no condition on the rows of {table}")
 
 
 def _is_query(text: str) -> bool:
@@ -173,7 +175,7 @@ def _is_share(value: str) -> bool:
 def _from_entry_point(entry: EntryPoint) -> Rule:
     try:
         judge: Judgement = entry.load()
-        page = manual(import_module(judge.__module__).__doc__ or "")
+        page = parse_manual(import_module(judge.__module__).__doc__ or "")
     except Exception as error:
         # A package of somebody else breaks as it likes.
         raise UnusableRule(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from traceq.common.units import duration
 from traceq.database.query import ask
-from traceq.diagnosis.choose import placed
+from traceq.diagnosis.choose import number_findings
 from traceq.diagnosis.finding import Finding
 from traceq.exports.fit import GPU
 from traceq.exports.lanes import nest_slices
@@ -34,7 +34,7 @@ def piece_events(
 
     Each comes with its level (see traceq.exports.fit) and duration; the file is about the finding at the place `shown` (F1).
     """
-    for place, finding in placed(findings):
+    for place, finding in number_findings(findings):
         pieces = _find_pieces(connection, finding, window)
         in_lanes = list(nest_slices((piece, piece["ts"], piece["ts"] + piece["dur"]) for piece in pieces))
         title = f"{place} {finding.title}: {_describe_saving(finding)} per step"

@@ -8,11 +8,11 @@ from shlex import quote
 
 from traceq.common.text import markdown
 from traceq.common.units import duration, share, some
-from traceq.diagnosis.grading.causes import causes
+from traceq.diagnosis.grading.causes import all_causes
 from traceq.diagnosis.grading.frozen import Frozen, FrozenTrace
 from traceq.diagnosis.grading.grade import Result
 from traceq.diagnosis.grading.graded import Graded, GradedPair, GradedTrace
-from traceq.diagnosis.grading.shares import CONFIDENCES, VERDICTS, findings, firsts
+from traceq.diagnosis.grading.shares import CONFIDENCES, VERDICTS, count_findings, count_firsts
 
 _HOW = """\
 A first statement is *right* when its cause is one that the label accepts first and its size is the label's, within 30 % or
@@ -52,7 +52,7 @@ Causes, what they mean, and the rules that name them:
 def label_help() -> Iterator[str]:
     """Yield the lines that say what a label is, and the words that it has for causes, each with what it means and its rules."""
     yield _LABEL
-    for word, cause in causes().items():
+    for word, cause in all_causes().items():
         yield f"{word}: {cause.what} ({', '.join(cause.rules) or 'no rule'})"
 
 
@@ -129,10 +129,10 @@ def _totals(graded: Graded, blind: Graded | None) -> Iterator[str]:
 
 def _total(traces: Sequence[GradedTrace]) -> Iterator[str]:
     results = [each.result for each in traces]
-    right, partly, wrong = firsts(results)
+    right, partly, wrong = count_firsts(results)
     yield f"{right} right, {partly} partly, {wrong} wrong"
-    yield _counts(findings(results))
-    yield from (_counts(findings(results, each)) for each in CONFIDENCES)
+    yield _counts(count_findings(results))
+    yield from (_counts(count_findings(results, each)) for each in CONFIDENCES)
     yield f"{sum(each.found for each in results)} of {sum(len(each.truth.bottlenecks) for each in results)}"
     units = [each.has_unit for each in traces if each.has_unit is not None]
     yield f"{sum(units)} of {len(units)}" if units else "not labelled"
@@ -151,7 +151,7 @@ def _traces(traces: Sequence[GradedTrace]) -> Iterator[str]:
     for each in traces:
         largest = each.result.truth.largest
         true = f"{largest.cause} | {share(largest.size)}" if largest else "nothing to win |"
-        counted = " ".join(map(str, findings([each.result])))
+        counted = " ".join(map(str, count_findings([each.result])))
         blind = "" if each.is_blind else " (not blind)"
         first = f"{each.result.first} | {_said_first(each.trace)}"
         yield f"| {markdown(each.trace.name)}{blind} | {_unit(each)} | {first} | {true} | {counted} |"

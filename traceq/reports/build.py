@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from traceq.diagnosis.cache import cached_or_judged
+from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.finding import Failed, Finding
 from traceq.diagnosis.job.judge import judge_job
 from traceq.diagnosis.judge import Judged
@@ -123,7 +123,7 @@ def build(
     `rules` are those to judge by, None for those of traceq; `goal` is what the advice optimises for. `drawn`: with
     timelines, which only some formats show.
     """
-    return build_judged(connection, top, cached_or_judged(connection, goal, rules), drawn=drawn)
+    return build_judged(connection, top, load_judgements(connection, goal, rules), drawn=drawn)
 
 
 def build_judged(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.cache import cached_or_judged
+from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.judge import Judged, not_asked
-from traceq.diagnosis.query import printed, read
+from traceq.diagnosis.query import read, standalone_query
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 from traceq.runs.read_job import read_jobs
@@ -43,7 +43,7 @@ def read_runs(
     traces = {trace["trace_id"]: trace for trace in ask(connection, statement("database/trace.sql"))}
     ranks = tuple(sorted({trace["rank"] for trace in traces.values() if trace["rank"] is not None}))
     runs: dict[int, Run] = {}
-    for subject, judge in cached_or_judged(connection, rules=rules, traces=traces):
+    for subject, judge in load_judgements(connection, rules=rules, traces=traces):
         trace_id = subject.trace_id
         # The times of the others belong to the job, their findings to nobody.
         judged = judge() if wanted is None or trace_id in wanted else not_asked(trace_id)
@@ -131,7 +131,7 @@ def _read_items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: in
     """Return the parts of the ledger of the device; of None those of the training thread."""
     values = {"trace_id": trace_id, "most": _MOST_ITEMS}
     if device is None:
-        found = ask(connection, printed(read(statement("runs/sql/host_item.sql"), "host_item"), values))
+        found = ask(connection, standalone_query(read(statement("runs/sql/host_item.sql"), "host_item"), values))
     else:
         found = ask(connection, statement("runs/sql/item.sql"), device=device, **values)
     return tuple(

@@ -40,7 +40,7 @@ def traces_in(folder: Path) -> list[TraceFile]:
     ]
     found = sorted([*(each.files for each in sources), *((each,) for each in others)])
     paths = [files[0].relative_to(folder) for files in found]
-    return [TraceFile(*each) for each in zip(_names(paths), paths, found, strict=True)]
+    return [TraceFile(*each) for each in zip(_name_traces(paths), paths, found, strict=True)]
 
 
 def _is_own(path: Path, folder: Path) -> bool:
@@ -48,7 +48,7 @@ def _is_own(path: Path, folder: Path) -> bool:
     return parts[0] in _OWN or any(part.startswith(".") for part in parts)
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
+def _name_traces(paths: Sequence[Path]) -> list[str]:
     """Return a name for each: that of the file without suffixes; where several have it, the whole path."""
     stems = Counter(stem_of(path) for path in paths)
     names = [

@@ -16,7 +16,7 @@ from traceq.app.report import ReportView, report
 from traceq.common.files import atomic_write
 from traceq.common.version import __version__
 from traceq.diagnosis.grading.frozen import AccountLine, Frozen, FrozenPair, FrozenTrace
-from traceq.diagnosis.grading.output import output_of
+from traceq.diagnosis.grading.output import summarize_report
 from traceq.errors import StoreError, TraceqError, UnusableLabel, WrongUse
 from traceq.loading.sources import content_hash
 from traceq.reports.model import TraceReport
@@ -139,10 +139,10 @@ def _frozen_trace(folder: Path, file: TraceFile) -> tuple[FrozenTrace, str]:
         view = report(folder / file.path, _FINDINGS, drawn=False)
     except TraceqError as error:
         return FrozenTrace(file.name, path, sha256, error=str(error)), f"traceq: error: {error}\n"
-    return _said(file.name, path, sha256, view), view.to_text(WIDTH)
+    return _summarize_trace(file.name, path, sha256, view), view.to_text(WIDTH)
 
 
-def _said(name: str, path: str, sha256: str, view: ReportView) -> FrozenTrace:
+def _summarize_trace(name: str, path: str, sha256: str, view: ReportView) -> FrozenTrace:
     every = view.content.traces
     trace = every[0] if len(every) == 1 else critical_trace(view.content)[0]
     counted = 0 if trace.steps.is_window else trace.steps.counted
@@ -156,7 +156,7 @@ def _said(name: str, path: str, sha256: str, view: ReportView) -> FrozenTrace:
         steps=counted,
         whole_steps=counted + sum(each.reason.startswith("warm-up") for each in trace.steps.excluded),
         first=_first_words(trace),
-        output=output_of(trace),
+        output=summarize_report(trace),
         notes=tuple(each.title for each in trace.observations),
         account=tuple(
             AccountLine(line.category, line.part, line.step_share, line.verdict, line.reason)

@@ -13,9 +13,9 @@ from traceq.app.blind.folder import LABELS, PAIRS, TraceFile, labels_in, place_o
 from traceq.app.blind.freeze import NAME
 from traceq.app.blind.pairs import pairs_in
 from traceq.common.files import atomic_write
-from traceq.diagnosis.grading.frozen import Frozen, FrozenTrace, frozen_of
-from traceq.diagnosis.grading.graded import Graded, GradedPair, graded_trace, record_of
-from traceq.diagnosis.grading.labels import label_of
+from traceq.diagnosis.grading.frozen import Frozen, FrozenTrace, parse_frozen
+from traceq.diagnosis.grading.graded import Graded, GradedPair, grade_trace, record_by_rule
+from traceq.diagnosis.grading.labels import parse_label
 from traceq.errors import NoTraces, StoreError, UnusableLabel
 from traceq.loading.sources import content_hash
 from traceq.reports.blind import page
@@ -41,13 +41,13 @@ def measure(folder: Path, after: str | None = None) -> Measured:
     Raises UnusableLabel for labels that cannot be used, and for traces that were changed since.
     """
     now = _traces_now(folder)
-    graded = _graded(folder, after, now)
+    graded = _grade_set(folder, after, now)
     blind = None if after is None else _blind_beside(folder, now)
     record = {
         "set": "blind" if after is None else f"after {after}",
         "traceq": graded.frozen.traceq,
         "commit": graded.frozen.commit,
-        "rules": record_of(graded.traces),
+        "rules": record_by_rule(graded.traces),
     }
     path = place_of(folder, after) / RECORD
     with atomic_write(path) as file:
@@ -62,12 +62,12 @@ def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:
     path = place_of(folder, None) / NAME
     unchanged = {
         each.name
-        for each in frozen_of(_content(path), str(path)).traces
+        for each in parse_frozen(_read_file(path), str(path)).traces
         if each.path not in now or content_hash(now[each.path].files) == each.sha256
     }
     if not unchanged & labels_in(folder).keys():
         return None
-    return _graded(folder, None, now, only=unchanged)
+    return _grade_set(folder, None, now, only=unchanged)
 
 
 def _traces_now(folder: Path) -> dict[str, TraceFile]:
@@ -78,16 +78,18 @@ def _traces_now(folder: Path) -> dict[str, TraceFile]:
         return {}
 
 
-def _graded(folder: Path, after: str | None, now: dict[str, TraceFile], only: Collection[str] | None = None) -> Graded:
+def _grade_set(
+    folder: Path, after: str | None, now: dict[str, TraceFile], only: Collection[str] | None = None
+) -> Graded:
     """Grade a set; of the traces `only`, where these are given, and without the labels and pairs of others."""
     path = place_of(folder, after) / NAME
-    frozen = frozen_of(_content(path), str(path))
+    frozen = parse_frozen(_read_file(path), str(path))
     traces = {each.name: each for each in frozen.traces}
     labels = {name: label for name, label in labels_in(folder).items() if only is None or name in only}
     for name, label in labels.items():
         if name not in traces:
             raise UnusableLabel(f"{label}: no trace {name!r} was frozen{_way_out(name, traces)}")
-    pairs = tuple(_graded_pairs(folder, frozen)) if only is None else ()
+    pairs = tuple(_grade_pairs(folder, frozen)) if only is None else ()
     for name in sorted({name for each in pairs for name in (each.pair.base, each.pair.new)}):
         _check_unchanged(traces[name], now)
     labelled = [traces[name] for name in traces if name in labels]
@@ -102,7 +104,7 @@ def _graded(folder: Path, after: str | None, now: dict[str, TraceFile], only: Co
     return Graded(
         frozen=frozen,
         traces=tuple(
-            graded_trace(frozen, each, label_of(_content(labels[each.name]), str(labels[each.name])))
+            grade_trace(frozen, each, parse_label(_read_file(labels[each.name]), str(labels[each.name])))
             for each in labelled
         ),
         pairs=pairs,
@@ -129,7 +131,7 @@ def _check_unchanged(trace: FrozenTrace, now: dict[str, TraceFile]) -> None:
         )
 
 
-def _graded_pairs(folder: Path, frozen: Frozen) -> Iterator[GradedPair]:
+def _grade_pairs(folder: Path, frozen: Frozen) -> Iterator[GradedPair]:
     """Yield the pairs whose verdict is known by now."""
     said = {(each.base, each.new): each for each in frozen.pairs}
     for each in pairs_in(folder):
@@ -143,7 +145,7 @@ def _graded_pairs(folder: Path, frozen: Frozen) -> Iterator[GradedPair]:
             yield GradedPair(pair, each.accepted, is_blind=frozen.after is None and not pair.is_known)
 
 
-def _content(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -12,7 +12,7 @@ from traceq.database.query import ask
 from traceq.database.sql import run, statement
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.account.rest import new_line, rest_lines, winnable_by_category
-from traceq.diagnosis.cap import capped
+from traceq.diagnosis.cap import cap_saving
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.query import Workspace
 from traceq.diagnosis.subject import Subject
@@ -151,7 +151,7 @@ def _winnable_share(cause: _Cause, owned: Mapping[str, float]) -> float:
 
 def _line_of(subject: Subject, category: str, dur_ns: float, cause: _Cause, owned: Mapping[str, float]) -> Line:
     part = owned[category] / sum(owned.values())
-    low, likely, high = capped(cause.low * part, cause.likely * part, cause.high * part, dur_ns)
+    low, likely, high = cap_saving(cause.low * part, cause.likely * part, cause.high * part, dur_ns)
     return replace(
         new_line(subject, category, None, dur_ns, "avoidable"),
         finding_id=cause.finding_id,

@@ -47,16 +47,16 @@ def reason_and_remedy(subject: Subject, line: Line, most: str | None) -> tuple[s
     `most`: what holds most of a line of several parts; None where nothing was recorded.
     """
     if subject.device is None:
-        return _of_host(subject, HOST_LABELS.get(line.part or line.category, line.part or line.category))
+        return _explain_host(subject, HOST_LABELS.get(line.part or line.category, line.part or line.category))
     if line.category == "compute":
-        return _of_kernels(subject, line)
+        return _explain_kernels(subject, line)
     if line.category == "communication":
-        return _of_communication(subject)
+        return _explain_communication(subject)
     if line.category == "memset":
         return "memory is filled, and no rule knows why", _IN_PERFETTO
     if line.category.startswith("copy"):
-        return _of_copies(line.limit)
-    return _of_idle(subject, line, most)
+        return _explain_copies(line.limit)
+    return _explain_idle(subject, line, most)
 
 
 def remedy_above_limit(subject: Subject, line: Line) -> str:
@@ -69,7 +69,7 @@ def remedy_above_limit(subject: Subject, line: Line) -> str:
     return first_clause(remedy_for(subject.program, name))
 
 
-def _of_host(subject: Subject, words: str) -> tuple[str, str]:
+def _explain_host(subject: Subject, words: str) -> tuple[str, str]:
     in_python = subject.program.language == "python"
     return (
         f"no rule knows a remedy for {words}",
@@ -79,7 +79,7 @@ def _of_host(subject: Subject, words: str) -> tuple[str, str]:
     )
 
 
-def _of_communication(subject: Subject) -> tuple[str, str]:
+def _explain_communication(subject: Subject) -> tuple[str, str]:
     if ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
         return "what of it is waiting for other ranks, the findings of the job tell", "See the job: `traceq report DB`"
     return (
@@ -88,7 +88,7 @@ def _of_communication(subject: Subject) -> tuple[str, str]:
     )
 
 
-def _of_kernels(subject: Subject, line: Line) -> tuple[str, str]:
+def _explain_kernels(subject: Subject, line: Line) -> tuple[str, str]:
     ncu = _counter_command(subject, line.kernel)
     if line.limit is not None:
         return f"it is above what the {line.limit} would take; why is not in a trace of times", ncu
@@ -122,13 +122,13 @@ def _counter_command(subject: Subject, kernel: str | None) -> str:
     return f"Measure it: `ncu --set roofline{f' -k regex:{kernel}' if kernel else ''} -c 5 PROGRAM`"
 
 
-def _of_copies(limit: str | None) -> tuple[str, str]:
+def _explain_copies(limit: str | None) -> tuple[str, str]:
     if limit is None:
         return "their size or the speed of the link is not known", "Record with the GPU's name and the bytes of copies"
     return "they are slower than the link, and nothing says whether they can be faster, go or hide", _IN_PERFETTO
 
 
-def _of_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
+def _explain_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
     if line.category == "idle_earlier_work":
         return "it was launched before the capture began", "Start the capture some steps earlier"
     if line.category == "idle_launch_latency":

@@ -13,7 +13,7 @@ from traceq.database.query import ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
 from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
-from traceq.diagnosis.query import Query, printed, read
+from traceq.diagnosis.query import Query, read, standalone_query
 from traceq.diagnosis.subject import Subject
 
 # A part that holds more than this of what findings leave of a category is a line of its own.
@@ -29,7 +29,7 @@ _NEARNESS: tuple[Nearness, ...] = ("near", "above", "unknown")
 
 
 @dataclass(frozen=True)
-class Part:
+class RestPart:
     """Hold what findings leave of a category, or of a part of it; ns per counted step.
 
     `nearness`: whether it is the time that its work takes near a limit, what it takes above that, or its limit is unknown.
@@ -65,12 +65,12 @@ def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[st
     for category, rest in left.items():
         # of idle time the replay says what its causes win; what is left has none that a rule knows
         by_replay = None if category in IDLE else winnable.get(category)
-        yield from _of_rest(subject, category, rest, parts.get(category, []), by_replay)
+        yield from _lines_of_category(subject, category, rest, parts.get(category, []), by_replay)
 
 
-def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[Part]]:
+def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[RestPart]]:
     """Return what findings leave of these categories of a GPU, by part, the largest first."""
-    found: dict[str, list[Part]] = defaultdict(list)
+    found: dict[str, list[RestPart]] = defaultdict(list)
     if subject.device is None or not categories:
         return found
     if any(each not in IDLE for each in categories):
@@ -78,11 +78,11 @@ def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list
         for row in subject.workspace.ask(_account_query("rest_busy"), {**subject.workspace.given(), **limits}):
             reached = None if row["reached"] is None else row["reached"] / subject.steps
             rest = row["rest"] / subject.steps
-            part = Part(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
+            part = RestPart(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
             found[row["category"]].append(part)
     if any(each in IDLE for each in categories):
         for row in subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given()):
-            found[row["category"]].append(Part("unknown", row["part"], row["part"], row["rest"] / subject.steps))
+            found[row["category"]].append(RestPart("unknown", row["part"], row["part"], row["rest"] / subject.steps))
     return found
 
 
@@ -90,8 +90,8 @@ def _account_query(name: str) -> Query:
     return read(statement(f"diagnosis/account/{name}.sql"), name)
 
 
-def _of_rest(
-    subject: Subject, category: str, rest: float, parts: Sequence[Part], winnable: Winnable | None
+def _lines_of_category(
+    subject: Subject, category: str, rest: float, parts: Sequence[RestPart], winnable: Winnable | None
 ) -> Iterator[Line]:
     """Yield the lines of what findings leave of a category, by what is known of it and by the part that holds most of that."""
     if rest < LEAST_SHARE * subject.step_ns:
@@ -99,12 +99,12 @@ def _of_rest(
             yield new_line(subject, category, None, rest, "small")
         return
     if winnable is not None and winnable.is_hidden:
-        yield _hidden_line(subject, category, rest, winnable)
+        yield _line_of_hidden(subject, category, rest, winnable)
         return
     # work launched in a step may end after it: what the ledger holds is shared out as the pieces are
     whole = sum(each.rest for each in parts)
     if not whole:
-        yield _line_of_rest(subject, category, Part("unknown", None, None, rest), winnable)
+        yield _line_of_rest(subject, category, RestPart("unknown", None, None, rest), winnable)
         return
     for nearness in _NEARNESS:
         alike = [_scale_part(each, rest / whole) for each in parts if each.nearness == nearness]
@@ -112,7 +112,7 @@ def _of_rest(
             yield _line_of_rest(subject, category, part, winnable)
 
 
-def _largest_and_others(parts: Sequence[Part], least: float) -> list[Part]:
+def _largest_and_others(parts: Sequence[RestPart], least: float) -> list[RestPart]:
     """Return the part that holds most of all, if it takes `least`, and all others as one."""
     if not parts:
         return []
@@ -121,19 +121,19 @@ def _largest_and_others(parts: Sequence[Part], least: float) -> list[Part]:
     largest = [each for each in parts if each.part == name]
     others = [each for each in parts if each.part != name]
     if name is None or sum(each.rest for each in largest) <= max(_MOST * whole, least):
-        return [_merged_part(parts, None)]
-    return [_merged_part(largest, name), *([_merged_part(others, None)] if others else [])]
+        return [_merge_parts(parts, None)]
+    return [_merge_parts(largest, name), *([_merge_parts(others, None)] if others else [])]
 
 
-def _scale_part(part: Part, scale: float) -> Part:
+def _scale_part(part: RestPart, scale: float) -> RestPart:
     return replace(part, rest=part.rest * scale, reached=None if part.reached is None else part.reached * scale)
 
 
-def _merged_part(parts: Sequence[Part], name: str | None) -> Part:
+def _merge_parts(parts: Sequence[RestPart], name: str | None) -> RestPart:
     """Merge parts that are as near their limits; the limit is that of most of the time."""
     largest = max(parts, key=lambda each: each.rest)
     reached = [each.reached for each in parts if each.reached is not None]
-    return Part(
+    return RestPart(
         largest.nearness,
         name,
         largest.example,
@@ -143,7 +143,7 @@ def _merged_part(parts: Sequence[Part], name: str | None) -> Part:
     )
 
 
-def _hidden_line(subject: Subject, category: str, dur_ns: float, winnable: Winnable) -> Line:
+def _line_of_hidden(subject: Subject, category: str, dur_ns: float, winnable: Winnable) -> Line:
     """Return the line of time beside which other work takes as long."""
     saved = share(winnable.high * subject.ledger[category] / subject.step_ns)
     return replace(
@@ -160,13 +160,13 @@ def _hidden_line(subject: Subject, category: str, dur_ns: float, winnable: Winna
     )
 
 
-def _line_of_rest(subject: Subject, category: str, part: Part, winnable: Winnable | None) -> Line:
+def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Winnable | None) -> Line:
     """Return the line of a part: at its limit, above it, or with what would tell."""
     line = new_line(subject, category, part.part, part.rest, "cannot tell")
     query = _account_query("rest_idle" if category in IDLE else "rest_busy")
     if subject.device is not None:
         limits = {} if category in IDLE else {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
-        line = replace(line, query=printed(query, {**subject.workspace.given(), **limits}))
+        line = replace(line, query=standalone_query(query, {**subject.workspace.given(), **limits}))
     if category == "compute" and part.example:
         line = replace(line, kernel=kernel_word(part.example))
     if part.nearness == "near" and part.reached is not None:

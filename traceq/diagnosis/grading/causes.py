@@ -11,7 +11,7 @@ from traceq.database.sql import package
 
 
 @dataclass(frozen=True)
-class Cause:
+class LabelWord:
     """Hold what a word means, and the rules that name it; of a cause that no rule is about there are none."""
 
     what: str
@@ -19,13 +19,13 @@ class Cause:
 
 
 @cache
-def causes() -> dict[str, Cause]:
+def all_causes() -> dict[str, LabelWord]:
     """Return the causes by the words for them."""
     content = package().joinpath("diagnosis/grading/causes.json").read_bytes()
-    return msgspec.json.decode(content, type=dict[str, Cause])
+    return msgspec.json.decode(content, type=dict[str, LabelWord])
 
 
 @cache
 def causes_of(rule: str) -> frozenset[str]:
     """Return the words for what a finding of the rule may mean."""
-    return frozenset(word for word, cause in causes().items() if rule in cause.rules)
+    return frozenset(word for word, cause in all_causes().items() if rule in cause.rules)

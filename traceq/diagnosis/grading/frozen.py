@@ -82,7 +82,7 @@ class Frozen:
     pairs: tuple[FrozenPair, ...] = ()
 
 
-def frozen_of(content: bytes, where: str) -> Frozen:
+def parse_frozen(content: bytes, where: str) -> Frozen:
     """Return what a file holds. Raises UnusableLabel, which begins with `where`, where it is none or of another version."""
     try:
         frozen = msgspec.json.decode(content, type=Frozen)

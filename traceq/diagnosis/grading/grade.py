@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from traceq.diagnosis.finding import Confidence
-from traceq.diagnosis.grading.causes import causes, causes_of
+from traceq.diagnosis.grading.causes import all_causes, causes_of
 from traceq.diagnosis.grading.output import Output, Statement
 from traceq.diagnosis.grading.truth import DIGITS, NEAR, Truth
 
@@ -15,7 +15,7 @@ Verdict = Literal["right", "partly", "wrong"]
 
 
 @dataclass(frozen=True)
-class Said:
+class GradedFinding:
     """A finding: its rule, its likely saving as a share of the step of `step_ns`, its confidence, and whether that is true."""
 
     rule: str
@@ -34,22 +34,22 @@ class Result:
     """
 
     truth: Truth
-    said: tuple[Said, ...]
+    said: tuple[GradedFinding, ...]
     remarks: tuple[str, ...]
     failed: tuple[str, ...]
     first: Verdict
     found: int
     untold: float | None = None
-    extra: tuple[Said, ...] = ()
+    extra: tuple[GradedFinding, ...] = ()
 
 
 def grade(truth: Truth, output: Output) -> Result:
     """Compare what a report says of a trace with the truth."""
-    said, extra = (tuple(_said(truth, each) for each in found) for found in (output.findings, output.extra))
+    said, extra = (tuple(_grade_statement(truth, each) for each in found) for found in (output.findings, output.extra))
     rules = {*output.remarks, *(rule for each in output.findings for rule in (each.rule, *each.parts))}
     unknown = output.unknown
-    first = unknown_verdict(truth, said, unknown) if unknown else first_verdict(truth, said, output.remarks)
-    found = sum(not rules.isdisjoint(causes()[each.cause].rules) for each in truth.bottlenecks)
+    first = grade_unknown(truth, said, unknown) if unknown else grade_first(truth, said, output.remarks)
+    found = sum(not rules.isdisjoint(all_causes()[each.cause].rules) for each in truth.bottlenecks)
     return Result(truth, said, output.remarks, output.failed, first, found, output.untold, extra)
 
 
@@ -58,9 +58,9 @@ def grade_refused(truth: Truth) -> Result:
     return Result(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
 
 
-def _said(truth: Truth, finding: Statement) -> Said:
-    is_true = verdict(truth, finding.rule, finding.share, finding.step_ns)
-    return Said(finding.rule, finding.share, finding.confidence, is_true, finding.step_ns)
+def _grade_statement(truth: Truth, finding: Statement) -> GradedFinding:
+    is_true = grade_finding(truth, finding.rule, finding.share, finding.step_ns)
+    return GradedFinding(finding.rule, finding.share, finding.confidence, is_true, finding.step_ns)
 
 
 # What a label calls time of which the trace does not say whether it can be won.
@@ -72,7 +72,7 @@ _UNTOLD = {
 }
 
 
-def unknown_verdict(truth: Truth, said: Sequence[Said], category: str) -> Verdict:
+def grade_unknown(truth: Truth, said: Sequence[GradedFinding], category: str) -> Verdict:
     """Grade a report that begins with what it cannot tell, time of `category`, and then says what is known so far.
 
     Right where the label says so, too; partly where it names the label's line, or is known so far what may stand first.
@@ -85,7 +85,7 @@ def unknown_verdict(truth: Truth, said: Sequence[Said], category: str) -> Verdic
     return "partly" if category in truth.line or is_told else "wrong"
 
 
-def verdict(truth: Truth, rule: str, share: float, step_ns: float) -> Verdict:
+def grade_finding(truth: Truth, rule: str, share: float, step_ns: float) -> Verdict:
     """Grade a finding: right with a true cause and its size, partly with a true cause and another size, else wrong.
 
     A cause that may be said as well has no size of its own: it must not be larger than the largest bottleneck can be.
@@ -100,7 +100,7 @@ def verdict(truth: Truth, rule: str, share: float, step_ns: float) -> Verdict:
     return "partly" if meant else "wrong"
 
 
-def first_verdict(truth: Truth, said: Sequence[Said], remarks: Sequence[str]) -> Verdict:
+def grade_first(truth: Truth, said: Sequence[GradedFinding], remarks: Sequence[str]) -> Verdict:
     """Grade how the report begins: right with an accepted cause of the right size.
 
     Where nothing can be won, or the capture cannot tell, no finding may be wrong. Without findings a report begins with remarks.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.diagnosis.grading.frozen import Frozen, FrozenPair, FrozenTrace
-from traceq.diagnosis.grading.grade import Result, Said, grade, grade_refused
+from traceq.diagnosis.grading.grade import GradedFinding, Result, grade, grade_refused
 from traceq.diagnosis.grading.labels import Label, truth_of
 
 
@@ -54,7 +54,7 @@ class Graded:
     gone: tuple[str, ...] = ()
 
 
-def graded_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrace:
+def grade_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrace:
     """Grade what was said of a trace by its label."""
     truth = truth_of(label, trace.name, Path(trace.path))
     return GradedTrace(
@@ -67,7 +67,7 @@ def graded_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrac
     )
 
 
-def record_of(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, Any]]]:
+def record_by_rule(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, Any]]]:
     """Return the graded findings by rule, as record.json has them, with their confidence beside."""
     found: dict[str, list[dict[str, Any]]] = {}
     for trace, said in _said(traces):
@@ -84,5 +84,5 @@ def record_of(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, Any]]]:
     return {rule: sorted(each, key=lambda entry: entry["trace"]) for rule, each in sorted(found.items())}
 
 
-def _said(traces: Sequence[GradedTrace]) -> Iterator[tuple[GradedTrace, Said]]:
+def _said(traces: Sequence[GradedTrace]) -> Iterator[tuple[GradedTrace, GradedFinding]]:
     return ((trace, each) for trace in traces for each in trace.result.said)

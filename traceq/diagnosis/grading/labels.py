@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from traceq.analysis.categories import BY_NAME
-from traceq.diagnosis.grading.causes import causes
+from traceq.diagnosis.grading.causes import all_causes
 from traceq.diagnosis.grading.truth import Bottleneck, Truth
 from traceq.errors import UnusableLabel
 
@@ -83,13 +83,13 @@ class Label(msgspec.Struct, frozen=True):
     program: str | dict[str, Any] | None = None
 
 
-def label_of(content: bytes, where: str) -> Label:
+def parse_label(content: bytes, where: str) -> Label:
     """Return the label that a file holds. Raises UnusableLabel, which begins with `where`, for what can be none."""
     try:
         label = msgspec.json.decode(content, type=Label)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnusableLabel(f"{where}: is no label: {error}; traceq rules test --causes shows one") from error
-    if faults := list(_faults(label.judged)):
+    if faults := list(_find_faults(label.judged)):
         raise UnusableLabel(f"{where}: {'; '.join(faults)}")
     return label
 
@@ -112,12 +112,12 @@ def truth_of(label: Label, name: str, path: Path) -> Truth:
     )
 
 
-def _faults(judged: Judged) -> Iterator[str]:
+def _find_faults(judged: Judged) -> Iterator[str]:
     """Yield what contradicts itself, or is no word of the list, and the way out."""
     named = {*judged.first, *judged.also_true, *(each.cause for each in judged.bottlenecks)}
     refused = {cause for each in judged.must_not_say for cause in each.causes}
-    for cause in sorted((named | refused) - causes().keys()):
-        yield f"{cause!r} is no cause{_close(cause)}; traceq rules test --causes lists the words"
+    for cause in sorted((named | refused) - all_causes().keys()):
+        yield f"{cause!r} is no cause{_suggest_causes(cause)}; traceq rules test --causes lists the words"
     for cause in sorted(named & refused):
         yield f"{cause!r} is both true and in must_not_say; take it out of one"
     for category in sorted(set(judged.line.categories) - BY_NAME.keys()):
@@ -129,6 +129,6 @@ def _faults(judged: Judged) -> Iterator[str]:
             yield f"{each.cause!r}: sizes must be 0 <= low_ns <= size_ns <= high_ns <= step_ns"
 
 
-def _close(cause: str) -> str:
-    found = difflib.get_close_matches(cause, causes(), n=2)
+def _suggest_causes(cause: str) -> str:
+    found = difflib.get_close_matches(cause, all_causes(), n=2)
     return f" (did you mean {' or '.join(found)}?)" if found else ""

@@ -70,20 +70,20 @@ class Conclusions(Protocol):
         """The verdicts on the lines of the ledger."""
 
 
-def output_of(found: Conclusions) -> Output:
+def summarize_report(found: Conclusions) -> Output:
     """Return what a report says that shows these conclusions."""
     remarks = tuple(each.rule for each in found.observations)
     return Output(
-        findings=tuple(map(_statement, found.findings)),
+        findings=tuple(map(_make_statement, found.findings)),
         remarks=remarks,
         failed=tuple(f"{each.rule}: {each.error}" for each in found.failed),
         unknown=_first_unknown(found, remarks),
         untold=_untold_share(found.account),
-        extra=tuple(map(_statement, found.extra_findings)),
+        extra=tuple(map(_make_statement, found.extra_findings)),
     )
 
 
-def _statement(finding: Finding) -> Statement:
+def _make_statement(finding: Finding) -> Statement:
     step_ns = finding.expected_step_ns + finding.saving_ns
     return Statement(
         rule=finding.rule,

@@ -12,14 +12,14 @@ VERDICTS: tuple[Verdict, ...] = ("right", "partly", "wrong")
 CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
 
 
-def firsts(results: Sequence[Result]) -> tuple[int, int, int]:
+def count_firsts(results: Sequence[Result]) -> tuple[int, int, int]:
     """Count first statements that are right, partly right and wrong."""
     counts = Counter(each.first for each in results)
     right, partly, wrong = (counts[each] for each in VERDICTS)
     return right, partly, wrong
 
 
-def findings(results: Sequence[Result], confidence: Confidence | None = None) -> tuple[int, int, int]:
+def count_findings(results: Sequence[Result], confidence: Confidence | None = None) -> tuple[int, int, int]:
     """Count findings, those of a confidence or all, that are true, partly true and wrong."""
     counts = Counter(
         each.verdict for result in results for each in result.said if confidence in (None, each.confidence)
@@ -28,14 +28,14 @@ def findings(results: Sequence[Result], confidence: Confidence | None = None) ->
     return right, partly, wrong
 
 
-def shares(results: Sequence[Result]) -> dict[str, float]:
+def compute_shares(results: Sequence[Result]) -> dict[str, float]:
     """Return shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence.
 
     A share of none is 1.
     """
-    right, _, wrong = firsts(results)
-    true, *untrue = findings(results)
-    high_true, *high_untrue = findings(results, "high")
+    right, _, wrong = count_firsts(results)
+    true, *untrue = count_findings(results)
+    high_true, *high_untrue = count_findings(results, "high")
     return {
         "first_right": _part(right, len(results)),
         "first_wrong": _part(wrong, len(results)),

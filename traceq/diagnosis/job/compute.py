@@ -28,15 +28,15 @@ def slow_gpu(job: JobSubject) -> Iterator[JobFinding]:
     The same are as many per step of one name, grid and block, and hold 90 % of the time of all its kernels; slower by more than
     3 %. Its peers are two or more ranks of its stage that nobody waits for.
     """
-    yield from _of_rule(job, "slow-gpu")
+    yield from _find_by_rule(job, "slow-gpu")
 
 
 def work_imbalance(job: JobSubject) -> Iterator[JobFinding]:
     """A late rank that has more to do: its kernels take longer mostly by more calls, other grids or others than on its peers."""
-    yield from _of_rule(job, "work-imbalance")
+    yield from _find_by_rule(job, "work-imbalance")
 
 
-def why_longer(job: JobSubject, each: dict[str, Any]) -> str:
+def find_reason(job: JobSubject, each: dict[str, Any]) -> str:
     """The rule that tells why a late rank computes longer; empty where none does, or it does not."""
     if each["kind"] != "rank" or each["cause"] != "compute" or job.wanders:
         return ""
@@ -52,15 +52,15 @@ def why_longer(job: JobSubject, each: dict[str, Any]) -> str:
     return "work-imbalance" if more > max(slower, 0) else ""
 
 
-def _of_rule(job: JobSubject, rule: str) -> Iterator[JobFinding]:
+def _find_by_rule(job: JobSubject, rule: str) -> Iterator[JobFinding]:
     job.judged()
     late = [
         each for each in job.stragglers if each["kind"] == "rank" and each["cause"] == "compute" and not job.wanders
     ]
     known = [each for each in late if _is_known(job, each)]
     for each in known:
-        if why_longer(job, each) == rule:
-            yield _finding(job, rule, each, job.ask("kernels", place=each["place"])[0])
+        if find_reason(job, each) == rule:
+            yield _make_finding(job, rule, each, job.ask("kernels", place=each["place"])[0])
     if late and not known:
         raise CannotTell(_UNKNOWN)
 
@@ -70,7 +70,7 @@ def _is_known(job: JobSubject, each: dict[str, Any]) -> bool:
     return bool(kernels) and bool(kernels[0]["peers"] >= _PEERS)
 
 
-def _finding(job: JobSubject, rule: str, each: dict[str, Any], first: dict[str, Any]) -> JobFinding:
+def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], first: dict[str, Any]) -> JobFinding:
     beyond = first["slower_ns"] if rule == "slow-gpu" else first["more_ns"]
     name = each["name"]
     if rule == "slow-gpu":

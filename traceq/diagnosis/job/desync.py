@@ -24,7 +24,7 @@ _HOW_SURE: dict[str, tuple[Confidence, str]] = {
 }
 
 
-def desync(job: JobSubject) -> Iterator[JobFinding]:
+def find_desync(job: JobSubject) -> Iterator[JobFinding]:
     """Ranks of one group have another operation at the same sequence number, other bytes, or none; the first place is named.
 
     Bytes are compared where the operation needs equal ones. One that a rank lacks counts only between collectives that all ranks
@@ -36,10 +36,10 @@ def desync(job: JobSubject) -> Iterator[JobFinding]:
     if not job.ask("numbered"):
         raise CannotTell(job.facts["cannot_tell"] or "no group without sends and receives has sequence numbers")
     for _, variants in groupby(job.ask("desync"), key=lambda each: each["group_id"]):
-        yield _finding(job, list(variants))
+        yield _make_finding(job, list(variants))
 
 
-def _finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
+def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
     """Of one group; each of its `variants` is what fewer ranks have than those that most are like."""
     first = variants[0]
     group, most = first["group_ranks"], first["other_ranks"]
@@ -47,13 +47,13 @@ def _finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
     has_majority = 2 * len(most) > len(group)
     ranks = tuple(sorted(rank for each in variants for rank in each["ranks"]) if has_majority else group)
     confidence, reason = _HOW_SURE[first["differs"]]
-    place = f"{_words(first['op']) if first['differs'] == 'bytes' else 'collective'} {first['sequence']}"
+    place = f"{_hyphenate(first['op']) if first['differs'] == 'bytes' else 'collective'} {first['sequence']}"
     return job.finding(
         "desync",
         list_ranks(ranks),
         "desync",
         ranks=ranks,
-        because=f"{place}: {_who_has_what(variants, has_majority=has_majority)}",
+        because=f"{place}: {_describe_variants(variants, has_majority=has_majority)}",
         confidence=confidence,
         reason=f"{reason}; the group of {list_ranks(group)} differs at {some(first['places'], 'place')}.",
         fix=(
@@ -63,25 +63,25 @@ def _finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
     )
 
 
-def _who_has_what(variants: list[dict[str, Any]], *, has_majority: bool) -> str:
+def _describe_variants(variants: list[dict[str, Any]], *, has_majority: bool) -> str:
     first = variants[0]
     if has_majority and len(variants) == 1:
-        fewer = [_has(first, "")]
+        fewer = [_describe_share(first, "")]
     else:
-        fewer = [f"{list_ranks(each['ranks'])} {_has(each, '')}" for each in variants[:_MOST_LISTED]]
+        fewer = [f"{list_ranks(each['ranks'])} {_describe_share(each, '')}" for each in variants[:_MOST_LISTED]]
     left = len(variants) - len(fewer)
     # a rank that lacks it is none of those that differ in it
     is_all = sum(len(each["ranks"]) for each in variants) + len(first["other_ranks"]) == len(first["group_ranks"])
     others = "others" if has_majority and is_all and not left else list_ranks(first["other_ranks"])
-    return ", ".join([*fewer, *([f"{left} more"] if left else []), f"{others} {_has(first, 'other_')}"])
+    return ", ".join([*fewer, *([f"{left} more"] if left else []), f"{others} {_describe_share(first, 'other_')}"])
 
 
-def _has(each: dict[str, Any], whose: str) -> str:
+def _describe_share(each: dict[str, Any], whose: str) -> str:
     """What ranks have at the place, in words; bytes to the last one, as they may differ by one."""
     if each["differs"] == "bytes":
         return f"{each[f'{whose}bytes']:,} bytes"
-    return _words(each[f"{whose}op"] or "none")
+    return _hyphenate(each[f"{whose}op"] or "none")
 
 
-def _words(op: str) -> str:
+def _hyphenate(op: str) -> str:
     return op.replace("_", "-")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.broken import outcomes
+from traceq.diagnosis.broken import catch_outcomes
 from traceq.diagnosis.finding import Failed, NotApplicable
 from traceq.diagnosis.job.compute import slow_gpu, work_imbalance
-from traceq.diagnosis.job.desync import desync
+from traceq.diagnosis.job.desync import find_desync
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.late import job_straggler, slow_host, stage_imbalance, wandering_straggler
 from traceq.diagnosis.job.links import slow_link
@@ -27,7 +27,7 @@ _Rule = Callable[[JobSubject], Iterator[JobFinding]]
 # By name, in the order in which findings are listed: what makes results wrong, who is late, what that is not, then what only
 # changes what to do.
 RULES: dict[str, tuple[str, _Rule]] = {
-    "desync": ("Ranks of a group disagree on its collectives", desync),
+    "desync": ("Ranks of a group disagree on its collectives", find_desync),
     "job-straggler": ("Ranks that the others wait for", job_straggler),
     "slow-gpu": ("A rank is late because its GPU is slow", slow_gpu),
     "work-imbalance": ("A rank is late because it has more to do", work_imbalance),
@@ -41,7 +41,7 @@ RULES: dict[str, tuple[str, _Rule]] = {
 }
 
 
-def page(name: str) -> str:
+def rule_page(name: str) -> str:
     """What the rule finds, and what it needs."""
     return " ".join((getdoc(RULES[name][1]) or "").split())
 
@@ -64,12 +64,12 @@ def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int)
     unknown: list[NotApplicable] = []
     broken: list[Failed] = []
     for name, (title, rule) in RULES.items():
-        with outcomes(name, title, unknown, broken):
+        with catch_outcomes(name, title, unknown, broken):
             findings += list(rule(subject))
-    return JudgedJob(tuple(_in_order(findings)), tuple(unknown), tuple(broken))
+    return JudgedJob(tuple(_order_findings(findings)), tuple(unknown), tuple(broken))
 
 
-def _in_order(findings: list[JobFinding]) -> Iterator[JobFinding]:
+def _order_findings(findings: list[JobFinding]) -> Iterator[JobFinding]:
     """As their rules are listed, but those that tell of stragglers in the order in which these are to be fixed."""
     placed = iter(sorted((each for each in findings if each.place is not None), key=lambda each: each.place or 0))
     for each in findings:

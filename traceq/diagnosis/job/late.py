@@ -8,7 +8,7 @@ from typing import Any
 from traceq.analysis.categories import label
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.finding import Confidence
-from traceq.diagnosis.job.compute import why_longer
+from traceq.diagnosis.job.compute import find_reason
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
 from traceq.diagnosis.needs import CannotTell
@@ -28,11 +28,11 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
     """
     job.judged()
     if not job.wanders:
-        for each in _of_kind(job, "rank"):
-            if why_longer(job, each):
+        for each in _stragglers_of_kind(job, "rank"):
+            if find_reason(job, each):
                 continue
             fix = f"Open {each['name']} by itself (`traceq report DB --rank {each['ranks'][0]}`){_more(each)}."
-            yield _late(job, "job-straggler", each, fix)
+            yield _make_finding(job, "job-straggler", each, fix)
 
 
 def slow_host(job: JobSubject) -> Iterator[JobFinding]:
@@ -44,12 +44,12 @@ def slow_host(job: JobSubject) -> Iterator[JobFinding]:
     if job.facts["hosts"] is None:
         raise CannotTell("no trace names its host")
     if not job.wanders:
-        for each in _of_kind(job, "host"):
+        for each in _stragglers_of_kind(job, "host"):
             fix = (
                 f"Compare {each['name']} with the others: clocks and power limits of its GPUs, cores that its processes get, "
                 f"other programs on it; without it the job shows whether it was the host{_more(each)}."
             )
-            yield _late(job, "slow-host", each, fix)
+            yield _make_finding(job, "slow-host", each, fix)
 
 
 def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
@@ -61,12 +61,12 @@ def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
     # Only lists of collectives that differ can be those of several stages.
     if job.facts["stages"] > 1 and job.facts["stage_win"] is None:
         raise CannotTell("ranks have different collectives, and no order of stages with several ranks each is known")
-    for each in _of_kind(job, "stage"):
+    for each in _stragglers_of_kind(job, "stage"):
         fix = (
             f"Move layers from {each['name']} to the other stages, or its embedding and loss to stages of their own, "
             "until own times are alike."
         )
-        yield _late(job, "stage-imbalance", each, fix)
+        yield _make_finding(job, "stage-imbalance", each, fix)
 
 
 def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
@@ -96,19 +96,19 @@ def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
     )
 
 
-def _of_kind(job: JobSubject, kind: str) -> list[dict[str, Any]]:
+def _stragglers_of_kind(job: JobSubject, kind: str) -> list[dict[str, Any]]:
     return [each for each in job.stragglers if each["kind"] == kind]
 
 
-def _late(job: JobSubject, rule: str, each: dict[str, Any], fix: str) -> JobFinding:
-    confidence, reason = _confidence(job, each)
+def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], fix: str) -> JobFinding:
+    confidence, reason = _rate_confidence(job, each)
     return job.finding(
         rule,
         each["name"],
         "straggler",
         place=each["place"],
         ranks=tuple(each["ranks"]),
-        because=_because(job, each),
+        because=_describe_cause(job, each),
         saving=each["win"],
         adds=each["adds"],
         confidence=confidence,
@@ -117,7 +117,7 @@ def _late(job: JobSubject, rule: str, each: dict[str, Any], fix: str) -> JobFind
     )
 
 
-def _confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence, str]:
+def _rate_confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence, str]:
     """How sure it is that it recurs; of hosts never sure, as no real job at hand has had a slow one."""
     if each["late_steps"] is None:
         return "medium", "One step was recorded: whether it recurs is not known."
@@ -125,7 +125,7 @@ def _confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence, str]
     return ("high" if each["late_steps"] >= _MOST_STEPS and each["kind"] != "host" else "medium"), held
 
 
-def _because(job: JobSubject, each: dict[str, Any]) -> str:
+def _describe_cause(job: JobSubject, each: dict[str, Any]) -> str:
     if each["cause"] is None or each["cause_ns"] is None:
         return ""
     return f"{label(each['cause'])} +{duration(each['cause_ns'] / job.steps)}"

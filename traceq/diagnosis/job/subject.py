@@ -51,7 +51,7 @@ class JobSubject:
         """The rows of `name`.sql in traceq/diagnosis/job/sql/, asked once."""
         key = f"{name} {settings}"
         if key not in self._asked:
-            self._asked[key] = ask(self.connection, _text(name), **self._given(settings))
+            self._asked[key] = ask(self.connection, _query_text(name), **self._given(settings))
         return self._asked[key]
 
     def finding(
@@ -75,7 +75,7 @@ class JobSubject:
             settings = {"place": place, **settings}
         rows = self.ask(proof, **settings)
         columns = tuple(rows[0]) if rows else ()
-        query = literal(_text(proof), **self._given(settings))
+        query = literal(_query_text(proof), **self._given(settings))
         return JobFinding(
             rule=rule,
             unit=unit,
@@ -94,5 +94,5 @@ class JobSubject:
         return {"job": self.job, "time_window": self.time_window, **settings}
 
 
-def _text(name: str) -> str:
+def _query_text(name: str) -> str:
     return statement(f"diagnosis/job/sql/{name}.sql")

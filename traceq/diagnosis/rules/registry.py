@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from traceq.database.sql import package, shelved
-from traceq.diagnosis.calibrated import on_shares
-from traceq.diagnosis.manual import Manual, declared_manual, manual
+from traceq.diagnosis.calibrated import describe_shares
+from traceq.diagnosis.manual import Manual, manual_of_header, parse_manual
 from traceq.diagnosis.query import Query, rule_query
-from traceq.diagnosis.record import shipped_record
+from traceq.diagnosis.record import load_record
 from traceq.diagnosis.rules.declared import make_finder, make_judgement, make_remarks
 from traceq.diagnosis.triage import JUDGED
 
@@ -220,7 +220,7 @@ class Rule(NamedTuple):
 
 
 @cache
-def examples() -> dict[str, dict[str, str]]:
+def load_examples() -> dict[str, dict[str, str]]:
     """Of rules that real traces have triggered, one trace and what a report says of it."""
     text = package().joinpath("diagnosis/rules/examples.json").read_text("utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
@@ -228,15 +228,15 @@ def examples() -> dict[str, dict[str, str]]:
 
 
 @cache
-def built_in() -> tuple[Rule, ...]:
+def all_rules() -> tuple[Rule, ...]:
     """Return the rules of traceq itself, those of the pack extra included."""
     return tuple(_load(place) for place in _PLACES)
 
 
 @cache
-def by_default() -> tuple[Rule, ...]:
+def default_rules() -> tuple[Rule, ...]:
     """Return the rules that are asked unless the pack extra is wanted as well."""
-    return tuple(rule for rule in built_in() if not rule.is_extra)
+    return tuple(rule for rule in all_rules() if not rule.is_extra)
 
 
 def has_shares(name: str) -> bool:
@@ -253,13 +253,13 @@ def _load(place: str) -> Rule:
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
     if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         judge = make_remarks(name, query) if "remark" in query.header else make_judgement(make_finder(name), query)
-        said = on_shares(name.replace("_", "-")) if has_shares(name) else ""
-        return _rule(name, declared_manual(name, query, said), judge, query)
+        said = describe_shares(name.replace("_", "-")) if has_shares(name) else ""
+        return _make_rule(name, manual_of_header(name, query, said), judge, query)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
-    return _rule(name, manual(module.__doc__ or ""), module.judge, query)
+    return _make_rule(name, parse_manual(module.__doc__ or ""), module.judge, query)
 
 
-def _rule(name: str, page: Manual, judge: Judgement, query: Query) -> Rule:
+def _make_rule(name: str, page: Manual, judge: Judgement, query: Query) -> Rule:
     rule = name.replace("_", "-")
     remarks = "remarks" in query.header
     return Rule(
@@ -267,7 +267,7 @@ def _rule(name: str, page: Manual, judge: Judgement, query: Query) -> Rule:
         page,
         judge,
         remarks,
-        is_extra=not remarks and not shipped_record().has_confirmed(rule),
+        is_extra=not remarks and not load_record().has_confirmed(rule),
         is_of_host="host_alone" in query.listed("needs"),
         of_allocations="allocations" in query.listed("needs"),
         captures=query.listed("captures") or JUDGED,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from traceq.diagnosis.program import Program
-from traceq.diagnosis.rules.shared.wording import cut
+from traceq.diagnosis.rules.shared.wording import cut_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -52,7 +52,7 @@ def render(text: str, known: dict[str, Any]) -> str:
         return text
     _steps.set(iter(range(_MOST_STEPS)))
     # of a part that is empty the spaces around it are left
-    told = re.sub(" {2,}", " ", _template(text).render(known)).strip()
+    told = re.sub(" {2,}", " ", _compile_template(text).render(known)).strip()
     # half a character, as "\ud800" is, cannot be written
     return told.encode(errors="replace").decode()
 
@@ -66,11 +66,11 @@ def template_error(text: str) -> str | None:
     """What is wrong with a template, None for nothing."""
     from jinja2 import TemplateSyntaxError
 
-    shown = repr(cut(text))
+    shown = repr(cut_name(text))
     if len(text) > _LONGEST:
         return f"more than {_LONGEST:,} characters in {shown}"
     try:
-        _template(text)
+        _compile_template(text)
     except TemplateSyntaxError as error:
         return f"{error.message} in {shown}"
     except (RecursionError, MemoryError, SyntaxError):  # of Jinja, and of Python, which runs what Jinja makes of it
@@ -81,12 +81,12 @@ def template_error(text: str) -> str | None:
 
 
 @cache
-def _template(text: str) -> Template:
-    return environment().from_string(text)
+def _compile_template(text: str) -> Template:
+    return make_environment().from_string(text)
 
 
 @cache
-def environment() -> Environment:
+def make_environment() -> Environment:
     """What templates are made in."""
     from jinja2 import StrictUndefined, nodes, pass_context
     from jinja2.runtime import LoopContext
@@ -107,7 +107,7 @@ def environment() -> Environment:
 
         def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
             """Count the call: macros may call themselves."""
-            _step()
+            _count_step()
             return super().call(context, obj, *args, **kwargs)
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
@@ -117,11 +117,15 @@ def environment() -> Environment:
 
         def getattr(self, obj: Any, attribute: str) -> Any:
             """The attribute, of texts only with a format that is not wide."""
-            return super().getattr(_narrow(obj) if isinstance(obj, str) and attribute == "format" else obj, attribute)
+            return super().getattr(
+                _check_width(obj) if isinstance(obj, str) and attribute == "format" else obj, attribute
+            )
 
         def getitem(self, obj: Any, argument: Any) -> Any:
             """The same by brackets."""
-            return super().getitem(_narrow(obj) if isinstance(obj, str) and argument == "format" else obj, argument)
+            return super().getitem(
+                _check_width(obj) if isinstance(obj, str) and argument == "format" else obj, argument
+            )
 
         def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
             """Let loops count their turns, and measure what ~ puts together."""
@@ -137,9 +141,15 @@ def environment() -> Environment:
             return nodes.Filter(parts, "join", [], [], None, None, lineno=node.lineno)
 
     made = Closed(undefined=StrictUndefined, autoescape=False, optimized=False)
-    made.globals = {"range": _range, "dict": dict}
-    own = {"counted": _counted, "cut": cut, "matched": pass_context(_matched), "join": _joined, "replace": _replaced}
-    made.filters |= own | {"format": lambda text, *values: _narrow(text) % values}
+    made.globals = {"range": _make_range, "dict": dict}
+    own = {
+        "counted": _count_turns,
+        "cut": cut_name,
+        "matched": pass_context(_find_match),
+        "join": _join_texts,
+        "replace": _replace_text,
+    }
+    made.filters |= own | {"format": lambda text, *values: _check_width(text) % values}
     for name in (
         "attr",
         "center",
@@ -152,41 +162,41 @@ def environment() -> Environment:
     return made
 
 
-def _matched(context: Context, text: str, pattern: str) -> str:
+def _find_match(context: Context, text: str, pattern: str) -> str:
     """The first part of the text that matches, as the database finds it: Python would take for ever for some patterns."""
     return str(context["match"](text, pattern))
 
 
-def _counted(values: Iterable[Any]) -> Iterator[Any]:
+def _count_turns(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        _step()
+        _count_step()
         yield value
 
 
-def _step() -> None:
+def _count_step() -> None:
     if next(_steps.get(), None) is None:
         raise ValueError(f"a text takes more than {_MOST_STEPS:,} steps: loop over less, or do it in the query")
 
 
-def _range(*bounds: int) -> range:
+def _make_range(*bounds: int) -> range:
     found = range(*bounds)
     if len(found) > _LONGEST_RANGE:
         raise ValueError(f"range of more than {_LONGEST_RANGE:,}: loop over less, or do it in the query")
     return found
 
 
-def _joined(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
+def _join_texts(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
     parts = [str(each if attribute is None else each[attribute]) for each in values]
     _check_length("join", sum(map(len, parts)) + len(between) * len(parts))
     return between.join(parts)
 
 
-def _replaced(text: str, old: str, new: str, count: int = -1) -> str:
+def _replace_text(text: str, old: str, new: str, count: int = -1) -> str:
     _check_length("replace", len(text) * (len(new) + 1))
     return str(text).replace(old, new, count)
 
 
-def _narrow(text: str) -> str:
+def _check_width(text: str) -> str:
     """The text, in which values are put. Raises ValueError where they are made wide."""
     if _WIDE.search(text):
         raise ValueError(f"{text[:40]!r} makes a text too large for a sentence")
@@ -202,14 +212,14 @@ def _check_size(operator: str, left: Any, right: Any) -> None:
     """Raise ValueError where an operator would make more than any sentence needs."""
     lengths = [len(each) for each in (left, right) if isinstance(each, str | list | tuple)]
     if operator == "%" and isinstance(left, str):
-        _narrow(left)
+        _check_width(left)
     elif operator == "+":
         _check_length(operator, sum(lengths))
-    elif operator in ("*", "**") and (lengths or _bits(operator, left, right) > _MOST_BITS):
+    elif operator in ("*", "**") and (lengths or _count_bits(operator, left, right) > _MOST_BITS):
         raise ValueError(f"{operator} makes a text or a number too large for a sentence")
 
 
-def _bits(operator: str, left: Any, right: Any) -> int:
+def _count_bits(operator: str, left: Any, right: Any) -> int:
     """The most bits of a product or a power of whole numbers; fractions cannot be large."""
     if not isinstance(left, int) or not isinstance(right, int):
         return 0

@@ -7,7 +7,7 @@ from typing import Any
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import cell, duration, some
-from traceq.diagnosis.choose import Chosen, choose, placed
+from traceq.diagnosis.choose import Chosen, choose, number_findings
 from traceq.diagnosis.finding import Evidence, Finding
 from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
@@ -42,9 +42,9 @@ def _opened(report: Report, name: str, path: str) -> Iterator[Answer]:
             lines.append(f"and {some(len(report.traces) - traces, 'more trace')}")
         if shown is not None:
             lines += ["", *_verdict_lines(shown)]
-            lines += [finding_line(*each) for each in placed(shown.findings[:findings])]
+            lines += [finding_line(*each) for each in number_findings(shown.findings[:findings])]
             lines += _reasons(shown) if not shown.findings else ()
-            data["findings"] = [_short(*each) for each in placed(shown.findings[:findings])]
+            data["findings"] = [_short(*each) for each in number_findings(shown.findings[:findings])]
         yield Answer("\n".join(lines) + "\n", data)
 
 
@@ -55,7 +55,7 @@ def reported(report: Report, name: str, path: str, limit: int) -> Answer:
     data = {
         "id": name,
         **_verdict_of(report),
-        "findings": [_short(*each) for each in placed(findings)],
+        "findings": [_short(*each) for each in number_findings(findings)],
     }
     # The text never holds more bytes than its limit; escaped, they may be a few more characters.
     few = {**data, "findings": data["findings"][:3]}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from traceq.analysis.categories import in_words as category_in_words
 from traceq.common.units import change, duration, share
-from traceq.diagnosis.calibrated import ON, in_words
+from traceq.diagnosis.calibrated import ON, describe_accuracy
 from traceq.reports.comparison.words import both_sides, compose_knobs, format_confidence
 from traceq.reports.document import (
     Block,
@@ -99,7 +99,7 @@ def _list_facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     yield "now", (f"{saves(after)} a step left to save" if after else "nothing of it found",)
     if verification.earlier is not None:
         of = f" of this rule {ON[hardware_of(verification.comparison.base.runs)]}"
-        yield "earlier", (in_words(verification.earlier, of),)
+        yield "earlier", (describe_accuracy(verification.earlier, of),)
     if verification.also_gone:
         yield "also gone", (", ".join(each.rule for each in verification.also_gone),)
     sides = (verification.comparison.base, verification.comparison.new)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from traceq.common.text import printable
 from traceq.common.units import duration, share, some
-from traceq.diagnosis.choose import placed
+from traceq.diagnosis.choose import number_findings
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Title
 from traceq.reports.fit import drop_until_fits
@@ -144,7 +144,7 @@ def _findings(report: TraceReport) -> Iterator[Line]:
     yield from _confirmed(report)
     if report.extra_findings:
         yield Line("Extra findings, whose rules no labelled real trace has confirmed:", (_FINDING, _FIRST + 1))
-    for number, (place, each) in enumerate(placed(report.extra_findings), 1):
+    for number, (place, each) in enumerate(number_findings(report.extra_findings), 1):
         yield Line(finding_line(place, each), (_FINDING, _FIRST + 1 + number), "extra finding")
     if told := extra_left_out(report):
         yield Line(f"Not asked: {told}.", (_REMARK, 0))
@@ -155,7 +155,7 @@ def _confirmed(report: TraceReport) -> Iterator[Line]:
         return
     yield Line("")
     yield Line(f"Findings (saving per {report.unit}; bounds; confidence):")
-    for number, (place, each) in enumerate(placed(report.findings), 1):
+    for number, (place, each) in enumerate(number_findings(report.findings), 1):
         group = _FINDING if number <= _FIRST else _LESSER
         yield Line(finding_line(place, each), None if number == 1 else (group, number), "finding")
         if number == 1:
@@ -229,7 +229,7 @@ def _other_trace(report: TraceReport, number: int) -> Iterator[Line]:
         (_OTHER_TRACE, 1 + number),
         "trace",
     )
-    for count, (place, each) in enumerate(placed(report.findings), 1):
+    for count, (place, each) in enumerate(number_findings(report.findings), 1):
         yield Line(finding_line(place, each), (_DETAIL if count > 1 else _LESSER, 1_000 * number + count), "finding")
 
 

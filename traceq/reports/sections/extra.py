@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.units import some
-from traceq.diagnosis.choose import placed
+from traceq.diagnosis.choose import number_findings
 from traceq.reports.document import Block, Items, Paragraph, Reference, Spans, Title, with_code
 from traceq.reports.model import TraceReport
 from traceq.reports.savings import saves, step_share
@@ -25,7 +25,7 @@ def extra_in_short(report: TraceReport) -> Iterator[Block]:
 
 
 def _lines(report: TraceReport) -> Iterator[Spans]:
-    for place, each in placed(report.extra_findings):
+    for place, each in number_findings(report.extra_findings):
         amount = f"{saves(each)} ({step_share(each)})"
         yield (Reference(place), " ", Title(each.title), f", saves {amount}: ", *with_code(each.deed))
 

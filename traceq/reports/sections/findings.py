@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
 from traceq.common.units import cell, duration, share, some
-from traceq.diagnosis.choose import placed
+from traceq.diagnosis.choose import number_findings
 from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value, Where
 from traceq.reports.document import (
     Address,
@@ -54,14 +54,14 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
         yield Paragraph((f"{report.findings_left_out} smaller ones are not shown; ", Literal("--top"), " shows more."))
     if report.small:
         yield Paragraph((f"Below 1 % of the {report.unit} each: {', '.join(report.small)}.",))
-    for number, (place, each) in enumerate(placed(report.findings)):
+    for number, (place, each) in enumerate(number_findings(report.findings)):
         if draws:
             yield _card(number, place, each, report)
         else:
             yield from _listed(place, each, report, folds=folds)
     if report.extra_findings:
         yield Heading(3, ("Extra findings",), anchor="extra")
-    for place, each in placed(report.extra_findings):
+    for place, each in number_findings(report.extra_findings):
         yield from _listed(place, each, report, folds=folds)
     yield from _remarks(report, folds=folds)
 
@@ -263,7 +263,7 @@ def finding_queries(report: TraceReport) -> Iterator[Block]:
     if not report.every_finding and not report.observations:
         return
     yield Heading(3, ("Queries behind the findings",))
-    for place, each in placed(report.every_finding):
+    for place, each in number_findings(report.every_finding):
         yield from _queries_of(place, each)
     for observation in report.observations:
         yield Paragraph((f"{observation.title}:",))

@@ -21,11 +21,11 @@ ANY = "any"
 @cache
 def rule_names() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Return the names of rules with savings, of rules that only remark, and of rules of the extra pack."""
-    from traceq.diagnosis.rules.registry import built_in
+    from traceq.diagnosis.rules.registry import all_rules
 
-    remarking = frozenset(rule.name for rule in built_in() if rule.remarks)
-    extra = frozenset(rule.name for rule in built_in() if rule.is_extra)
-    return frozenset(rule.name for rule in built_in()) - remarking - extra, remarking, extra
+    remarking = frozenset(rule.name for rule in all_rules() if rule.remarks)
+    extra = frozenset(rule.name for rule in all_rules() if rule.is_extra)
+    return frozenset(rule.name for rule in all_rules()) - remarking - extra, remarking, extra
 
 
 def suggest_names(name: str, known: Collection[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from traceq.capture.knobs.registry import ABLATE
-from traceq.diagnosis.choose import placed
+from traceq.diagnosis.choose import number_findings
 from traceq.errors import NoSuchFinding
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.plan import name_of
@@ -150,9 +150,9 @@ def list_by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: i
 def _choose_findings(findings: Sequence[FindingKept], asked: Sequence[str]) -> list[FindingKept]:
     if ALL in asked:
         return list(findings)
-    names = [{place, each.rule, each.finding_id} for place, each in placed(findings)]
+    names = [{place, each.rule, each.finding_id} for place, each in number_findings(findings)]
     for one in asked:
         if not any(one in each for each in names):
-            there = ", ".join(f"{place} {each.rule}" for place, each in placed(findings)) or "none"
+            there = ", ".join(f"{place} {each.rule}" for place, each in number_findings(findings)) or "none"
             raise NoSuchFinding(f"--try {one}: the baseline has no such finding; it has: {there}")
     return [finding for finding, own in zip(findings, names, strict=True) if own & set(asked)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
-from traceq.diagnosis.calibrated import Accuracy, Hardware, checked
-from traceq.diagnosis.choose import placed
+from traceq.diagnosis.calibrated import Accuracy, Hardware, accuracy_of_rule
+from traceq.diagnosis.choose import number_findings
 from traceq.errors import NoSuchFinding
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Comparison
@@ -76,7 +76,7 @@ def verify(
         reason=_explain_state(comparison, state, silent, is_comparable=is_comparable),
         also_gone=tuple(each for each in comparison.findings_gone if each.rule != finding.rule),
         comparison=comparison,
-        earlier=checked(finding.rule).get(hardware_of(before)),
+        earlier=accuracy_of_rule(finding.rule).get(hardware_of(before)),
     )
 
 
@@ -87,7 +87,7 @@ def hardware_of(runs: Sequence[Run]) -> Hardware:
 
 def _find_finding(name: str, runs: Sequence[Run]) -> FindingKept:
     found = [finding for run in runs for finding in run.findings]
-    places = {place.lower(): [each] for place, each in placed(_rank_findings(runs[0]))} if runs else {}
+    places = {place.lower(): [each] for place, each in number_findings(_rank_findings(runs[0]))} if runs else {}
     matching = (
         [each for each in found if each.finding_id == name]
         or [each for each in found if each.rule == name]

@@ -43,7 +43,7 @@ from traceq.diagnosis.rules.shared.collectives import (
     sum_up_collectives,
 )
 from traceq.diagnosis.rules.shared.remedies import remedy_for
-from traceq.diagnosis.rules.shared.wording import size
+from traceq.diagnosis.rules.shared.wording import byte_size
 from traceq.diagnosis.subject import Subject
 
 _SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
@@ -65,7 +65,7 @@ def judge(subject: Subject) -> Iterator[Advice]:
     yield Advice(
         claim,
         title="Reduce gradients beside the backward pass",
-        fix=_fix(subject, facts),
+        fix=_advise_fix(subject, facts),
         confidence="high" if facts["knows_blocking"] else "medium",
         reason=(
             "Compute that was ready is known to have waited for these collectives."
@@ -85,11 +85,11 @@ def _could_be_hidden(subject: Subject, claim: Claim) -> float:
     return min(max(free / (claim.claimed_ns * subject.steps), limits["least_hidden"]), limits["most_hidden"])
 
 
-def _fix(subject: Subject, facts: dict[str, Any]) -> str:
+def _advise_fix(subject: Subject, facts: dict[str, Any]) -> str:
     limits = subject.thresholds("gradient_overlap_free")
     usual = limits["usual_bucket"]
     if facts["bytes"] and facts["bytes"] > 2 * usual and facts["per_step"] <= limits["few_buckets"]:
-        sizes, bucket = f"Smaller buckets than {size(facts['bytes'])}, which start late", 25
+        sizes, bucket = f"Smaller buckets than {byte_size(facts['bytes'])}, which start late", 25
     elif facts["bytes"] and facts["bytes"] < usual / 2:
         sizes, bucket = "Larger buckets, which use the link better", 100
     else:

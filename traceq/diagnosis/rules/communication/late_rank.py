@@ -59,9 +59,9 @@ _WHAT = {
 def judge(subject: Subject) -> Iterator[Advice | Remark]:
     """Who waits for whom."""
     require_communication(subject)
-    pairs = _of_job(subject)
+    pairs = _find_waiting_ranks(subject)
     claim = subject.claim("late_rank", low=0.3, likely=0.7, high=1.0)
-    late = _late(pairs, subject.rank)
+    late = _find_late_rank(pairs, subject.rank)
     if claim is not None and late is not None:
         rank, trace, waiting = late
         yield Advice(
@@ -70,7 +70,7 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
             fix=(
                 f"Fix rank {rank} first: `traceq report DB --rank {rank}` says how. Of the {duration(claim.claimed_ns)} per step "
                 f"that this rank waits in collectives, {share(waiting)} is for rank {rank}"
-                f"{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)}"
+                f"{_describe_cause(subject, trace, claim.claimed_ns)}.{_describe_missing_ranks(subject)}"
             ),
             confidence="high" if waiting >= subject.threshold("late_rank", "most") else "medium",
             reason=(
@@ -81,10 +81,10 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
                 "A rank that is not in the database is later than all that are, or the traces are of different jobs."
             ),
         )
-    yield from _own_lateness(subject, pairs)
+    yield from _remark_own_lateness(subject, pairs)
 
 
-def _of_job(subject: Subject) -> list[dict[str, Any]]:
+def _find_waiting_ranks(subject: Subject) -> list[dict[str, Any]]:
     """Who waits for whom in the job; raises CannotTell where the database does not know."""
     others = subject.ask("late_rank_others")[0]
     if not others["ranks"]:
@@ -101,7 +101,7 @@ def _of_job(subject: Subject) -> list[dict[str, Any]]:
     return subject.ask("late_rank_of_job")
 
 
-def _late(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int, int, float] | None:
+def _find_late_rank(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int, int, float] | None:
     """The rank that `rank` waits for longest, its trace, and its share of that waiting."""
     own = [pair for pair in pairs if pair["waiting_rank"] == rank]
     if not own:
@@ -110,7 +110,7 @@ def _late(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int, int, floa
     return most["late_rank"], most["late_trace"], most["waiting_ns"] / sum(pair["waiting_ns"] for pair in own)
 
 
-def _seen(subject: Subject) -> str:
+def _describe_missing_ranks(subject: Subject) -> str:
     """How many ranks of the job are known, where not all are."""
     ranks = 1 + subject.ask("late_rank_others")[0]["ranks"]
     if not subject.world_size or ranks >= subject.world_size:
@@ -118,7 +118,7 @@ def _seen(subject: Subject) -> str:
     return f" Only {ranks} of {subject.world_size} ranks are in the database; another may be later still."
 
 
-def _because(subject: Subject, late_trace: int, waiting: float) -> str:
+def _describe_cause(subject: Subject, late_trace: int, waiting: float) -> str:
     """What the late rank has more of, as the end of a sentence."""
     causes = subject.ask("late_rank_cause", late_trace=late_trace)
     if not causes or causes[0]["more_ns"] < subject.threshold("late_rank", "explains") * waiting:
@@ -131,7 +131,7 @@ def _because(subject: Subject, late_trace: int, waiting: float) -> str:
     )
 
 
-def _own_lateness(subject: Subject, pairs: list[dict[str, Any]]) -> Iterator[Remark]:
+def _remark_own_lateness(subject: Subject, pairs: list[dict[str, Any]]) -> Iterator[Remark]:
     caused: dict[int, float] = defaultdict(float)
     for pair in pairs:
         caused[pair["late_rank"]] += pair["waiting_ns"]

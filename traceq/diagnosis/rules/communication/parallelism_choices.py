@@ -66,12 +66,12 @@ def judge(subject: Subject) -> Iterator[Remark]:
         )
     choices = {row["choice"]: row for row in subject.ask("parallelism_choices")}
     replicates = subject.program.is_pytorch and subject.program.trains and facts["ranks"]
-    texts = [_of_model(facts, choices)] if replicates else []
-    texts += [_of_layers(facts, choices, subject)] if facts["tensor_ranks"] else []
+    texts = [_describe_model(facts, choices)] if replicates else []
+    texts += [_describe_layers(facts, choices, subject)] if facts["tensor_ranks"] else []
     if not texts:
         raise NothingThere("the program is not known to train with PyTorch")
-    fixes = [_for_model(subject, facts, choices)] if replicates else []
-    fixes += [_for_layers(subject, facts, choices)] if facts["tensor_ranks"] else []
+    fixes = [_advise_model(subject, facts, choices)] if replicates else []
+    fixes += [_advise_layers(subject, facts, choices)] if facts["tensor_ranks"] else []
     yield Remark(text=" ".join(texts), query="parallelism_choices", fix=" ".join(fixes))
 
 
@@ -84,7 +84,7 @@ def _sent_size(choice: Facts) -> str:
     return size(choice["sent_bytes"])
 
 
-def _of_model(facts: Facts, choices: Choices) -> str:
+def _describe_model(facts: Facts, choices: Choices) -> str:
     ddp, first, second, third = (choices[name] for name in ("DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3 (FSDP)"))
     how = "replicate" if facts["op"] == "all_reduce" else "shard"
     alike = ddp["sent_bytes"] == first["sent_bytes"] == second["sent_bytes"]
@@ -104,11 +104,11 @@ def _of_model(facts: Facts, choices: Choices) -> str:
         f"{facts['ranks']} ranks {how} {facts['parameters']:,} trained parameters. In a step each sends {sent}, "
         f"{_sent_size(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a "
         f"rank, with ZeRO-2 {size(second['held_bytes'])}, with ZeRO-3 {size(third['held_bytes'])}; "
-        f"{_states(facts, first)} {_split(choices)}"
+        f"{_describe_states(facts, first)} {_describe_split(choices)}"
     )
 
 
-def _states(facts: Facts, sharded: Facts) -> str:
+def _describe_states(facts: Facts, sharded: Facts) -> str:
     if facts["state_bytes"] is None:
         return "what the optimizer keeps beside is not in the trace."
     return (
@@ -117,7 +117,7 @@ def _states(facts: Facts, sharded: Facts) -> str:
     )
 
 
-def _split(choices: Choices) -> str:
+def _describe_split(choices: Choices) -> str:
     layers, stages = choices.get("TP 2, DP n/2"), choices.get("PP 2, DP n/2")
     if layers is None or stages is None:
         return "What split layers or stages would send is not known: activations between layers are not in the trace."
@@ -127,14 +127,14 @@ def _split(choices: Choices) -> str:
     )
 
 
-def _splits(choices: Choices) -> list[Facts]:
+def _rows_of_layers(choices: Choices) -> list[Facts]:
     """Of layers: as it is, then over other numbers of ranks."""
     return [row for name, row in choices.items() if name.startswith("TP ") and "," not in name]
 
 
-def _of_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
+def _describe_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
     ranks = facts["tensor_ranks"]
-    now, *others = _splits(choices)
+    now, *others = _rows_of_layers(choices)
     exposed = subject.ledger.get("communication", 0.0)
     said = "".join(
         f"; over {number} ranks it would be {_sent_size(each)}, all together {size(number * each['sent_bytes'])} in place of "
@@ -158,7 +158,7 @@ def _of_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
     )
 
 
-def _for_model(subject: Subject, facts: Facts, choices: Choices) -> str:
+def _advise_model(subject: Subject, facts: Facts, choices: Choices) -> str:
     second, third = (
         ("fully_shard(block, reshard_after_forward=False)", "fully_shard(block)")
         if subject.program.can_compile
@@ -188,10 +188,10 @@ def _for_model(subject: Subject, facts: Facts, choices: Choices) -> str:
     )
 
 
-def _for_layers(subject: Subject, facts: Facts, choices: Choices) -> str:
+def _advise_layers(subject: Subject, facts: Facts, choices: Choices) -> str:
     ranks = facts["tensor_ranks"]
     within = f"Keep the {ranks} ranks of a layer in one machine: what each sends depends on the batch, hardly on their number."
-    if subject.goal == "latency" or len(_splits(choices)) == 1:
+    if subject.goal == "latency" or len(_rows_of_layers(choices)) == 1:
         return within
     gradients = (
         " of activations (gradients of the replicas come on top)" if "training" in subject.program.workloads else ""

@@ -32,7 +32,7 @@ from typing import Any
 from traceq.common.units import mebibytes, share, some
 from traceq.diagnosis.advice import Remark
 from traceq.diagnosis.needs import NothingThere
-from traceq.diagnosis.rules.shared.wording import cut
+from traceq.diagnosis.rules.shared.wording import cut_name
 from traceq.diagnosis.subject import Subject
 
 _MOST = 0.5
@@ -66,7 +66,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
 
 def _title_of_failure(row: Mapping[str, Any]) -> str:
     asked = mebibytes(row["asked_bytes"])
-    what = f"{cut(row['asked_by'])} asked for {asked}" if row["asked_by"] else f"{asked} were asked for"
+    what = f"{cut_name(row['asked_by'])} asked for {asked}" if row["asked_by"] else f"{asked} were asked for"
     free = "" if row["free_bytes"] is None else f", {mebibytes(row['free_bytes'])} were free"
     return f"Out of memory on GPU {row['device']}: {what}{free}"
 
@@ -133,7 +133,7 @@ def _describe_holders(row: Mapping[str, Any]) -> str:
     in_use = f"Of {mebibytes(used)} in use"
     if not row["holder"]:
         return f"{in_use} no stack is known."
-    holder = f"{cut(row['holder'])} held most"
+    holder = f"{cut_name(row['holder'])} held most"
     held = f"{mebibytes(row['holder_bytes'])} ({share(row['holder_bytes'] / used)})"
     if ownerless > row["holder_bytes"]:
         known = f"{in_use} no stack is known of {mebibytes(ownerless)} ({share(ownerless / used)})"
@@ -141,7 +141,7 @@ def _describe_holders(row: Mapping[str, Any]) -> str:
     text = f"{in_use} {holder}, {held}."
     if row["largest_tensor_by"] and row["largest_tensor_bytes"] < row["holder_bytes"]:
         largest = mebibytes(row["largest_tensor_bytes"])
-        text += f" The largest tensor, {largest}, was asked for by {cut(row['largest_tensor_by'])}."
+        text += f" The largest tensor, {largest}, was asked for by {cut_name(row['largest_tensor_by'])}."
     return text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from traceq.common.units import duration, share, short
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.needs import NothingThere
-from traceq.diagnosis.rules.shared.wording import size
+from traceq.diagnosis.rules.shared.wording import byte_size
 from traceq.diagnosis.subject import Subject
 
 
@@ -28,7 +28,7 @@ def describe_collectives(facts: dict[str, Any]) -> str:
     what = "collectives of unknown kind" if facts["ops"] == "unknown" else facts["ops"]
     words = [f"{short(facts['per_step'])} {what} per step"]
     if facts["bytes"]:
-        words.append(f"typically {size(facts['bytes'])} each")
+        words.append(f"typically {byte_size(facts['bytes'])} each")
     if facts["group_size"]:
         words.append(f"among {facts['group_size']} ranks")
     return ", ".join(words)

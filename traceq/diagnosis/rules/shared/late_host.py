@@ -7,9 +7,9 @@ from collections import Counter
 
 from traceq.common.units import duration, share
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.culprits import Node, places
+from traceq.diagnosis.culprits import Node, divide_time
 from traceq.diagnosis.rules.shared.remedies import remedy_for
-from traceq.diagnosis.rules.shared.wording import cut
+from traceq.diagnosis.rules.shared.wording import cut_name
 from traceq.diagnosis.subject import Subject
 
 # More parts are no sentence.
@@ -62,11 +62,13 @@ REMEDIES = tuple(_SHOWN_BY)
 def describe_places(subject: Subject, claim: Claim) -> str:
     """Say where the time of a claim went, per step and as a share: "preprocess 178 ms (81 %; rescale 15 %), decode 36 ms"."""
     described = []
-    for place in places(subject.culprits(claim))[:_MOST]:
+    for place in divide_time(subject.culprits(claim))[:_MOST]:
         shares = share(place.share)
         if place.parts:
-            shares += "; " + ", ".join(f"{cut(part.name)} {share(part.share)}" for part in place.parts[:_MOST_INSIDE])
-        described.append(f"{cut(place.name)} {duration(place.dur / subject.steps)} ({shares})")
+            shares += "; " + ", ".join(
+                f"{cut_name(part.name)} {share(part.share)}" for part in place.parts[:_MOST_INSIDE]
+            )
+        described.append(f"{cut_name(place.name)} {duration(place.dur / subject.steps)} ({shares})")
     return ", ".join(described) or "nothing with a name"
 
 

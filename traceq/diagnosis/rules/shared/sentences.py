@@ -8,7 +8,7 @@ from typing import Any
 
 from traceq.common.units import duration, share, short_size
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.rules.shared.wording import count, cut, gb_per_s, per_step, share_of, times_per_step
+from traceq.diagnosis.rules.shared.wording import cut_name, gb_per_s, per_step, round_count, share_of, times_per_step
 from traceq.diagnosis.subject import Subject
 
 _WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "within the device", "p2p": "between devices"}
@@ -34,8 +34,8 @@ def describe_waits(subject: Subject, rows: list[dict[str, Any]]) -> str:
 
 
 def _describe_wait(subject: Subject, row: dict[str, Any]) -> str:
-    within = cut(row["operator"]) if row["operator"] else ""
-    around = [cut(row["annotation"]) if row["annotation"] else "", row["phase"] or ""]
+    within = cut_name(row["operator"]) if row["operator"] else ""
+    around = [cut_name(row["annotation"]) if row["annotation"] else "", row["phase"] or ""]
     where = ", ".join(dict.fromkeys(filter(None, around)))
     return (
         f"{row['name']}{f' in {within}' if within and within != row['name'] else ''}{f' ({where})' if where else ''}: "
@@ -47,7 +47,7 @@ def describe_copies(subject: Subject, claim: Claim) -> str:
     """Say in a sentence what the copies of a claim move."""
     parts = []
     for row in subject.ask_of(claim, "copy_sums"):
-        number = count(row["copies"])
+        number = round_count(row["copies"])
         way = f" {_WAY[row['direction']]}" if row["direction"] in _WAY else ""
         speed = f", {gb_per_s(row['bandwidth'])}" if row["bandwidth"] else ""
         parts.append(
@@ -102,7 +102,7 @@ def describe_fetch_work(subject: Subject, facts: dict[str, Any]) -> str:
         return ""
     least = subject.threshold("input_work", "worth_naming")
     rows = [(row["name"], row["own_ns"] / facts["fetch_ns"]) for row in subject.ask("input_work")]
-    listed = ", ".join(f"{cut(name)} {share(part)}" for name, part in rows if part >= least)
+    listed = ", ".join(f"{cut_name(name)} {share(part)}" for name, part in rows if part >= least)
     return f"The time of fetching goes to {listed}. " if listed else ""
 
 

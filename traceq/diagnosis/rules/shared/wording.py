@@ -28,22 +28,25 @@ _SAYS_NOTHING = re.compile(r"^(A?B?UnaryFunctor|BinaryFunctor|gpu_kernel_impl|Re
 _LAST_SIZES = re.compile(r"(\d+), ?(\d+)\]")
 
 
-def cut(name: Any) -> str:
+def cut_name(name: Any) -> str:
     """Shorten a name from the trace to 80 characters; `<built-in function zoom>` to `zoom`."""
     text = _BUILT_IN.sub(r"\1", str(name))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def names(rows: Iterable[Mapping[str, Any]], column: str = "name") -> str:
+def list_names(rows: Iterable[Mapping[str, Any]], column: str = "name") -> str:
     """List the different names in the rows, in their order."""
-    found = dict.fromkeys(cut(row[column]) for row in rows if row[column] is not None)
+    found = dict.fromkeys(cut_name(row[column]) for row in rows if row[column] is not None)
     return ", ".join(found) or "nothing with a name"
 
 
-def shares(rows: Iterable[Mapping[str, Any]]) -> str:
+def list_shares(rows: Iterable[Mapping[str, Any]]) -> str:
     """List the first of `rows`, which have name and idle_share, without those below 1 %."""
     listed = [row for row in rows if row["name"] is not None and row["idle_share"] >= _LEAST_SHARE][:_MOST_SHARES]
-    return ", ".join(f"{cut(row['name'])} {units.share(row['idle_share'])}" for row in listed) or "nothing with a name"
+    return (
+        ", ".join(f"{cut_name(row['name'])} {units.share(row['idle_share'])}" for row in listed)
+        or "nothing with a name"
+    )
 
 
 def kernel_name(name: object) -> str:
@@ -54,16 +57,18 @@ def kernel_name(name: object) -> str:
     if base in _WRAPPERS and rest:
         base = re.split(r"[<>(,]", rest)[0].rpartition("::")[2].strip()
     functors = [name for name in _FUNCTOR.findall(rest) if not _SAYS_NOTHING.match(name) and name != base]
-    return cut(f"{base} ({functors[0]})" if functors else base or bare)
+    return cut_name(f"{base} ({functors[0]})" if functors else base or bare)
 
 
 def operator_names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:
     """List the different operators of `rows`, or kernels where a row has none, in their order."""
-    found = dict.fromkeys(cut(row["operator"]) if row.get("operator") else kernel_name(row["name"]) for row in rows)
+    found = dict.fromkeys(
+        cut_name(row["operator"]) if row.get("operator") else kernel_name(row["name"]) for row in rows
+    )
     return ", ".join(list(found)[:most])
 
 
-def padding(row: Mapping[str, Any]) -> str:
+def advise_padding(row: Mapping[str, Any]) -> str:
     """Advise how to pad the last sizes of an operand that are not a multiple of `multiple`."""
     multiple = row["multiple"]
     sizes = [int(size) for pair in _LAST_SIZES.findall(row["sizes"] or "") for size in pair]
@@ -73,7 +78,7 @@ def padding(row: Mapping[str, Any]) -> str:
     return f"Pad {', '.join(f'{size:,} to {-(-size // multiple) * multiple:,}' for size in odd)}"
 
 
-def unit(row: Mapping[str, Any]) -> str:
+def name_unit(row: Mapping[str, Any]) -> str:
     """Name a rank with its GPU, or a GPU of a capture that has no ranks."""
     return f"device {row['device']}" if row["rank"] is None else f"rank {row['rank']} (device {row['device']})"
 
@@ -88,13 +93,13 @@ def words_for(category: str) -> str:
     return BY_NAME[category].words
 
 
-def plural(number: float, noun: str, many: str | None = None) -> str:
+def count_nouns(number: float, noun: str, many: str | None = None) -> str:
     """Return a number with its noun: 1 kernel, 2 kernels, 0.25 matrices."""
     amount = f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
     return f"{amount} {noun if amount == '1' else many or f'{noun}s'}"
 
 
-def count(number: float) -> str:
+def round_count(number: float) -> str:
     """Return a number of things per step: whole unless it is small."""
     return f"{number:.1f}" if number < 10 and number % 1 >= 0.05 else f"{number:.0f}"  # noqa: PLR2004 - two digits tell
 
@@ -109,7 +114,7 @@ def gb_per_s(bandwidth: float | None) -> str:
     return "an unknown rate" if bandwidth is None else f"{units.short(bandwidth)} GB/s"
 
 
-def size(count: float) -> str:
+def byte_size(count: float) -> str:
     """Return a number of bytes with its unit."""
     return units.size(round(count))
 

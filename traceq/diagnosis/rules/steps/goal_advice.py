@@ -81,7 +81,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
     (shares,) = subject.ask("goal_advice")
     measured = {**shares, **subject.thresholds("goal_advice")}
     facts = {
-        **_with_tensor_parallel(subject, measured),
+        **_add_tensor_parallel(subject, measured),
         "program": subject.program,
         # of a job whose gradients are known byte for byte nothing else is split
         "replicates": measured["other_communication_share"] >= measured["worth"]
@@ -105,7 +105,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
     )
 
 
-def _with_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
+def _add_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
     """What no phase tells, the rule tensor-parallel-collective does by the sizes and places of collectives: both say the same."""
     if facts["tensor_share"] >= facts["worth"] or facts["other_communication_share"] < facts["worth"]:
         return facts
@@ -121,7 +121,7 @@ def _with_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
     }
 
 
-def _from(
+def _make_turn(
     column: str,
     words: Callable[[Facts, bool], Words | None],
     least: str = "worth",
@@ -143,7 +143,7 @@ def _from(
     return turn
 
 
-def _memory(facts: Facts) -> str:
+def _describe_memory(facts: Facts) -> str:
     share = facts["memory_share"]
     if share is None:
         return "memory use is not in the trace"
@@ -158,7 +158,7 @@ def _is_taken(facts: Facts) -> bool:
     return facts["memory_share"] is not None and facts["memory_share"] >= facts["memory_taken"]
 
 
-def _waits(facts: Facts, is_latency: bool) -> Words | None:
+def _judge_waits(facts: Facts, is_latency: bool) -> Words | None:
     knobs = "precision and parallelism" if is_latency else "batch size, precision and parallelism"
     return Words(
         f"Waits come first: {units.share(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
@@ -167,12 +167,12 @@ def _waits(facts: Facts, is_latency: bool) -> Words | None:
     )
 
 
-def _batch(facts: Facts, is_latency: bool) -> Knob | None:
+def _judge_batch(facts: Facts, is_latency: bool) -> Knob | None:
     coverage, launching = facts["coverage_share"], facts["launch_bound_share"]
     is_sparse = coverage is not None and coverage < facts["sparse"]
     is_filled = coverage is not None and coverage >= facts["filled"]
     if is_latency:
-        return _smaller_batch(facts, is_filled=is_filled, is_sparse=is_sparse)
+        return _judge_smaller_batch(facts, is_filled=is_filled, is_sparse=is_sparse)
     if facts["compute_share"] >= facts["saturated"] and is_filled:
         return Knob(
             f"Batch size: leave it; compute is {units.share(facts['compute_share'])} of the step and fills "
@@ -192,21 +192,21 @@ def _batch(facts: Facts, is_latency: bool) -> Knob | None:
         if not facts["program"].trains:
             return None
         return Knob(
-            f"Batch size up, paid with recomputation: {why}, and {_memory(facts)}.",
+            f"Batch size up, paid with recomputation: {why}, and {_describe_memory(facts)}.",
             "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, then a "
             "larger batch_size.",
             launching,
             grows_batch=True,
         )
     return Knob(
-        f"Batch size up: {why}; {_memory(facts)}.",
+        f"Batch size up: {why}; {_describe_memory(facts)}.",
         "DataLoader(..., batch_size=2 * batch_size), again until a step takes twice as long as before.",
         launching,
         grows_batch=True,
     )
 
 
-def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | None:
+def _judge_smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | None:
     # where launching is the limit already, a smaller batch is no faster
     if facts["compute_share"] < facts["sparse"] or facts["launch_bound_share"] >= facts["worth"]:
         return None
@@ -228,7 +228,7 @@ def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | 
     return None
 
 
-def _launches(facts: Facts, is_latency: bool) -> Knob | None:
+def _judge_launches(facts: Facts, is_latency: bool) -> Knob | None:
     if facts["launch_bound_share"] < facts["worth"]:
         return None
     effect = "no smaller batch shortens that" if is_latency else "every step pays that once, whatever its batch"
@@ -240,7 +240,7 @@ def _launches(facts: Facts, is_latency: bool) -> Knob | None:
     )
 
 
-def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
+def _judge_precision(facts: Facts, _is_latency: bool) -> Knob | None:
     if facts["fp32_share"] >= facts["much_arithmetic"]:
         return Knob(
             "Precision down: matrix multiplications and convolutions on fp32 data take "
@@ -269,7 +269,7 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
     return None
 
 
-def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
+def _judge_fusion(facts: Facts, _is_latency: bool) -> Words | None:
     optimizer = ", optimizer" if facts["program"].trains else ""
     return Words(
         f"Fusion: elementwise, normalization, reduction, softmax{optimizer} and copy kernels take "
@@ -279,17 +279,17 @@ def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
     )
 
 
-def _checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
+def _judge_checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
     if not facts["program"].trains or not facts["recomputes"] or not _is_free(facts):
         return None
     return Knob(
-        f"Activation checkpointing off, or around fewer blocks: activations are computed again while {_memory(facts)}.",
+        f"Activation checkpointing off, or around fewer blocks: activations are computed again while {_describe_memory(facts)}.",
         "Take torch.utils.checkpoint.checkpoint(...) away from one block after the other.",
         facts["worth"],
     )
 
 
-def _gradients(facts: Facts, is_latency: bool) -> Words | None:
+def _judge_gradients(facts: Facts, is_latency: bool) -> Words | None:
     if not facts["program"].trains:
         return None
     share = facts["gradient_share"]
@@ -301,32 +301,32 @@ def _gradients(facts: Facts, is_latency: bool) -> Words | None:
         )
     return Words(
         f"Accumulation, or a larger batch per GPU: exchanging gradients is exposed for {units.share(share)} of the step "
-        f"(waits for late ranks included), once per optimizer step whatever the batch; {_memory(facts)}.",
+        f"(waits for late ranks included), once per optimizer step whatever the batch; {_describe_memory(facts)}.",
         remedy_for(facts["program"], "gradients_less_often"),
     )
 
 
-def _sharding(facts: Facts, _is_latency: bool) -> Words | None:
+def _judge_sharding(facts: Facts, _is_latency: bool) -> Words | None:
     if not facts["program"].trains:
         return None
     share = facts["sharded_share"]
     if _is_taken(facts):
         return Words(
             f"Sharding within a machine only: gathering parameters is exposed for {units.share(share)} of the step (waits "
-            f"for late ranks included), and {_memory(facts)}, so shards have to stay.",
+            f"for late ranks included), and {_describe_memory(facts)}, so shards have to stay.",
             "fully_shard(model, mesh=init_device_mesh('cuda', (machines, gpus), mesh_dim_names=('replicate', 'shard')))."
             if facts["program"].can_compile
             else "FSDP(model, sharding_strategy=ShardingStrategy.HYBRID_SHARD).",
         )
     return Words(
         f"ZeRO stage down: gathering parameters is exposed for {units.share(share)} of the step (waits for late ranks "
-        f"included); {_memory(facts)}.",
+        f"included); {_describe_memory(facts)}.",
         ("fully_shard(block, reshard_after_forward=False)" if facts["program"].can_compile else "FSDP(...)")
         + " keeps parameters for the backward pass (ZeRO 2, SHARD_GRAD_OP).",
     )
 
 
-def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
+def _judge_tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["tensor_share"]
     size = f" in groups of {facts['tensor_group']}" if facts["tensor_group"] else ""
     start = (
@@ -340,13 +340,13 @@ def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
             remedy_for(facts["program"], "tensor_parallel"),
         )
     return Words(
-        f"Tensor parallelism down, data parallelism up: {start}; {_memory(facts)}.",
+        f"Tensor parallelism down, data parallelism up: {start}; {_describe_memory(facts)}.",
         "Halve tensor_model_parallel_size (the mesh's 'tp' dimension): half as many ranks meet in each layer, twice "
         "the batches run.",
     )
 
 
-def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
+def _judge_other_communication(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["other_communication_share"]
     if facts["tensor_share"] >= facts["worth"] or facts["replicates"]:
         return None
@@ -370,7 +370,7 @@ def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
     )
 
 
-def _pipeline(facts: Facts, is_latency: bool) -> Words | None:
+def _judge_pipeline(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["pipeline_share"]
     start = f"sends and receives are exposed for {units.share(share)} of the step, waiting for other stages included"
     if is_latency:
@@ -384,7 +384,7 @@ def _pipeline(facts: Facts, is_latency: bool) -> Words | None:
     )
 
 
-def _all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
+def _judge_all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
     share = facts["all_to_all_share"]
     return Words(
         f"All-to-all is exposed for {units.share(share)} of the step (waits for late ranks included); its bytes grow "
@@ -394,7 +394,7 @@ def _all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
     )
 
 
-def _split(facts: Facts, is_latency: bool) -> Knob | None:
+def _judge_split(facts: Facts, is_latency: bool) -> Knob | None:
     if not is_latency or facts["compute_share"] < facts["compute_bound"] or facts["tensor_share"] >= facts["worth"]:
         return None
     return Knob(
@@ -408,17 +408,17 @@ def _split(facts: Facts, is_latency: bool) -> Knob | None:
 
 # In the order in which they are named.
 _KNOBS: tuple[Turn, ...] = (
-    _from("waits_share", _waits, "waits_first", is_trade=False),
-    _batch,
-    _launches,
-    _from("tensor_share", _tensor_parallel),
-    _from("other_communication_share", _other_communication),
-    _from("sharded_share", _sharding),
-    _from("gradient_share", _gradients, grows=True),
-    _from("pipeline_share", _pipeline),
-    _from("all_to_all_share", _all_to_all, is_trade=False),
-    _precision,
-    _from("fusible_share", _fusion, "much_fusible", is_trade=False),
-    _checkpointing,
-    _split,
+    _make_turn("waits_share", _judge_waits, "waits_first", is_trade=False),
+    _judge_batch,
+    _judge_launches,
+    _make_turn("tensor_share", _judge_tensor_parallel),
+    _make_turn("other_communication_share", _judge_other_communication),
+    _make_turn("sharded_share", _judge_sharding),
+    _make_turn("gradient_share", _judge_gradients, grows=True),
+    _make_turn("pipeline_share", _judge_pipeline),
+    _make_turn("all_to_all_share", _judge_all_to_all, is_trade=False),
+    _judge_precision,
+    _make_turn("fusible_share", _judge_fusion, "much_fusible", is_trade=False),
+    _judge_checkpointing,
+    _judge_split,
 )

@@ -34,7 +34,7 @@ from typing import Any
 
 from traceq.common.units import duration, share
 from traceq.diagnosis.advice import Remark
-from traceq.diagnosis.rules.shared.wording import cut
+from traceq.diagnosis.rules.shared.wording import cut_name
 from traceq.diagnosis.subject import Subject
 
 MOST_NAMED = 3
@@ -49,21 +49,22 @@ def judge(subject: Subject) -> Iterator[Remark]:
     rows = subject.ask("tail_latency", most_rows=ALL_ROWS)
     if not rows or rows[0]["all_excess_share"] < limits["worth"]:
         return
-    steps = {row["step"]: row for row in rows}
+    steps = sorted({row["step"] for row in rows})
     slowest = rows[0]
     yield Remark(
         text=(
-            f"{_which(sorted(steps), slowest['steps'])} {duration(slowest['dur'])}, the others {duration(slowest['usual_ns'])} "
-            f"on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is {share(slowest['all_excess_share'])} "
-            f"of all time. {_more(rows)}{_distance(sorted(steps), limits['regular'])}{_last(subject, slowest)}"
+            f"{_count_slow_steps(steps, slowest['steps'])} {duration(slowest['dur'])}, the others "
+            f"{duration(slowest['usual_ns'])} on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is "
+            f"{share(slowest['all_excess_share'])} of all time. {_describe_excess(rows)}"
+            f"{_describe_distance(steps, limits['regular'])}{_describe_last_step(subject, slowest)}"
         ),
         query="tail_latency",
-        fix=_fix(rows, limits["most"]),
+        fix=_advise_fix(rows, limits["most"]),
         settings={"most_rows": SHOWN_ROWS},
     )
 
 
-def _which(steps: Sequence[int], of: int) -> str:
+def _count_slow_steps(steps: Sequence[int], of: int) -> str:
     named = (
         f"number{'s'[: len(steps) > 1]} "
         + ", ".join(str(step) for step in steps[:MOST_NAMED])
@@ -72,19 +73,21 @@ def _which(steps: Sequence[int], of: int) -> str:
     return f"{len(steps)} of {of} steps ({named}) {'takes' if len(steps) == 1 else 'take up to'}"
 
 
-def _more(rows: Sequence[Mapping[str, Any]]) -> str:
+def _describe_excess(rows: Sequence[Mapping[str, Any]]) -> str:
     """What most of the excess is, over all slow steps."""
     total: Counter[str] = Counter()
     for row in rows:
         if row["category"] is not None:
             total[row["category"]] += row["change_ns"]
     steps = len({row["step"] for row in rows})
-    parts = [f"{_words(category)} (+{duration(ns / steps)} a step)" for category, ns in total.most_common(MOST_NAMED)]
+    parts = [
+        f"{_name_category(category)} (+{duration(ns / steps)} a step)" for category, ns in total.most_common(MOST_NAMED)
+    ]
     those = "It has" if steps == 1 else "They have"
     return f"{those} more of {', '.join(parts)}." if parts else "No category of the ledger dominates there."
 
 
-def _words(category: str) -> str:
+def _name_category(category: str) -> str:
     """A category of the ledger by its name, one of the host's by words."""
     kind = category.removeprefix("host_")
     if kind == category:
@@ -92,30 +95,30 @@ def _words(category: str) -> str:
     return "host time with nothing recorded" if kind == "none" else f"host time in {kind}"
 
 
-def _last(subject: Subject, row: Mapping[str, Any]) -> str:
+def _describe_last_step(subject: Subject, row: Mapping[str, Any]) -> str:
     if row["steps"] == subject.steps:
         return ""
     return " The last step, which lasts to the end of its GPU work, is not compared."
 
 
-def _distance(steps: Sequence[int], several: float) -> str:
+def _describe_distance(steps: Sequence[int], several: float) -> str:
     distances = {later - earlier for earlier, later in pairwise(steps)}
     if len(steps) < several or len(distances) != 1 or distances == {1}:
         return ""
     return f" They come every {distances.pop()} steps: look for what the program does that often."
 
 
-def _fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
+def _advise_fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
     """Name the slice that one piece of idle time, or of the host's without a GPU, is about, if that is `most` of the change."""
     named = next((row for row in rows if row["inside"] and row["inside_ns"] >= most * row["change_ns"]), None)
     if named is None:
         return f"Compare step {rows[0]['step']} with its neighbours in the timeline, from ts {rows[0]['ts']} on."
     if str(named["category"]).startswith("host_"):
         return (
-            f"In step {named['step']} '{cut(named['inside'])}' takes {duration(named['inside_ns'])} longer than usual "
+            f"In step {named['step']} '{cut_name(named['inside'])}' takes {duration(named['inside_ns'])} longer than usual "
             f"(ts {named['inside_ts']}): look there, and in other ranks if it waits for them."
         )
     return (
-        f"In step {named['step']} the GPU idles {duration(named['inside_ns'])} on end around '{cut(named['inside'])}' "
+        f"In step {named['step']} the GPU idles {duration(named['inside_ns'])} on end around '{cut_name(named['inside'])}' "
         f"({named['category']}, ts {named['inside_ts']}): take that out of the loop, do it rarely, or beside the steps."
     )
