@@ -9,12 +9,7 @@ import warnings
 from traceq.annotate import to_nvtx, to_torch
 
 _VARIABLE = "TRACEQ_ANNOTATE"
-_CHOICES = {
-    "all": (True, True),
-    "nvtx": (True, False),
-    "torch": (False, True),
-    "off": (False, False),
-}
+_CHOICES = {"all": (True, True), "nvtx": (True, False), "torch": (False, True), "off": (False, False)}
 
 # What pop() needs to end a mark in both tools.
 Mark = tuple[to_nvtx.Range | None, to_torch.Record | None]

@@ -191,10 +191,7 @@ def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[st
             "values": dict(launch.values),
         },
     }
-    return {
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(INJECT), path])),
-        "TRACEQ_RECORD": json.dumps(options),
-    }
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(INJECT), path])), "TRACEQ_RECORD": json.dumps(options)}
 
 
 class _RunningProgram:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+import duckdb
 import msgspec
 
 from traceq.common.code_hash import code_hash
@@ -18,9 +18,6 @@ from traceq.dataset.manifest import Manifest, Window
 from traceq.dataset.place import Place
 from traceq.reports.build import read_jobs
 from traceq.reports.model import Job
-
-if TYPE_CHECKING:
-    import duckdb
 
 # In the folder of a window's job.
 NAME = "told.json"

@@ -56,10 +56,7 @@ def _fill_here(place: Place, manifest: Manifest, pieces: Sequence[Piece], window
         catalogue, files = scratch / "catalogue.duckdb", scratch / "files"
         files.mkdir()
         create_catalogue(catalogue, place, bare, pieces)
-        with (
-            explain_damage(place),
-            closing(connect(catalogue, read_only=False, writes=files)) as connection,
-        ):
+        with explain_damage(place), closing(connect(catalogue, read_only=False, writes=files)) as connection:
             with _join_one_run(connection, window.run):
                 fill_jobs(connection)
             tables = []

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.common.version import __version__
 from traceq.database.query import ask
 from traceq.database.sql import statement
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True)

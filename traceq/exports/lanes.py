@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import duckdb
+
+from traceq.database.query import Setting
 from traceq.database.sql import statement
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.database.query import Setting
 
 T = TypeVar("T")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.common.units import duration
 from traceq.database.query import ask
@@ -14,9 +16,6 @@ from traceq.exports.fit import GPU
 from traceq.exports.lanes import nest_slices
 from traceq.exports.tracks import TrackProcess, encode_slice
 from traceq.exports.window import TimeWindow
-
-if TYPE_CHECKING:
-    import duckdb
 
 # Of a finding with more pieces the worst are shown.
 _MOST_PIECES = 50

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
+
+import duckdb
 
 from traceq.analysis.categories import CATEGORIES, PATH_KINDS, on_path
 from traceq.common.text import quiet_json
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
+from traceq.diagnosis.choose import Chosen
 from traceq.diagnosis.finding import Finding
 from traceq.exports.fit import Weight, cut_to_fit
 from traceq.exports.header import ExportedTrace, make_header, prepare_traces
@@ -21,11 +24,6 @@ from traceq.exports.lanes import assign_lanes, fetch_rows
 from traceq.exports.pieces import piece_events
 from traceq.exports.tracks import Ids, encode, lay_out, new_ids
 from traceq.exports.window import EVERYTHING, TimeWindow, find_window
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.diagnosis.choose import Chosen
 
 # In the order of the file. Perfetto wants an arrow's start before its end.
 _SECTIONS = ("step", "path", "ledger", "host", "stream", "annotation", "synchronization", "event", "memory", "counter")

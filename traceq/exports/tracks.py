@@ -6,15 +6,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.exports.window import TimeWindow
+from traceq.exports.window import TimeWindow
 
 # Perfetto reads ids as 32-bit numbers and takes 0 for none.
 _MOST = (1 << 32) - 1

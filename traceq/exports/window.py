@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.diagnosis.finding import Finding, Value
+from traceq.diagnosis.finding import Finding, Value
 
 _EVER = 1 << 62
 

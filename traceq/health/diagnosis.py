@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -15,9 +17,6 @@ from traceq.health.identities import Checked
 from traceq.health.judges import JUDGES
 from traceq.health.suggestions import suggest_captures
 from traceq.health.verdict import MetricHealth, Verdict
-
-if TYPE_CHECKING:
-    import duckdb
 
 # Metrics that a capture of the host alone can bring: of others nothing is suggested where the device is no GPU.
 _OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from traceq.database.sql import statement
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True)

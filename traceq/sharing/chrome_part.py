@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
+import duckdb
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from traceq.importers.chrome.records import EventHead, EventRecords, decode_head, pair_half_ranges, start_of
-
-if TYPE_CHECKING:
-    import duckdb
-    import numpy.typing as npt
-
-    from traceq.sharing.part import Part
+from traceq.sharing.part import Part
 
 _TIMES = """
     select distinct ts

@@ -18,12 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from traceq.common.keyed import Pseudonyms
-from traceq.common.library_names import (
-    HEXADECIMAL,
-    known_words,
-    replace_unknown_in_frame,
-    replace_unknown_words,
-)
+from traceq.common.library_names import HEXADECIMAL, known_words, replace_unknown_in_frame, replace_unknown_words
 from traceq.common.public_names import KERNEL, is_public
 from traceq.sharing.secrets import secret_kinds
 

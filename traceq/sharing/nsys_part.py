@@ -5,17 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from traceq.database.sql import run
 from traceq.importers.nsys import host, mpi
 from traceq.importers.sqlite import quote_name
+from traceq.sharing.part import Part
 from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.sharing.part import Part
 
 _GPU = {
     "CUPTI_ACTIVITY_KIND_KERNEL": "kernel",

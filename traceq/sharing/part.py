@@ -6,18 +6,15 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.analysis.steps.choice import Window
-from traceq.analysis.steps.window import window_extent
+from traceq.analysis.steps.window import Extent, window_extent
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
 from traceq.errors import WrongUse
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.analysis.steps.window import Extent
 
 _NUMBER_AT_END = re.compile(r"#(\d+)\D*$")
 _TRAINING = """
