@@ -6,8 +6,8 @@ import lazy_import
 import pytest
 from small_training import SHORT, iteration, only_trace, steps_in
 
-from traceq.capture.others import is_another_active
 from traceq.capture.profile import profile
+from traceq.capture.watch import is_another_active
 
 torch = lazy_import.module("torch")
 

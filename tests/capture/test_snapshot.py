@@ -10,7 +10,7 @@ import pytest
 from small_training import SHORT, only_trace, rows
 
 from traceq.capture.profile import profile
-from traceq.capture.snapshot import objects, write
+from traceq.capture.snapshot import write
 from traceq.capture.snapshot.machine import collect_gpus, disk_kind
 from traceq.capture.snapshot.seen import Seen
 from traceq.formats.made_with import normalize_value
@@ -97,7 +97,7 @@ def test_nothing_is_replaced_any_more_when_the_loop_has_ended(tmp_path):
 
 @pytest.mark.parametrize("broken", ["find_alive", "collect_compile", "collect_optimizers"])
 def test_what_fails_costs_only_what_it_tells(tmp_path, monkeypatch, broken):
-    monkeypatch.setattr(objects, broken, lambda *_: 1 / 0)
+    monkeypatch.setattr(program, broken, lambda *_: 1 / 0)
     found = loop(tmp_path)
     assert "host" in found
     assert "optimizer" not in found
@@ -158,7 +158,7 @@ def test_values_that_are_kept(topic, name, value, text):
 @pytest.mark.parametrize("mode", ["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"])
 def test_the_mode_of_torch_compile_is_told_by_what_it_sets(mode):
     wrapper = torch._TorchCompileInductorWrapper(mode, None, None)
-    assert objects.collect_compile({"inductor": [wrapper], "compiler": []}) == {
+    assert program.collect_compile({"inductor": [wrapper], "compiler": []}) == {
         "compile": mode,
         "compile_dynamic": "default",
     }
@@ -167,7 +167,7 @@ def test_the_mode_of_torch_compile_is_told_by_what_it_sets(mode):
 def test_a_compiled_model_is_found_with_its_backend():
     model = torch.compile(torch.nn.Linear(2, 2), backend="eager")
     model(torch.ones(1, 2))
-    assert objects.collect_compile(objects.find_alive(torch))["compile"] == "eager"
+    assert program.collect_compile(program.find_alive(torch))["compile"] == "eager"
 
 
 def test_the_loader_of_the_window_stands_first():

@@ -14,7 +14,7 @@ import json, sys, torch
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
 from traceq.capture.knobs import registry
 from traceq.capture.knobs.knob import Hooks
-from traceq.capture.work import Work
+from traceq.capture.run_trial import Work
 
 if "ablated" in sys.argv:
     registry.apply(torch, {"ablate": "data"}, Hooks())

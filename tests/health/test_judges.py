@@ -11,7 +11,7 @@ from traceq.formats.capabilities import METRICS
 from traceq.health.coverage import Inputs, LostEvents, read
 from traceq.health.diagnosis import diagnose
 from traceq.health.judges import JUDGES
-from traceq.health.suggestions import suggest_captures
+from traceq.health.verdict import suggest_captures
 
 NOTHING = Inputs(
     **{field.name: () if field.name == "lost" else None if "None" in str(field.type) else 0 for field in fields(Inputs)}

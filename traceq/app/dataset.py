@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from traceq.dataset import change, verify
 from traceq.dataset.change import Compacted
-from traceq.dataset.leftovers import find_leftovers, stale_windows
 from traceq.dataset.manifest import Manifest, Piece, open_existing
-from traceq.dataset.verify import Fault
+from traceq.dataset.verify import Fault, find_leftovers, stale_windows
 
 
 class WindowListed(NamedTuple):

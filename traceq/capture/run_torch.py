@@ -22,12 +22,12 @@ from typing import Any
 
 from traceq.annotate import names
 from traceq.capture import files, watch
-from traceq.capture.others import watch_starts
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
 from traceq.capture.record_window import CudaRange, TorchWindow, Window
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write
+from traceq.capture.watch import watch_starts
 from traceq.formats.made_with import SUFFIX
 
 Say = Callable[..., None]

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from traceq.capture import files
-from traceq.capture.others import Watch, is_another_active
 from traceq.capture.overhead import Clock, measure_overhead
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
+from traceq.capture.watch import Watch, is_another_active
 from traceq.common.version import __version__
 
 _ANOTHER = "another PyTorch profiler runs in this process at the same time, and there can be only one"

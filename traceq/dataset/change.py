@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from traceq.dataset.ingest import STAGING, refill_windows, replace_pieces
-from traceq.dataset.leftovers import files_of_piece, find_leftovers, stale_windows
 from traceq.dataset.lock import lock_for_writing
 from traceq.dataset.manifest import Manifest, Piece, commit, read_manifest
 from traceq.dataset.place import Place
-from traceq.dataset.verify import unreadable_windows
+from traceq.dataset.verify import files_of_piece, find_leftovers, stale_windows, unreadable_windows
 from traceq.errors import WrongUse
 
 _LISTED = 10

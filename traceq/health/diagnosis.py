@@ -15,8 +15,7 @@ from traceq.health import coverage, identities
 from traceq.health.coverage import Inputs, LostEvents
 from traceq.health.identities import Checked
 from traceq.health.judges import JUDGES
-from traceq.health.suggestions import suggest_captures
-from traceq.health.verdict import MetricHealth, Verdict
+from traceq.health.verdict import MetricHealth, Verdict, suggest_captures
 
 # Metrics that a capture of the host alone can bring: of others nothing is suggested where the device is no GPU.
 _OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})

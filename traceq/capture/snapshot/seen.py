@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from traceq.annotate import emit
-from traceq.capture.snapshot import objects
+from traceq.capture.snapshot import program
 from traceq.capture.watch import replace_attribute
 
 # A program that makes a loader for each file it reads must not fill memory.
@@ -55,7 +55,7 @@ class Seen:
         for loader in self._loaders.values():
             loader.window_opens()
 
-    def loaders(self, found: objects.Alive) -> list[objects.Facts]:
+    def loaders(self, found: program.Alive) -> list[program.Facts]:
         """Return the facts of each loader that was iterated, those from which the window fetched most first."""
         for each in found["loader"]:
             with suppress(Exception):
@@ -63,7 +63,7 @@ class Seen:
         listed = sorted(self._loaders.values(), key=lambda each: -each.fetched())
         return [each.facts for each in listed]
 
-    def autocast(self, compiled: objects.Facts) -> str | None:
+    def autocast(self, compiled: program.Facts) -> str | None:
         """Return the type that autocast was seen with, "off" if it would have been seen, None if it is not known."""
         if self._types:
             return ", ".join(sorted(self._types))
@@ -89,10 +89,10 @@ class Seen:
         return replace_attribute(batches_class, "__init__", __init__)
 
     def _note_loader(self, batches: Any, loader: Any = None) -> None:
-        facts = objects.describe_loader(batches, loader)
+        facts = program.describe_loader(batches, loader)
         key = repr(sorted(facts.items()))
         if key not in self._loaders and len(self._loaders) < _MOST_LOADERS:
-            method = None if loader is None else objects.worker_start_method(loader)
+            method = None if loader is None else program.worker_start_method(loader)
             self._loaders[key] = _Loader({**facts, **({"worker_start_method": method} if method else {})})
         if key in self._loaders:
             self._loaders[key].take(batches)
@@ -104,7 +104,7 @@ class Seen:
         @functools.wraps(original)
         def __enter__(context: Any) -> Any:  # noqa: N807 - it becomes the method
             if not emit.is_compiling() and getattr(context, "_enabled", False):
-                self._types[objects.type_name(context.fast_dtype)] += 1
+                self._types[program.type_name(context.fast_dtype)] += 1
             return original(context)
 
         return replace_attribute(autocast, "__enter__", __enter__)
@@ -113,7 +113,7 @@ class Seen:
 class _Loader:
     """A loader's facts, and the batches that its newest pass has given."""
 
-    def __init__(self, facts: objects.Facts) -> None:
+    def __init__(self, facts: program.Facts) -> None:
         self.facts = facts
         self._batches: weakref.ref[Any] | None = None
         self._before = 0

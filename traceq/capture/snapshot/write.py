@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from traceq.capture.snapshot import libraries, machine, objects
+from traceq.capture.snapshot import machine, program
 from traceq.capture.snapshot.seen import Seen
 from traceq.common.version import __version__
 from traceq.formats.made_with import ENVIRONMENT, VERSION, normalize_value, path_beside, size_of_content
@@ -49,10 +49,10 @@ def _collect_topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
     asked: dict[str, Callable[[], Things]] = {
         "host": lambda: [machine.collect_host()],
         "gpu": machine.collect_gpus,
-        ENVIRONMENT: lambda: [libraries.collect_environment()],
+        ENVIRONMENT: lambda: [program.collect_environment()],
     }
     if torch is not None and seen is not None:
-        asked["software"] = lambda: [libraries.collect_software(torch)]
+        asked["software"] = lambda: [program.collect_software(torch)]
         with suppress(Exception):  # a PyTorch that is different inside
             asked |= _list_program_topics(torch, seen)
     topics = {topic: _keep_public(topic, ask) for topic, ask in asked.items()}
@@ -60,26 +60,26 @@ def _collect_topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
 
 
 def _list_program_topics(torch: Any, seen: Seen) -> dict[str, Callable[[], Things]]:
-    found = objects.find_alive(torch)
-    compiled = objects.collect_compile(found)
+    found = program.find_alive(torch)
+    compiled = program.collect_compile(found)
     return {
-        "program": lambda: [libraries.collect_program()],
+        "program": lambda: [program.collect_program()],
         "precision": lambda: [
             {
-                **libraries.collect_precision(torch),
+                **program.collect_precision(torch),
                 "autocast": seen.autocast(compiled),
-                "grad_scaler": objects.has_scaler(found),
+                "grad_scaler": program.has_scaler(found),
             }
         ],
-        "threads": lambda: [libraries.collect_threads(torch)],
+        "threads": lambda: [program.collect_threads(torch)],
         "loader": lambda: seen.loaders(found),
-        "optimizer": lambda: objects.collect_optimizers(torch, found),
+        "optimizer": lambda: program.collect_optimizers(torch, found),
         "compile": lambda: [compiled],
         "parallel": lambda: [
             {
-                **objects.collect_parallel(torch, found),
+                **program.collect_parallel(torch, found),
                 "backward_passes": seen.backward_passes(),
-                "start_method": libraries.start_method(),
+                "start_method": program.start_method(),
             }
         ],
     }
