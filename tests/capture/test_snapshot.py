@@ -10,7 +10,7 @@ import pytest
 from small_training import SHORT, only_trace, rows
 
 from traceq.capture.profile import profile
-from traceq.capture.snapshot import write
+from traceq.capture.snapshot import program, write
 from traceq.capture.snapshot.machine import collect_gpus, disk_kind
 from traceq.capture.snapshot.seen import Seen
 from traceq.formats.made_with import normalize_value
