@@ -35,7 +35,7 @@ found = {}
 def count(name, loader, epochs=2):
     work.begin()
     steps = sum(len(list(loader)) for _ in range(epochs))
-    found[name] = [steps, work.each(1).get("samples")]
+    found[name] = [steps, work.per_step(1).get("samples")]
 
 count("whole", DataLoader(data, 5))
 count("short", DataLoader(data, 9))
@@ -52,7 +52,7 @@ count("stream dropped", DataLoader(Stream(), 4, drop_last=True))
 count("stream known", DataLoader(Known(), 4))
 work.begin()
 list(DataLoader(data, 5)), list(DataLoader(Stream(), 4))
-found["both"] = work.each(1)
+found["both"] = work.per_step(1)
 print(json.dumps(found))
 """
 

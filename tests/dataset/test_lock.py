@@ -48,7 +48,7 @@ def test_a_second_writer_is_told_of_the_first(place):
         ):
             pass
         check()
-    assert place.names() == []
+    assert place.list_names() == []
 
 
 def test_a_dead_process_of_this_machine_is_taken_over_from(place):
@@ -62,11 +62,11 @@ def test_a_writer_elsewhere_is_dead_when_it_has_been_silent_whatever_its_clock_s
     leave(place, host="elsewhere", beat=beat)
     with pytest.raises(StoreError, match=r"is being written by .* on elsewhere"), lock.lock_for_writing(place):
         pass
-    assert place.names() == [lock.NAME]
+    assert place.list_names() == [lock.NAME]
     grow_old(place, 1000)
     with lock.lock_for_writing(place) as check:
         check()
-    assert place.names() == []
+    assert place.list_names() == []
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b'"\xff"', b'{"x":' + b"[" * 50_000])
@@ -119,7 +119,7 @@ def test_a_writer_that_was_taken_over_from_is_told_before_it_writes(place):
         leave(place)
         with pytest.raises(StoreError, match="somebody else has taken over"):
             check()
-    assert place.names() == [lock.NAME]
+    assert place.list_names() == [lock.NAME]
 
 
 def test_one_who_waits_has_its_turn_when_the_other_is_done(place, monkeypatch):

@@ -37,7 +37,7 @@ def test_what_is_written_is_read(place):
     place.write(b"1", "a.json")
     place.write(b"22", "a.json")
     assert place.read("a.json") == b"22"
-    assert place.names() == ["a.json"]
+    assert place.list_names() == ["a.json"]
 
 
 def test_a_folder_is_not_read_as_a_file_that_is_not_there(tmp_path):
@@ -59,18 +59,18 @@ def test_only_one_writes_a_new_file(place):
     with pytest.raises(FileExistsError):
         place.write(b"second", "x", "new.json", is_new=True)
     assert place.read("x", "new.json") == b"first"
-    assert place.names("x") == ["new.json"]
+    assert place.list_names("x") == ["new.json"]
 
 
 def test_a_folder_is_put_moved_and_removed(place, files):
     place.put(files, ".pieces/1")
     place.move(".pieces/1", "run=b/window=0/rank=3")
-    assert place.names("run=b", "window=0", "rank=3") == ["a.parquet", "piece.json", "z.parquet"]
+    assert place.list_names("run=b", "window=0", "rank=3") == ["a.parquet", "piece.json", "z.parquet"]
     assert place.read("run=b/window=0/rank=3/z.parquet") == b"z.parquet"
-    assert place.names(".pieces/1") == []
+    assert place.list_names(".pieces/1") == []
     place.remove("run=b/window=0/rank=3")
     place.remove("run=b/window=0/rank=3")
-    assert place.names("run=b", "window=0", "rank=3") == []
+    assert place.list_names("run=b", "window=0", "rank=3") == []
 
 
 def test_no_request_is_wasted(bucket, server, files):
@@ -94,8 +94,8 @@ def test_names_of_runs_are_names_of_folders(place, name):
     assert folder.count("/") == 2
     assert run_of(folder) == name
     place.write(b"1", folder, "piece.json")
-    assert place.names(*folder.split("/")) == ["piece.json"]
-    assert place.names() == [folder.partition("/")[0]]
+    assert place.list_names(*folder.split("/")) == ["piece.json"]
+    assert place.list_names() == [folder.partition("/")[0]]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_folder_has_many_names(tmp_path, monkeypatch, name):
     place = Place(name.format(cwd=tmp_path))
     assert place.is_local
     assert place.path("a") == f"{tmp_path}/job/a"
-    assert place.address("a") == f"{tmp_path}/job/a"
+    assert place.duckdb_path("a") == f"{tmp_path}/job/a"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_place_that_cannot_be_is_told(name, reason):
     if name.startswith("s3"):
         pytest.importorskip("s3fs")
     with pytest.raises(StoreError, match=reason):
-        Place(name).names()
+        Place(name).list_names()
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch):

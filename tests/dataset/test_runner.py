@@ -160,4 +160,4 @@ def test_one_who_is_taken_for_dead_may_come_back(traces, tmp_path):
     assert place.read(".pieces/hash/piece.json") == first
     make_piece(dataclasses.replace(task, asked="something else"))
     assert place.read(".pieces/hash/piece.json") != first
-    assert place.names(".pieces") == ["hash"]
+    assert place.list_names(".pieces") == ["hash"]

@@ -74,8 +74,8 @@ def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., A
     marked.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
     # A learning rate scheduler looks for the function behind the bound method it expects, and puts its own in its place.
     marked.__func__ = function  # type: ignore[attr-defined]
-    for each in (marked, function):
-        setattr(each, _MARKED, True)
+    for callable_ in (marked, function):
+        setattr(callable_, _MARKED, True)
     return marked
 
 

@@ -38,7 +38,7 @@ class DatasetListing(NamedTuple):
 def list_dataset(name: str) -> DatasetListing:
     """List the contents of a dataset. Raises StoreError for anything else, SchemaMismatch for another version of its schema."""
     place, manifest = open_existing(name)
-    sizes = place.sizes()
+    sizes = place.list_sizes()
     left = find_leftovers(place, manifest, sizes)
     unused, waiting = sum(left.useless.values()), sum(left.waiting.values())
     windows = list(_list_windows(manifest, stale_windows(manifest, sizes)))

@@ -50,7 +50,7 @@ def sample_machine(log: Path) -> Iterator[None]:
 
 def _run(log: Path, stopped: threading.Event) -> None:
     try:
-        sources = [each for each in (_open_host(), _open_gpus()) if each is not None]
+        sources = [source for source in (_open_host(), _open_gpus()) if source is not None]
         if sources:
             with log.open("w", encoding="utf-8") as file:
                 file.write(json.dumps({"traceq_monitor": 1, "cpus": os.cpu_count()}) + "\n")
@@ -189,7 +189,7 @@ def _open_gpus() -> Source | None:
     handles = list(enumerate(visible_handles(nvml)))
 
     def sample() -> list[Value]:
-        return [(device, None, *each) for device, handle in handles for each in _sample_gpu(nvml, handle)]
+        return [(device, None, *value) for device, handle in handles for value in _sample_gpu(nvml, handle)]
 
     return sample if handles else None
 

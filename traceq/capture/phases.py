@@ -72,7 +72,7 @@ class Phases:
         if self._open and self._open[-1][0] != _HOLDS_PHASES:
             return False
         name = names.fetch("loader") if label == "fetch" else names.phase(label)
-        if any(each.startswith(_FETCH) if label == "fetch" else each == name for each in open_program_marks()):
+        if any(mark.startswith(_FETCH) if label == "fetch" else mark == name for mark in open_program_marks()):
             return False
         self._open.append((label, _push(name)))
         return True
@@ -137,12 +137,12 @@ def _without_warning() -> Callable[[], None]:
     """Keep torch.compile's modules from warning of hooks that the user has not set; returns what undoes it."""
     known = list(warnings.filters)
     warnings.filterwarnings("ignore", message="Using `torch.compile.module.` when there are global hooks")
-    added = [each for each in warnings.filters if each not in known]
+    added = [rule for rule in warnings.filters if rule not in known]
 
     def undo() -> None:
-        for each in added:
-            if each in warnings.filters:
-                warnings.filters.remove(each)  # type: ignore[attr-defined]
+        for rule in added:
+            if rule in warnings.filters:
+                warnings.filters.remove(rule)  # type: ignore[attr-defined]
 
     return undo
 

@@ -254,22 +254,29 @@ def _status_path(directory: Path, name: str) -> Path:
 
 
 def _make_environment(request: Request, directory: Path, name: str) -> dict[str, str]:
-    """Make environment variables for the program. An empty entry of PYTHONPATH would mean the current directory."""
+    """Make environment variables for the program."""
     options = {
         "backend": request.backend,
         "directory": str(directory),
         "name": name,
-        "steps": request.steps,
-        "warmup": request.warmup,
-        "skip": request.skip,
-        "memory": request.memory,
-        "stacks": request.stacks,
+        **{field: getattr(request, field) for field in ("steps", "warmup", "skip", "memory", "stacks")},
         "status": str(_status_path(directory, name)),
     }
-    path = os.pathsep.join(filter(None, [str(INJECT), os.environ.get("PYTHONPATH")]))
-    # Without marks there are no phases and fetches: what a shell still says about marks is not meant for a recording.
-    marks = {"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}
-    return {"PYTHONPATH": path, "TRACEQ_RECORD": json.dumps(options), **marks}
+    return {**inject_traceq(options, os.environ.get("PYTHONPATH")), **keep_marks()}
+
+
+def inject_traceq(options: Mapping[str, object], path: str | None) -> dict[str, str]:
+    """Return variables that bring traceq into a program with the PYTHONPATH `path`."""
+    # An empty entry would mean the current directory.
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(INJECT), path])), "TRACEQ_RECORD": json.dumps(options)}
+
+
+def keep_marks() -> dict[str, str]:
+    """Return the variable that lets marks be written: without them there are no phases, fetches and steps of the program.
+
+    What a shell still says about marks is not meant for a recording.
+    """
+    return {"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}
 
 
 @contextmanager

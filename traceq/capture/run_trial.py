@@ -44,7 +44,7 @@ class Work:
         """Count from now on."""
         self._marked, self._fetched, self._counts = {}, [], True
 
-    def each(self, steps: int) -> dict[str, float]:
+    def per_step(self, steps: int) -> dict[str, float]:
         """Return the work per step, by name: what is marked, else `samples` of the batches; empty if there is neither.
 
         Of batches of which one is not known, nothing is.
@@ -209,7 +209,7 @@ class TrialRecorder(Recorder):
             "in_job": files.rank(),
             "steps_ns": lengths,
             "energy_j": self._joules_per_step(len(lengths)),
-            "work": self._work.each(len(lengths)),
+            "work": self._work.per_step(len(lengths)),
             "gpu_memory_peak": _gpu_memory_peak(torch),
             "idle_knobs": self._hooks.idle(names),
             "threads": torch.get_num_threads(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -16,7 +15,7 @@ from typing import Any, Literal
 
 from traceq.capture import processes, status
 from traceq.capture.knobs import registry
-from traceq.capture.record import INJECT
+from traceq.capture.record import inject_traceq, keep_marks
 from traceq.common import signals
 from traceq.errors import MissingTool, ProgramFailed
 
@@ -165,8 +164,7 @@ def _set_variables(launch: TrialLaunch) -> dict[str, str]:
     """Return variables that --env may override."""
     return {
         "TRACEQ_SEED": str(launch.seed),
-        # Without marks there are no steps of the program's own: what a shell still says about marks is not meant for this.
-        **({"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}),
+        **keep_marks(),
         **registry.list_variables(launch.values),
     }
 
@@ -191,7 +189,7 @@ def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[st
             "values": dict(launch.values),
         },
     }
-    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(INJECT), path])), "TRACEQ_RECORD": json.dumps(options)}
+    return inject_traceq(options, path)
 
 
 class _RunningProgram:

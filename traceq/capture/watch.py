@@ -125,7 +125,7 @@ def watch_program_marks(begins: Callable[[str], None], ended: Callable[[], None]
     def pop(mark: emit.Mark | None) -> None:
         pop_mark(mark)
         if mark is not None:
-            _threads.open = [each for each in _threads.open if each[0] is not mark]
+            _threads.open = [opened for opened in _threads.open if opened[0] is not mark]
             ended()
 
     undo = ExitStack()

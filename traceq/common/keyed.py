@@ -52,7 +52,7 @@ def output_key(texts: Iterable[str]) -> bytes:
 
 
 class Pseudonyms:
-    """What stands for the names of one output: the same pseudonym for the same text, made by one key."""
+    """Pseudonyms for the names of one output: the same one for the same text, made by one key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key

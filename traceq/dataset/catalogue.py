@@ -7,18 +7,32 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
+import msgspec
 
-from traceq.database.connect import trust
+from traceq.common.scratch import temporary_folder
+from traceq.database.connect import connect, trust
 from traceq.database.empty import create_database
 from traceq.database.failures import way_out
 from traceq.database.remote import read_through
 from traceq.database.tables import tables_of_traces
-from traceq.dataset.manifest import Manifest, Piece
+from traceq.dataset.manifest import Manifest, Piece, Window
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
 
 # What the cross-rank stage makes of all ranks of a window, with the tables of jobs.
 JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "straggler")
+
+
+@contextmanager
+def open_catalogue(
+    place: Place, manifest: Manifest, pieces: Collection[Piece], windows: Iterable[Window] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a temporary catalogue of these pieces of the dataset, and of the jobs of these windows."""
+    with temporary_folder() as folder:
+        bare = msgspec.structs.replace(manifest, windows=tuple(windows))
+        create_catalogue(folder / "catalogue.duckdb", place, bare, pieces)
+        with closing(connect(folder / "catalogue.duckdb")) as connection:
+            yield connection
 
 
 def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
@@ -35,7 +49,7 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
         for view in ("finding", "account"):
             _refuse_judgement(connection, place, view)
         connection.commit()
-    trust(path, [(name, place.address())])
+    trust(path, [(name, place.duckdb_path())])
 
 
 @contextmanager
@@ -55,11 +69,11 @@ def _list_files(
 ) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {table: [] for table in (*tables, *JOB_TABLES)}
     for piece in pieces:
-        for table in manifest.tables(piece):
-            found[table].append(place.address(piece.folder, f"{table}.parquet"))
+        for table in manifest.tables_of(piece):
+            found[table].append(place.duckdb_path(piece.folder, f"{table}.parquet"))
     for window in manifest.windows:
         for table in window.tables:
-            found[table].append(place.address(window.folder, f"{table}.parquet"))
+            found[table].append(place.duckdb_path(window.folder, f"{table}.parquet"))
     return {table: files for table, files in found.items() if files}
 
 

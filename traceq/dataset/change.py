@@ -28,19 +28,20 @@ def drop(place: Place, run: str, window: int | None, rank: int | None, wait: flo
     """Take pieces out of the dataset and judge their windows anew; the pieces. Raises WrongUse when there are none."""
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
-        gone = [piece for piece in known.pieces if _is_meant(piece, run, window, rank)]
+        of_window = [piece for piece in known.pieces if piece.run == run and window in (None, piece.window)]
+        gone = [piece for piece in of_window if rank in (None, piece.rank)]
         if not gone:
             raise WrongUse(
                 f"{place.name}: {_describe_pieces(run, window, rank)} is not there; there {_describe_contents(known, run)}."
             )
         kept = [piece for piece in known.pieces if piece not in gone]
-        touched = {(each.run, each.window) for each in gone}
+        touched = {(piece.run, piece.window) for piece in gone}
         windows = refill_windows(place, replace_pieces(known, kept, known.shapes), touched)
         check()
         commit(place, known, kept, windows, known.shapes)
-        files = {file for each in gone for file in files_of_piece(known, each)}
-        jobs = {each.folder for each in known.windows if (each.run, each.window) in touched}
-        place.remove_files(path for path in place.sizes() if path in files or path.rpartition("/")[0] in jobs)
+        files = {file for piece in gone for file in files_of_piece(known, piece)}
+        jobs = {other.folder for other in known.windows if (other.run, other.window) in touched}
+        place.remove_files(path for path in place.list_sizes() if path in files or path.rpartition("/")[0] in jobs)
     return tuple(gone)
 
 
@@ -48,14 +49,14 @@ def compact(place: Place, wait: float, *, everything: bool = False) -> Compacted
     """Remove what nobody needs, with `everything` also what an ingest could go on with; judge anew what is stale."""
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
-        sizes = place.sizes()
+        sizes = place.list_sizes()
         stale = stale_windows(known, sizes)
         stale |= {(damaged.run, damaged.window) for damaged, _ in unreadable_windows(place, known, sizes)}
         if stale:
             windows = refill_windows(place, known, stale)
             check()
             known = commit(place, known, known.pieces, windows, known.shapes)
-        left = find_leftovers(place, known, place.sizes())
+        left = find_leftovers(place, known, place.list_sizes())
         removed = {**left.useless, **(left.waiting if everything else {})}
         check()
         place.remove_files(removed)
@@ -65,15 +66,9 @@ def compact(place: Place, wait: float, *, everything: bool = False) -> Compacted
     return Compacted(len(removed), sum(removed.values()), tuple(sorted(stale)), len(waiting), sum(waiting.values()))
 
 
-def _is_meant(piece: Piece, run: str, window: int | None, rank: int | None) -> bool:
-    return piece.run == run and window in (None, piece.window) and rank in (None, piece.rank)
-
-
 def _describe_pieces(run: str, window: int | None, rank: int | None) -> str:
-    parts = [f"run {run!r}"]
-    parts += [] if window is None else [f"window {window}"]
-    parts += [] if rank is None else [f"rank {rank}"]
-    return ", ".join(parts)
+    numbers = [f"{what} {number}" for what, number in (("window", window), ("rank", rank)) if number is not None]
+    return ", ".join([f"run {run!r}", *numbers])
 
 
 def _describe_contents(known: Manifest, run: str) -> str:

@@ -106,25 +106,25 @@ class Cluster:
         known.add_done_callback(lambda given: _cancel(asked()) if given.cancelled() else None)
         return known
 
-    def slots(self) -> int:
+    def count_slots(self) -> int:
         """Count the threads of all workers."""
-        return sum(self._threads().values())
+        return sum(self._count_threads().values())
 
-    def share(self, _pieces: int) -> Share:
+    def plan_share(self, _pieces: int) -> Share:
         """Give each one thread, and its share of the memory of the smallest worker, or of the limit for each worker."""
         shares = []
         for worker in self._client.scheduler_info(n_workers=-1)["workers"].values():
-            known = [each for each in (worker["memory_limit"] * _OF_WORKER, limits().memory) if each]
+            known = [limit for limit in (worker["memory_limit"] * _OF_WORKER, limits().memory) if limit]
             shares.append(min(known, default=_USUAL_MEMORY) / worker["nthreads"])
         memory = max(LEAST_OF_READING, int(min(shares, default=_USUAL_MEMORY)))
-        return Share(self.slots(), jobs=1, threads=1, memory=memory)
+        return Share(self.count_slots(), jobs=1, threads=1, memory=memory)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
         """Raise StoreError unless there are workers, all of the same versions and with the dataset and traces in sight."""
         try:
             self._client.wait_for_workers(1, timeout=_ARRIVES)
         except TimeoutError as error:
-            raise WorkersLost(self._nobody()) from error
+            raise WorkersLost(self._explain_no_worker()) from error
         place, source = tasks[0].place, tasks[0].build.source.path
         mine, seen = read_token(place), os.fspath(source)
         differ = defaultdict(list)
@@ -139,12 +139,12 @@ class Cluster:
 
     def check(self) -> None:
         """Raise WorkersLost when there have been none for long."""
-        if self.slots():
+        if self.count_slots():
             self._arrived = time.monotonic()
         elif time.monotonic() - self._arrived > _ARRIVES:
-            raise WorkersLost(self._nobody())
+            raise WorkersLost(self._explain_no_worker())
 
-    def _threads(self) -> dict[str, int]:
+    def _count_threads(self) -> dict[str, int]:
         """Count the threads of each worker, by its address."""
         now = time.monotonic()
         if now - self._looked > _KNOWN:
@@ -156,7 +156,7 @@ class Cluster:
             self._arrived = now if self._seen else self._arrived
         return self._seen
 
-    def _nobody(self) -> str:
+    def _explain_no_worker(self) -> str:
         return (
             f"--cluster {self._address}: for {_ARRIVES:.0f} s the scheduler has had no worker; start some with `dask worker`,"
             " then run this again: what is made already is kept"

@@ -47,10 +47,10 @@ def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, scratch: Pat
         made = [_write_piece(connection, place, trace, scratch) for trace in traces]
         shapes: list[tuple[str, ...]] = []
         pieces = []
-        for each, where in zip(made, place_pieces([], made, {}), strict=True):
-            piece = piece_of(each, where, shapes)
+        for made_piece, where in zip(made, place_pieces([], made, {}), strict=True):
+            piece = piece_of(made_piece, where, shapes)
             place.remove(piece.folder)
-            place.move(_staging_folder(each.trace_id), piece.folder)
+            place.move(_staging_folder(made_piece.trace_id), piece.folder)
             pieces.append(piece)
         touched = {(piece.run, piece.window) for piece in pieces}
         windows = refill_windows(place, replace_pieces(known, pieces, shapes), touched)

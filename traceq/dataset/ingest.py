@@ -66,14 +66,14 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: IngestRequest
         missing = [task for task in tasks if task.folder not in done]
         failures = _make(missing, done, asked, workers)
         if missing:
-            for name in place.names(STAGING):
+            for name in place.list_names(STAGING):
                 if "." in name:  # what workers that died have left
                     place.remove(STAGING, name)
         finished = [task for task in tasks if task.folder in done]
         if not finished:
             return IngestResult(place.name, (), tuple(skipped), failures=tuple(failures))
         moved = _add(place, known, finished, done, asked, check)
-        if not place.names(STAGING):
+        if not place.list_names(STAGING):
             place.remove(STAGING)
     ingested = tuple(_ingested_trace(task, done[task.folder]) for task in finished)
     resumed = len(tasks) - len(missing)
@@ -107,7 +107,7 @@ def _make(
 
 
 def _ingested_trace(task: PieceTask, made: MadePiece) -> IngestedTrace:
-    counts = (made.tables.get(each, 0) for each in ("cpu_slice", "gpu_slice", "import_note"))
+    counts = (made.tables.get(table, 0) for table in ("cpu_slice", "gpu_slice", "import_note"))
     return IngestedTrace(task.build.source.shown, made.trace_id, *counts)
 
 
@@ -131,7 +131,7 @@ def _plan_tasks(
 ) -> list[PieceTask]:
     there = {piece.sha256: piece for piece in known.pieces}
     next_id = max((piece.trace_id for piece in known.pieces), default=0) + 1
-    share = workers.share(len(new))
+    share = workers.plan_share(len(new))
     key = _hash_request(asked)
     where = Place(place.path()) if place.is_local else place  # workers may be in another folder
     tasks = []
@@ -255,8 +255,8 @@ def refill_windows(place: Place, manifest: Manifest, touched: Iterable[tuple[str
     jobs = {window.run: window.job for window in manifest.windows}
     # jobs are numbered as in a database, which sorts them by what their traces have in common
     keys = {piece.run: piece.job_key or f"run {piece.run}" for piece in manifest.pieces}
-    for run, window in sorted(touched, key=lambda each: (keys.get(each[0], ""), each[1])):
-        pieces = manifest.of_window(run, window)
+    for run, window in sorted(touched, key=lambda key: (keys.get(key[0], ""), key[1])):
+        pieces = manifest.pieces_of(run, window)
         if not pieces:
             continue
         job = jobs.setdefault(run, max(jobs.values(), default=-1) + 1)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import duckdb
 import msgspec
 
 from traceq.common.code_hash import code_hash
-from traceq.database.connect import connect
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.catalogue import open_catalogue
 from traceq.dataset.manifest import Manifest, Window
 from traceq.dataset.place import Place
 from traceq.reports.build import read_jobs
@@ -23,17 +18,8 @@ from traceq.reports.model import Job
 NAME = "told.json"
 
 # Rooms that it depends on: a change of any file in them makes it void.
-_REACHED = (
-    "analysis",
-    "common",
-    "database",
-    "diagnosis",
-    "errors.py",
-    "formats",
-    "reports/build.py",
-    "reports/model.py",
-    "reports/sql",
-)
+_ROOMS = ("analysis", "common", "database", "diagnosis", "errors.py", "formats")
+_REACHED = (*_ROOMS, "reports/build.py", "reports/model.py", "reports/sql")
 
 
 class JobSummary(msgspec.Struct, frozen=True):
@@ -56,12 +42,9 @@ def summarize_jobs(connection: duckdb.DuckDBPyConnection) -> JobSummary:
     alone = ask(
         connection, "select count(*) as traces from trace where trace_id not in (select trace_id from job_rank)"
     )
-    is_judged = bool(of_ranks) and not alone[0]["traces"] and all(_is_judged(job) for job in jobs)
+    are_judged = all(job.ranks > 1 and job.dur_ns is not None and job.cannot_tell is None for job in jobs)
+    is_judged = bool(of_ranks) and not alone[0]["traces"] and are_judged
     return JobSummary(_code_stamp(), jobs, spared, is_judged)
-
-
-def _is_judged(job: Job) -> bool:
-    return job.ranks > 1 and job.dur_ns is not None and job.cannot_tell is None
 
 
 def _code_stamp() -> str:
@@ -77,9 +60,5 @@ def read_summary(place: Place, manifest: Manifest, window: Window) -> JobSummary
         told = None
     if told is not None and told.stamp == _code_stamp():
         return told
-    with TemporaryDirectory(prefix="traceq-told-") as name:
-        catalogue = Path(name) / "catalogue.duckdb"
-        alone = msgspec.structs.replace(manifest, windows=(window,))
-        create_catalogue(catalogue, place, alone, manifest.of_window(window.run, window.window))
-        with closing(connect(catalogue)) as connection:
-            return summarize_jobs(connection)
+    with open_catalogue(place, manifest, manifest.pieces_of(window.run, window.window), [window]) as connection:
+        return summarize_jobs(connection)

@@ -71,11 +71,11 @@ class Manifest(msgspec.Struct, frozen=True):
         if not all(0 <= piece.shape < len(self.shapes) for piece in self.pieces):
             raise ValueError("a piece is of a shape that is not there")
 
-    def tables(self, piece: Piece) -> tuple[str, ...]:
+    def tables_of(self, piece: Piece) -> tuple[str, ...]:
         """Return the tables of which the piece has rows."""
         return self.shapes[piece.shape]
 
-    def of_window(self, run: str, window: int) -> list[Piece]:
+    def pieces_of(self, run: str, window: int) -> list[Piece]:
         """Return the pieces of a window."""
         return [piece for piece in self.pieces if (piece.run, piece.window) == (run, window)]
 
@@ -138,8 +138,8 @@ def commit(
     new = Manifest(
         generation=known.generation + 1,
         shapes=tuple(shapes),
-        pieces=tuple(sorted(pieces, key=lambda each: each.trace_id)),
-        windows=tuple(sorted(windows, key=lambda each: (each.job, each.window))),
+        pieces=tuple(sorted(pieces, key=lambda piece: piece.trace_id)),
+        windows=tuple(sorted(windows, key=lambda window: (window.job, window.window))),
     )
     place.write(msgspec.json.encode(new), NAME)
     return new

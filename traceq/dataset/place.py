@@ -74,10 +74,10 @@ class Place:
         return Place, (self.name,)
 
     @cached_property
-    def _opened(self) -> tuple[Any, str]:
+    def _file_system(self) -> tuple[Any, str]:
         if not is_address(self.name):
             return LocalFileSystem(), os.path.abspath(self.name)  # noqa: PTH100 - Path.absolute keeps ..
-        with self._said():
+        with self._translate_errors():
             self._check_installed()
             fs, path = url_to_fs(self.name)
         if not path.strip("/"):
@@ -102,7 +102,7 @@ class Place:
     @property
     def fs(self) -> Any:
         """The file system of fsspec."""
-        return self._opened[0]
+        return self._file_system[0]
 
     @property
     def is_local(self) -> bool:
@@ -122,15 +122,15 @@ class Place:
 
     def path(self, *parts: str) -> str:
         """Return the path of something in it, for `fs`."""
-        return "/".join((self._opened[1], *parts))
+        return "/".join((self._file_system[1], *parts))
 
-    def address(self, *parts: str) -> str:
+    def duckdb_path(self, *parts: str) -> str:
         """Return the path for DuckDB of something in it: a local path, or what traceq.database.remote reads."""
         return self.path(*parts) if self.is_local else address_of(*parts)
 
     def read(self, *parts: str) -> bytes | None:
         """Read a file, None if there is none. Raises StoreError if a folder is in its place."""
-        with self._said():
+        with self._translate_errors():
             try:
                 # with a beginning object stores need not be asked for the size first
                 return bytes(self.fs.cat_file(self.path(*parts), start=0))
@@ -143,7 +143,7 @@ class Place:
     def write(self, content: bytes, *parts: str, is_new: bool = False) -> None:
         """Write a file so that readers see the old one or the new one; with `is_new` raise FileExistsError if there is one."""
         path = self.path(*parts)
-        with self._said():
+        with self._translate_errors():
             self._make_folder(path.rpartition("/")[0])
             if self.is_local:
                 _write_local(Path(path), content, is_new=is_new)
@@ -167,7 +167,7 @@ class Place:
         """Copy the files of a local folder to one in it."""
         files = sorted(folder.iterdir())
         target = self.path(*parts)
-        with self._said():
+        with self._translate_errors():
             self._make_folder(target)
             self.fs.put([str(file) for file in files], [f"{target}/{file.name}" for file in files])
 
@@ -177,15 +177,15 @@ class Place:
         What breaks off in the middle leaves the source, or a target that has no piece.json yet.
         """
         if self.is_local:
-            with self._said():
+            with self._translate_errors():
                 self._make_folder(self.path(target).rpartition("/")[0])
                 os.replace(self.path(source), self.path(target))  # noqa: PTH105 - paths are strings of fsspec
             return
         before = self.path(source)
-        with self._said():
-            found = self._files(before)
-            rest = [each for each in found if not each.endswith(f"/{_SEAL}")]
-            seal = [each for each in found if each not in rest]
+        with self._translate_errors():
+            found = self._find_files(before)
+            rest = [file for file in found if not file.endswith(f"/{_SEAL}")]
+            seal = [file for file in found if file not in rest]
             for files in filter(None, (rest, seal)):
                 self.fs.copy(files, [self.path(target) + file.removeprefix(before) for file in files])
             self._delete(seal)
@@ -194,16 +194,16 @@ class Place:
     def remove(self, *parts: str) -> None:
         """Remove a file or a folder with all that is in it; what is not there is gone already."""
         path = self.path(*parts)
-        with self._said():
+        with self._translate_errors():
             try:
                 if self.is_local:
                     self.fs.rm(path, recursive=True)
                 elif path.endswith(".json"):
                     self.fs.rm_file(path)
                 else:
-                    found = self._files(path)
-                    self._delete([each for each in found if each == f"{path}/{_SEAL}"])
-                    self._delete([each for each in found if each != f"{path}/{_SEAL}"])
+                    found = self._find_files(path)
+                    self._delete([file for file in found if file == f"{path}/{_SEAL}"])
+                    self._delete([file for file in found if file != f"{path}/{_SEAL}"])
             except FileNotFoundError:
                 return
 
@@ -212,29 +212,29 @@ class Place:
         paths = list(paths)
         if not paths:
             return
-        with self._said():
+        with self._translate_errors():
             self._delete([self.path(path) for path in paths])
         if self.is_local:
             folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents if folder.name}
-            for each in sorted(folders, reverse=True):
+            for folder in sorted(folders, reverse=True):
                 with suppress(OSError):
-                    Path(self.path(each)).rmdir()
+                    Path(self.path(folder)).rmdir()
 
-    def names(self, *parts: str) -> list[str]:
+    def list_names(self, *parts: str) -> list[str]:
         """List the names in a folder of it, sorted."""
-        with self._said():
+        with self._translate_errors():
             try:
                 self.fs.invalidate_cache(self.path(*parts))  # what was listed before may have changed since
                 return sorted(
-                    each.rstrip("/").rpartition("/")[2] for each in self.fs.ls(self.path(*parts), detail=False)
+                    path.rstrip("/").rpartition("/")[2] for path in self.fs.ls(self.path(*parts), detail=False)
                 )
             except (FileNotFoundError, NotADirectoryError):
                 return []
 
-    def sizes(self, *parts: str) -> dict[str, int]:
+    def list_sizes(self, *parts: str) -> dict[str, int]:
         """Return the bytes of every file in a folder of it and below, by its path in the dataset."""
         root = f"{self.path()}/"
-        with self._said():
+        with self._translate_errors():
             self.fs.invalidate_cache()
             found = self.fs.find(self.path(*parts), detail=True)
             return {path.removeprefix(root): int(info["size"]) for path, info in sorted(found.items())}
@@ -245,10 +245,10 @@ class Place:
         None where there is no such file any more, or the file system keeps no times.
         """
         self.write(b"{}", clock)
-        with self._said():
+        with self._translate_errors():
             try:
                 self.fs.invalidate_cache()
-                now, then = (self.fs.modified(self.path(each)) for each in (clock, written))
+                now, then = (self.fs.modified(self.path(file)) for file in (clock, written))
             except (FileNotFoundError, NotImplementedError):
                 return None
             finally:
@@ -262,7 +262,7 @@ class Place:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(work, items))
 
-    def _files(self, path: str) -> list[str]:
+    def _find_files(self, path: str) -> list[str]:
         """Find the files in a folder and below."""
         self.fs.invalidate_cache(path)
         return sorted(self.fs.find(path))
@@ -272,8 +272,8 @@ class Place:
         literal = [file for file in files if has_magic(file)]
         if len(literal) < len(files):
             self.fs.rm([file for file in files if file not in literal])
-        for each in literal:
-            self.fs.rm_file(each)
+        for file in literal:
+            self.fs.rm_file(file)
 
     def _make_folder(self, path: str) -> None:
         if self.protocol not in _WITHOUT_FOLDERS:
@@ -283,7 +283,7 @@ class Place:
                 raise StoreError(f"{self.name}: cannot be written: {path} or what it is in is a file") from error
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turn failures of the file system into errors that name the place."""
         try:
             yield

@@ -45,10 +45,10 @@ class Workers(Protocol):
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
         """Let a worker call the function."""
 
-    def slots(self) -> int:
+    def count_slots(self) -> int:
         """Return how many calls keep all of them busy."""
 
-    def share(self, pieces: int) -> Share:
+    def plan_share(self, pieces: int) -> Share:
         """Return the limits of each worker if this number of pieces is to be made."""
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
@@ -68,7 +68,7 @@ def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[Piec
     running: dict[Future[MadePiece], PieceTask] = {}
     tries: Counter[str] = Counter()
     while waiting or running or again:
-        most = max(1, workers.slots())
+        most = max(1, workers.count_slots())
         while waiting and len(running) < most:
             _submit(waiting.popleft(), workers, running)
         if not running:
@@ -123,11 +123,11 @@ class InProcess(ThreadPoolExecutor):
     def __init__(self) -> None:
         super().__init__(1)
 
-    def slots(self) -> int:
+    def count_slots(self) -> int:
         """Return 1."""
         return 1
 
-    def share(self, _pieces: int) -> Share:
+    def plan_share(self, _pieces: int) -> Share:
         """Give all of this machine."""
         return limits().share(1)
 
@@ -158,11 +158,11 @@ class Processes(ThreadPoolExecutor):
         """Have one of the processes call the function."""
         return super().submit(self._call, function, arguments)
 
-    def slots(self) -> int:
+    def count_slots(self) -> int:
         """Return the number of processes."""
         return self._jobs
 
-    def share(self, pieces: int) -> Share:
+    def plan_share(self, pieces: int) -> Share:
         """Divide the CPUs and the memory of this machine."""
         return limits().share(min(self._jobs, pieces))
 
@@ -184,21 +184,21 @@ class Processes(ThreadPoolExecutor):
         self._scratch.cleanup()
 
     def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        process = self._taken()
+        process = self._take_process()
         try:
             process.child.send((function, arguments))
             answer = next(process.child.answers, None)
         except OSError:  # it ended between two calls
             answer = None
         if answer is None:
-            raise WorkerDied(self._ended(process))
+            raise WorkerDied(self._close_ended(process))
         with self._lock:
             self._idle.append(process)
         if isinstance(answer, BaseException):
             raise answer
         return answer
 
-    def _taken(self) -> _WorkerProcess:
+    def _take_process(self) -> _WorkerProcess:
         with self._lock:
             if self._is_over:
                 raise WorkerDied("interrupted")
@@ -209,7 +209,7 @@ class Processes(ThreadPoolExecutor):
             self._all.add(process)
             return process
 
-    def _ended(self, process: _WorkerProcess) -> str:
+    def _close_ended(self, process: _WorkerProcess) -> str:
         """Remove the files of a process that ended; return how it ended."""
         process.child.close()
         with self._lock:

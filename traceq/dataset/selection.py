@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ _SMALL = ("job", "job_rank", "straggler")
 
 @dataclass(frozen=True)
 class Selection:
-    """What a report reads: pieces, the trace_ids of those that no rules are asked about, and jobs with all their ranks."""
+    """The selection that a report reads: pieces, the trace_ids of those that no rules are asked about, and whole jobs."""
 
     pieces: tuple[Piece, ...]
     jobs: tuple[Job, ...]
@@ -62,15 +63,9 @@ def select_pieces(
     if not pieces or len(pieces) > _MOST_COPIED:
         return None
     jobs = [job for told in windows.values() for job in told.jobs]
-    return Selection(
-        tuple(pieces), tuple(_count_windows(sorted(jobs, key=lambda each: (each.job, each.time_window)))), unasked
-    )
-
-
-def _count_windows(jobs: Sequence[Job]) -> Iterable[Job]:
-    """Yield the jobs with the number of windows that each has by now."""
-    for job in jobs:
-        yield replace(job, windows=sum(other.job == job.job for other in jobs))
+    counts = Counter(job.job for job in jobs)
+    ordered = sorted(jobs, key=lambda job: (job.job, job.time_window))
+    return Selection(tuple(pieces), tuple(replace(job, windows=counts[job.job]) for job in ordered), unasked)
 
 
 def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> None:
@@ -81,9 +76,9 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
     create_database(path)
     files: dict[str, list[str]] = {}
     for piece in pieces:
-        for table in manifest.tables(piece):
-            files.setdefault(table, []).append(place.address(piece.folder, f"{table}.parquet"))
-    files["trace"] = [place.address(window.folder, "trace.parquet") for window in manifest.windows]
+        for table in manifest.tables_of(piece):
+            files.setdefault(table, []).append(place.duckdb_path(piece.folder, f"{table}.parquet"))
+    files["trace"] = [place.duckdb_path(window.folder, "trace.parquet") for window in manifest.windows]
     is_whole = len(pieces) == len(manifest.pieces)
     for table in JOB_TABLES if is_whole else _SMALL:
         files[table] = _of_windows(place, manifest.windows, table)
@@ -102,7 +97,7 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
 
 
 def _of_windows(place: Place, windows: Iterable[Window], table: str) -> list[str]:
-    return [place.address(window.folder, f"{table}.parquet") for window in windows if table in window.tables]
+    return [place.duckdb_path(window.folder, f"{table}.parquet") for window in windows if table in window.tables]
 
 
 def _copy(

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
 from shlex import quote
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import duckdb
-import msgspec
 
-from traceq.database.connect import connect
 from traceq.database.failures import one_line
 from traceq.dataset import job_summary, lock
 from traceq.dataset import manifest as manifests
 from traceq.dataset import piece as pieces
-from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.catalogue import open_catalogue
 from traceq.dataset.ingest import STAGING
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of, read_manifest
 from traceq.dataset.piece import NAME, MadePiece, digest_of_sums, digest_query, read_piece
@@ -59,7 +54,9 @@ def find_leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -
 
 def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
     """Return the files of a piece."""
-    return [f"{piece.folder}/{table}.parquet" for table in manifest.tables(piece)] + [f"{piece.folder}/{pieces.NAME}"]
+    return [f"{piece.folder}/{table}.parquet" for table in manifest.tables_of(piece)] + [
+        f"{piece.folder}/{pieces.NAME}"
+    ]
 
 
 def files_of_window(window: Window) -> list[str]:
@@ -103,7 +100,7 @@ class Fault(NamedTuple):
 def find_faults(place: Place) -> Iterator[Fault]:
     """Find everything that is wrong. Raises StoreError for what is no dataset at all."""
     manifest = read_manifest(place)
-    sizes = place.sizes()
+    sizes = place.list_sizes()
     yield from _find_repeats(manifest)
     sound = []
     for piece in manifest.pieces:
@@ -156,7 +153,7 @@ def _list_differences(manifest: Manifest, piece: Piece, made: MadePiece) -> list
         "run": (made.run or piece.run, piece.run),
         "sha256": (made.sha256, piece.sha256),
         "digest": (made.digest, piece.digest),
-        "tables": (sorted(made.tables), sorted(manifest.tables(piece))),
+        "tables": (sorted(made.tables), sorted(manifest.tables_of(piece))),
     }
     return [name for name, (one, other) in said.items() if one != other]
 
@@ -194,15 +191,12 @@ def _describe_difference(place: Place, piece: Piece, found: Mapping[str, tuple[i
 def _sum_hashes(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Sums:
     """Count rows and sum their hashes, by piece and table."""
     found: dict[int, dict[str, tuple[int, str]]] = {piece.trace_id: {} for piece in pieces}
-    tables = sorted({table for piece in pieces for table in manifest.tables(piece)})
-    with TemporaryDirectory(prefix="traceq-verify-") as folder:
-        catalogue = Path(folder) / "catalogue.duckdb"
-        create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=()), pieces)
-        with closing(connect(catalogue)) as connection:
-            for table in tables:
-                query = f"select trace_id, count(*), sum(hash(t)) from ({digest_query(table)}) as t group by trace_id"
-                for trace_id, rows, total in connection.execute(query).fetchall():
-                    found.setdefault(trace_id, {})[table] = rows, str(total)
+    tables = sorted({table for piece in pieces for table in manifest.tables_of(piece)})
+    with open_catalogue(place, manifest, pieces) as connection:
+        for table in tables:
+            query = f"select trace_id, count(*), sum(hash(t)) from ({digest_query(table)}) as t group by trace_id"
+            for trace_id, rows, total in connection.execute(query).fetchall():
+                found.setdefault(trace_id, {})[table] = rows, str(total)
     return found
 
 
@@ -226,14 +220,11 @@ def unreadable_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int
 
 
 def _read_window(place: Place, manifest: Manifest, window: Window) -> None:
-    with TemporaryDirectory(prefix="traceq-verify-") as folder:
-        catalogue = Path(folder) / "catalogue.duckdb"
-        create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=(window,)), ())
-        with closing(connect(catalogue)) as connection:
-            for table in window.tables:
-                connection.execute(f"select sum(hash(t)) from {table} as t").fetchall()
-            traces = place.address(window.folder, "trace.parquet")
-            connection.execute("select sum(hash(t)) from read_parquet($1) as t", [traces]).fetchall()
+    with open_catalogue(place, manifest, (), [window]) as connection:
+        for table in window.tables:
+            connection.execute(f"select sum(hash(t)) from {table} as t").fetchall()
+        traces = place.duckdb_path(window.folder, "trace.parquet")
+        connection.execute("select sum(hash(t)) from read_parquet($1) as t", [traces]).fetchall()
 
 
 def _suggest_ingest(place: Place, piece: Piece, made: MadePiece | None = None) -> str:

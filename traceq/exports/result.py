@@ -54,7 +54,7 @@ class Result:
     def numeric(self) -> list[bool]:
         """Return for each column whether it holds numbers."""
         is_number = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-        return [any(each(kind) for each in is_number) for kind in self.schema.types]
+        return [any(is_kind(kind) for is_kind in is_number) for kind in self.schema.types]
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """Yield the rows as text, NULL for what is missing."""
@@ -83,7 +83,7 @@ def result_of(
             )
         )
     left = _Left(connection, seconds, too_long("the query", seconds or 0.0))
-    reader = left.spent_on(lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
+    reader = left.run_within(lambda: relation.to_arrow_reader(_ROWS_PER_BATCH))
     schema = _with_unique_names(reader.schema)
     return Result(schema, _read_batches(left, reader, schema), width)
 
@@ -115,7 +115,7 @@ def write_csv(result: Result, file: BinaryIO) -> None:
     Names of a trace are anybody's: text that a spreadsheet would take for a formula gets a quote before it, and what could
     steer a terminal becomes an escape. JSON and Parquet give the text back as it is.
     """
-    flat = pa.schema([pa.field(_disarm_text(each.name), _flatten_type(each.type)) for each in result.schema])
+    flat = pa.schema([pa.field(_disarm_text(column.name), _flatten_type(column.type)) for column in result.schema])
     with csv.CSVWriter(file, flat) as writer:
         for batch in result.batches:
             columns = [_disarm(_flatten(column, kind)) for column, kind in zip(batch.columns, flat.types, strict=True)]
@@ -159,7 +159,7 @@ class _Left:
     seconds: float | None
     message: str
 
-    def spent_on(self, work: Callable[[], T]) -> T:
+    def run_within(self, work: Callable[[], T]) -> T:
         """Do the work and take its time off what is left."""
         began = time.monotonic()
         try:
@@ -170,7 +170,7 @@ class _Left:
 
 
 def _read_batches(left: _Left, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    while (batch := left.spent_on(partial(_next, reader))) is not None:
+    while (batch := left.run_within(partial(_next, reader))) is not None:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 

@@ -62,7 +62,7 @@ class _Trace:
     def slices(self) -> Iterator[tuple[str, int, int]]:
         """Yield its events, each with its level and duration; see traceq.exports.fit."""
         values = {
-            **self.window.of(self.exported.trace_id),
+            **self.window.as_parameters(self.exported.trace_id),
             "origin": self.exported.origin,
             "flow": self.exported.trace_id * 10**12,
             "most": self.most,
@@ -84,8 +84,8 @@ def write_trace(
     numbers = new_ids(connection)
     out = _Out(file)
     out.begin(make_header(connection, traces, {}))
-    for each in traces:
-        trace = _begin_trace(connection, each, EVERYTHING, findings, numbers, _MOST_CHARACTERS)
+    for exported in traces:
+        trace = _begin_trace(connection, exported, EVERYTHING, findings, numbers, _MOST_CHARACTERS)
         out.write(trace.tracks)
         out.write(event for event, _, _ in trace.slices())
     out.end()
@@ -99,28 +99,25 @@ def write_finding(
 
     Raises nothing when that is too little for what must stay: then the file is larger.
     """
-    (each,) = _read_traces(connection, [chosen.finding.where.trace_id])
-    window = find_window(connection, chosen.finding, each.row["step_ns"])
+    (exported,) = _read_traces(connection, [chosen.finding.where.trace_id])
+    window = find_window(connection, chosen.finding, exported.row["step_ns"])
     trace = _begin_trace(
-        connection, each, window, findings, new_ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.place
+        connection, exported, window, findings, new_ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.place
     )
-    told = _describe_finding(chosen, window, each)
-    fixed = (
-        sum(len(event.encode()) + 2 for event in trace.tracks)
-        + len(_encode_head(make_header(connection, [each], told)))
-        + 1_000
-    )
+    told = _describe_finding(chosen, window, exported)
+    header = make_header(connection, [exported], told)
+    fixed = sum(len(event.encode()) + 2 for event in trace.tracks) + len(_encode_head(header)) + 1_000
     weights = (Weight(len(event.encode()) + 2, level, dur) for event, level, dur in trace.slices())
     cut, left_out = cut_to_fit(weights, most - fixed) or (None, None)
     out = _Out(file)
-    out.begin(make_header(connection, [each], told if left_out is None else {**told, "left_out": left_out}))
+    out.begin(make_header(connection, [exported], told if left_out is None else {**told, "left_out": left_out}))
     out.write(trace.tracks)
     out.write(event for event, level, dur in trace.slices() if cut is None or cut.keeps(level, dur))
     out.end()
     return Written(out.events, left_out)
 
 
-def _describe_finding(chosen: Chosen, window: TimeWindow, each: ExportedTrace) -> dict[str, object]:
+def _describe_finding(chosen: Chosen, window: TimeWindow, exported: ExportedTrace) -> dict[str, object]:
     finding = chosen.finding
     return {
         "finding": {
@@ -131,7 +128,7 @@ def _describe_finding(chosen: Chosen, window: TimeWindow, each: ExportedTrace) -
             "fix": finding.fix[:_MOST_CHARACTERS_OF_FINDING],
             "saving_ns_per_step": round(finding.saving_ns),
         },
-        "window_ns": [window.since - each.origin, window.until - each.origin],
+        "window_ns": [window.since - exported.origin, window.until - exported.origin],
         "window": f"slices that touch the window are whole; texts are cut after {_MOST_CHARACTERS_OF_FINDING} characters",
     }
 
@@ -143,7 +140,7 @@ def _read_traces(connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int]
 
 def _begin_trace(
     connection: duckdb.DuckDBPyConnection,
-    each: ExportedTrace,
+    exported: ExportedTrace,
     window: TimeWindow,
     findings: _Findings,
     numbers: Ids,
@@ -151,12 +148,12 @@ def _begin_trace(
     shown: str | None = None,
 ) -> _Trace:
     run(connection, "exports/sql/macros.sql")
-    assign_lanes(connection, each.trace_id)
-    run(connection, "exports/sql/arrows.sql", **window.of(each.trace_id))
-    tracks = lay_out(connection, each.trace_id, each.prefix, window, numbers, most)
-    ranked = findings.get(each.trace_id, ())
-    pieces = list(piece_events(connection, ranked, window, tracks.own, each.origin, shown))
-    return _Trace(connection, each, window, most, tracks.events, pieces)
+    assign_lanes(connection, exported.trace_id)
+    run(connection, "exports/sql/arrows.sql", **window.as_parameters(exported.trace_id))
+    tracks = lay_out(connection, exported.trace_id, exported.prefix, window, numbers, most)
+    ranked = findings.get(exported.trace_id, ())
+    pieces = list(piece_events(connection, ranked, window, tracks.own, exported.origin, shown))
+    return _Trace(connection, exported, window, most, tracks.events, pieces)
 
 
 def _encode_head(members: Mapping[str, object]) -> bytes:

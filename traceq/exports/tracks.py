@@ -117,7 +117,7 @@ def lay_out(
     connection: duckdb.DuckDBPyConnection, trace_id: int, prefix: str, window: TimeWindow, ids_: Ids, most: int
 ) -> Tracks:
     """Give every track with anything in the window its ids, in _track too. `prefix` separates traces of one file."""
-    rows = ask(connection, statement("exports/sql/tracks.sql"), **window.of(trace_id))
+    rows = ask(connection, statement("exports/sql/tracks.sql"), **window.as_parameters(trace_id))
     events: list[str] = []
     own = new_process(ids_, f"{prefix}traceq", most, events)
     processes: dict[Any, TrackProcess] = {}

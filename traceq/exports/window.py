@@ -28,7 +28,7 @@ class TimeWindow:
     until: int
     kept: tuple[int, ...] = ()
 
-    def of(self, trace_id: int) -> dict[str, Any]:
+    def as_parameters(self, trace_id: int) -> dict[str, Any]:
         """Return the window of this trace as parameters of a query."""
         return {"trace_id": trace_id, "since": self.since, "until": self.until, "kept": list(self.kept)}
 

@@ -1,1 +1,1 @@
-"""How far a trace database can be trusted, and which metrics its traces are good for."""
+"""Judge how far a trace database can be trusted, and which metrics its traces are good for."""

@@ -89,21 +89,19 @@ def _diagnose_trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) 
         inputs=held,
         identities=checked,
         metrics=_judge_metrics(held, row["format"], program_of(connection, row["trace_id"])),
-        logs=tuple(
-            BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
-        ),
+        logs=tuple(BesideLog(**log) for log in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])),
         damage=_find_damage(connection, row["trace_id"], checked),
     )
 
 
 def _find_damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple[Checked, ...]) -> tuple[str, ...]:
     """Find what in the trace is impossible, if that explains all broken identities; lost events never do."""
-    broken = {each.identity.name for each in checked if each.broken}
+    broken = {identity.identity.name for identity in checked if identity.broken}
     if not broken:
         return ()
     impossible = ask(connection, statement("health/damage.sql"), trace_id=trace_id)
-    excused = {name for each in impossible for name in each["excuses"]}
-    return tuple(f"{each['what']} ({each['count']:,})" for each in impossible) if broken <= excused else ()
+    excused = {name for damage in impossible for name in damage["excuses"]}
+    return tuple(f"{damage['what']} ({damage['count']:,})" for damage in impossible) if broken <= excused else ()
 
 
 def judge_quality(
@@ -119,7 +117,7 @@ def _judge_metrics(held: Inputs, format_: str, program: Program) -> tuple[Metric
 
 def _judge_metric(metric: Metric, held: Inputs, format_: str, program: Program) -> MetricHealth:
     verdict = _degrade_incomplete(JUDGES[metric.name](held), held.lost)
-    is_of_gpu = metric.name not in _OF_HOST and any(each.code.endswith("_not_measured") for each in held.lost)
+    is_of_gpu = metric.name not in _OF_HOST and any(events.code.endswith("_not_measured") for events in held.lost)
     more = (
         suggest_captures(metric, format_, of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)
         if verdict.needs and not is_of_gpu
@@ -130,7 +128,7 @@ def _judge_metric(metric: Metric, held: Inputs, format_: str, program: Program) 
 
 def _degrade_incomplete(verdict: Verdict, lost: tuple[LostEvents, ...]) -> Verdict:
     """Degrade the verdict on a capture that is not complete."""
-    codes = [each.code for each in lost if each.severity == "error" or each.code in _INCOMPLETE]
+    codes = [events.code for events in lost if events.severity == "error" or events.code in _INCOMPLETE]
     if verdict.state != "ok" or not codes:
         return verdict
     reason = f"{verdict.reason}; but the capture is incomplete ({', '.join(codes)})"

@@ -142,7 +142,7 @@ def _without_items(comparison: Comparison) -> Comparison:
 
 
 class _StandIns:
-    """What stands for what in one report: `texts` are all it has, with the names of their fields, `known` what is given."""
+    """The stand-ins of one report: `texts` are all it has, with the names of their fields, `known` what is given."""
 
     def __init__(self, texts: Sequence[tuple[str, str]], known: Mapping[str, str], pseudonyms: Pseudonyms) -> None:
         self._pseudonyms = pseudonyms

@@ -99,7 +99,7 @@ class Anonymiser:
         self.removed: Counter[str] = Counter()
         self._identities: dict[bytes, int] = {}
 
-    def event(self, raw: bytes | msgspec.Raw) -> bytes | None:
+    def show_event(self, raw: bytes | msgspec.Raw) -> bytes | None:
         """Return the event as it may be shown; None if nothing of it may."""
         try:
             members = _decoder.decode(raw)
@@ -111,41 +111,41 @@ class Anonymiser:
             self.removed["events of unknown kinds"] += 1
             return None
         if phase == "M":
-            return self._metadata(members)
+            return self._show_metadata(members)
         category = _read_text(members.get("cat"))
-        shown: dict[str, Any] = {"ph": phase, "cat": None if category is None else self._category(category)}
+        shown: dict[str, Any] = {"ph": phase, "cat": None if category is None else self._show_category(category)}
         if "name" in members:
-            shown["name"] = self._name(_read_text(members["name"]), phase, category)
-        shown |= {key: self._track(members[key]) for key in ("pid", "tid") if key in members}
-        shown |= {key: self._number(members[key], key) for key in ("ts", "dur") if key in members}
-        shown |= self._ids(members)
+            shown["name"] = self._show_name(_read_text(members["name"]), phase, category)
+        shown |= {key: self._show_track(members[key]) for key in ("pid", "tid") if key in members}
+        shown |= {key: self._show_number(members[key], key) for key in ("ts", "dur") if key in members}
+        shown |= self._show_ids(members)
         for key in ("bp", "s"):
             shown[key] = text if (text := _read_text(members.get(key))) in ("e", "g", "p", "t") else None
         if "args" in members:
-            shown["args"] = self._args(members["args"], is_counter=phase == "C")
+            shown["args"] = self._show_args(members["args"], is_counter=phase == "C")
         self.removed["unknown members of events"] += len(members.keys() - _MEMBERS)
         return msgspec.json.encode({key: value for key, value in shown.items() if value is not None})
 
-    def _ids(self, members: dict[str, msgspec.Raw]) -> dict[str, Any]:
+    def _show_ids(self, members: dict[str, msgspec.Raw]) -> dict[str, Any]:
         """Show the ids that the halves of a range or an arrow share: those that are texts are numbered."""
-        shown: dict[str, Any] = {"id": self._identity(members["id"])} if "id" in members else {}
+        shown: dict[str, Any] = {"id": self._show_identity(members["id"])} if "id" in members else {}
         pair = _decode(members.get("id2"), of=dict[str, msgspec.Raw])
         if isinstance(pair, dict):
-            shown["id2"] = {key: self._identity(pair[key]) for key in ("local", "global") if key in pair}
+            shown["id2"] = {key: self._show_identity(pair[key]) for key in ("local", "global") if key in pair}
         if (scope := _read_text(members.get("scope"))) is not None:
             shown["scope"] = self._names.show("other", scope)
         return shown
 
-    def _identity(self, raw: msgspec.Raw) -> Any:
+    def _show_identity(self, raw: msgspec.Raw) -> Any:
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)) or bytes(raw) == b"null":
             return raw
         # No id that the file writes as a number is one of these.
         return f"id {self._identities.setdefault(bytes(raw), len(self._identities))}"
 
-    def _category(self, text: str) -> str:
+    def _show_category(self, text: str) -> str:
         return text if text in _CATEGORIES or text.lower() in _CATEGORIES else self._names.show("other", text)
 
-    def _name(self, text: str | None, phase: str, category: str | None) -> str | None:
+    def _show_name(self, text: str | None, phase: str, category: str | None) -> str | None:
         if text is None:
             return None
         if phase in ("s", "t", "f"):
@@ -153,7 +153,7 @@ class Anonymiser:
         family = "Trace" if category == "Trace" else FAMILY_OF_CATEGORY.get((category or "").lower(), "other")
         return self._names.show("counter" if phase == "C" else _KIND_OF_FAMILY.get(family, "annotation"), text)
 
-    def _metadata(self, members: dict[str, msgspec.Raw]) -> bytes | None:
+    def _show_metadata(self, members: dict[str, msgspec.Raw]) -> bytes | None:
         name = _read_text(members.get("name"))
         args = _decode(members.get("args"))
         args = args if isinstance(args, dict) else {}
@@ -169,18 +169,18 @@ class Anonymiser:
         event: dict[str, Any] = {"ph": "M", "name": name, "args": shown}
         for key in ("pid", "tid"):
             if key in members:
-                event[key] = self._track(members[key])
+                event[key] = self._show_track(members[key])
         if "ts" in members:
-            event["ts"] = self._number(members["ts"], "ts")
+            event["ts"] = self._show_number(members["ts"], "ts")
         return msgspec.json.encode({key: value for key, value in event.items() if value is not None})
 
-    def _track(self, raw: msgspec.Raw) -> Any:
+    def _show_track(self, raw: msgspec.Raw) -> Any:
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
             return raw
         text = _read_text(raw)
         return None if text is None else self._names.show("thread", text) if text else ""
 
-    def _number(self, raw: msgspec.Raw, key: str) -> msgspec.Raw | None:
+    def _show_number(self, raw: msgspec.Raw, key: str) -> msgspec.Raw | None:
         """Show a number as it is written, so that no time loses a digit."""
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
             return raw
@@ -188,7 +188,7 @@ class Anonymiser:
             self.removed[f"values of {key} that are no numbers"] += 1
         return None
 
-    def _args(self, raw: msgspec.Raw, *, is_counter: bool) -> dict[str, Any]:
+    def _show_args(self, raw: msgspec.Raw, *, is_counter: bool) -> dict[str, Any]:
         values = _decode(raw, of=dict[str, msgspec.Raw])
         if not isinstance(values, dict):
             self.removed["arguments that are no object"] += 1
@@ -201,35 +201,35 @@ class Anonymiser:
             }
         shown = {}
         for key, value in values.items():
-            kept = self._argument(key, value)
+            kept = self._show_argument(key, value)
             if kept is not None:
                 shown[key] = kept
             elif bytes(value) not in (b"null", b'""'):
                 self.removed[f"argument {key}" if key in _KNOWN_TEXTS else "unknown arguments"] += 1
         return shown
 
-    def _argument(self, key: str, raw: msgspec.Raw) -> Any:
+    def _show_argument(self, key: str, raw: msgspec.Raw) -> Any:
         if key in _NUMERIC and _is_numeric(raw):
             return raw
         if key in _TEXTS and (text := _read_text(raw)) is not None:
-            return self._text_argument(key, text)
+            return self._show_text_argument(key, text)
         if key == "occupancy" and isinstance(members := _decode(raw, of=dict[str, msgspec.Raw]), dict):
-            inner = {name: self._argument(name, value) for name, value in members.items()}
+            inner = {name: self._show_argument(name, value) for name, value in members.items()}
             return {name: value for name, value in inner.items() if value is not None}
         if key == "Input type" and isinstance(types := _decode(raw), list):
-            return [self._names.show("type", each) if isinstance(each, str) and each else "" for each in types]
+            return [self._names.show("type", type_) if isinstance(type_, str) and type_ else "" for type_ in types]
         if key == "Concrete Inputs" and isinstance(inputs := _decode(raw), list):
-            return [_numeric_text(each) or "" if isinstance(each, str) else "" for each in inputs]
+            return [_numeric_text(value) or "" if isinstance(value, str) else "" for value in inputs]
         return None
 
-    def _text_argument(self, key: str, text: str) -> str | None:
+    def _show_text_argument(self, key: str, text: str) -> str | None:
         if key in _NAMES:
             return self._names.show(_NAMES[key], text)
         if key in _WORDS:
             return text if _WORDS[key].fullmatch(text) else None
         return _numeric_text(text)
 
-    def header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+    def show_header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
         """Return the members of the file beside its events that may be shown."""
         shown: dict[str, Any] = {
             key: members[key] for key in _FLAGS if key in members and _NUMBER.fullmatch(bytes(members[key]))
@@ -237,32 +237,32 @@ class Anonymiser:
         if _read_text(members.get("displayTimeUnit")) in ("ms", "ns"):
             shown["displayTimeUnit"] = _read_text(members["displayTimeUnit"])
         if isinstance(devices := _decode(members.get("deviceProperties")), list):
-            shown["deviceProperties"] = [self._device(device) for device in devices if isinstance(device, dict)]
+            shown["deviceProperties"] = [self._show_device(device) for device in devices if isinstance(device, dict)]
         if isinstance(distributed := _decode(members.get("distributedInfo")), dict):
-            shown["distributedInfo"] = self._distributed(distributed)
+            shown["distributedInfo"] = self._show_distributed(distributed)
         if isinstance(ours := _decode(members.get("traceq")), dict):
-            shown["traceq"] = self.ours(ours)
+            shown["traceq"] = self.show_own(ours)
         for key in members.keys() - shown.keys() - {"traceEvents"}:
             self.removed["members of the file: " + (key if key in _KNOWN_MEMBERS else "others")] += 1
         return shown
 
-    def _device(self, properties: _Values) -> dict[str, Any]:
+    def _show_device(self, properties: _Values) -> dict[str, Any]:
         shown: dict[str, Any] = {key: properties[key] for key in _OF_DEVICE if isinstance(properties.get(key), int)}
         if isinstance(name := properties.get("name"), str):
             shown["name"] = self._names.show("device", name) if name else ""
         return shown
 
-    def _distributed(self, values: _Values) -> dict[str, Any]:
+    def _show_distributed(self, values: _Values) -> dict[str, Any]:
         shown: dict[str, Any] = {
             key: values[key] for key in ("rank", "world_size", "pg_count") if _is_small(values.get(key))
         }
         shown |= {"backend": values["backend"]} if _BACKENDS.fullmatch(str(values.get("backend"))) else {}
         shown |= {"nccl_version": values["nccl_version"]} if _VERSION.fullmatch(str(values.get("nccl_version"))) else {}
         if isinstance(groups := values.get("pg_config"), list):
-            shown["pg_config"] = [self._group(group) for group in groups if isinstance(group, dict)]
+            shown["pg_config"] = [self._show_group(group) for group in groups if isinstance(group, dict)]
         return shown
 
-    def _group(self, values: _Values) -> dict[str, Any]:
+    def _show_group(self, values: _Values) -> dict[str, Any]:
         shown: dict[str, Any] = {}
         for key in ("pg_name", "pg_desc"):
             if isinstance(text := values.get(key), str | int):
@@ -278,34 +278,34 @@ class Anonymiser:
             shown["ranks"] = _numeric_text(ranks) or ""
         return shown
 
-    def ours(self, said: _Values) -> dict[str, Any]:
+    def show_own(self, said: _Values) -> dict[str, Any]:
         """Return what may be shown of what traceq wrote into the file."""
         shown: dict[str, Any] = {key: said[key] for key in ("rank", "world_size") if _is_small(said.get(key))}
         if isinstance(part := said.get("trim"), dict):
-            shown["trim"] = self._trim(part)
+            shown["trim"] = self._show_trim(part)
         return shown
 
-    def _trim(self, part: _Values) -> dict[str, Any]:
+    def _show_trim(self, part: _Values) -> dict[str, Any]:
         sources = ("step_range", "mark", "profiler_step", "annotation", "optimizer", "recurrence", "window", "serving")
         source, steps = part.get("source"), part.get("steps")
         return {
-            "window": [each for each in _as_list(part.get("window")) if _is_whole(each)],
+            "window": [time for time in _as_list(part.get("window")) if _is_whole(time)],
             "source": source if isinstance(source, str) and source in sources else "annotation",
             "unit": self._names.show("annotation", str(part.get("unit"))),
             "clock": "gpu" if part.get("clock") == "gpu" else "host",
             "is_followed": part.get("is_followed") is True,
-            "training": self._thread_of(part.get("training")),
-            "steps": [self._step(each) for each in _as_list(steps) if isinstance(each, dict)],
+            "training": self._show_thread_of(part.get("training")),
+            "steps": [self._show_step(step) for step in _as_list(steps) if isinstance(step, dict)],
         }
 
-    def _step(self, step: _Values) -> dict[str, Any]:
+    def _show_step(self, step: _Values) -> dict[str, Any]:
         told = {key: step[key] for key in ("ts", "ts_end") if _is_whole(step.get(key))}
-        told |= {"name": self._names.show("annotation", str(step.get("name"))), **self._thread_of(step)}
+        told |= {"name": self._names.show("annotation", str(step.get("name"))), **self._show_thread_of(step)}
         if (excluded := step.get("excluded")) is not None:
             told["excluded"] = excluded if excluded in REASONS else UNKNOWN_REASON
         return told
 
-    def _thread_of(self, values: Any) -> dict[str, str]:
+    def _show_thread_of(self, values: Any) -> dict[str, str]:
         values = values if isinstance(values, dict) else {}
         found = {key: values[key] for key in ("pid", "tid") if isinstance(values.get(key), str)}
         return {
@@ -390,14 +390,14 @@ def write_anonymous(path: Path, names: Names, file: BinaryIO) -> tuple[int, Coun
     anonymiser = Anonymiser(names)
     written = 0
     with EventRecords(path) as records:
-        before = anonymiser.header(records.members_before() or {})
+        before = anonymiser.show_header(records.members_before() or {})
         file.write(msgspec.json.encode(before).removesuffix(b"}") + (b",\n" if before else b"") + b'"traceEvents": [')
         for _, events in records.read_blocks():
             for raw in events:
-                event = anonymiser.event(raw)
+                event = anonymiser.show_event(raw)
                 if event is not None:
                     file.write((b",\n" if written else b"\n") + event)
                     written += 1
-        after = anonymiser.header(records.members_after())
+        after = anonymiser.show_header(records.members_after())
         file.write(b"\n]" + (b",\n" + msgspec.json.encode(after).removeprefix(b"{") if after else b"}") + b"\n")
     return written, anonymiser.removed

@@ -37,7 +37,7 @@ class _KeptEvents:
         self._part = part
         self._open: dict[tuple[str, str], bytes] = {}
 
-    def of(self, first: int, events: Sequence[bytes | msgspec.Raw]) -> Iterator[bytes | msgspec.Raw]:
+    def select(self, first: int, events: Sequence[bytes | msgspec.Raw]) -> Iterator[bytes | msgspec.Raw]:
         """Yield the events of a block that stay; its first event has the number `first`."""
         start, stop = np.searchsorted(self._ids, [first, first + len(events)])
         mine = set((self._ids[start:stop] - first).tolist())
@@ -45,20 +45,20 @@ class _KeptEvents:
             if place in mine:
                 yield event
             else:
-                yield from self._other(event)
+                yield from self._select_other(event)
 
-    def _other(self, event: bytes | msgspec.Raw) -> Iterator[bytes | msgspec.Raw]:
+    def _select_other(self, event: bytes | msgspec.Raw) -> Iterator[bytes | msgspec.Raw]:
         head = decode_head(event)
         if head.ph == "M":
             yield event
         elif head.ph in ("s", "t", "f"):
-            yield from self._arrow(event, head)
+            yield from self._select_arrow(event, head)
         elif isinstance(head.ph, str) and head.ph not in ("X", "B", "E", "i", "I"):
             ts = start_of(event, head)
             if ts is not None and self._part.ts <= ts < self._part.ts_end:
                 yield event
 
-    def _arrow(self, event: bytes | msgspec.Raw, head: EventHead) -> Iterator[bytes | msgspec.Raw]:
+    def _select_arrow(self, event: bytes | msgspec.Raw, head: EventHead) -> Iterator[bytes | msgspec.Raw]:
         """Yield an arrow whole, once both its ends are found at slices that stay."""
         ts = start_of(event, head)
         at = np.searchsorted(self._times, ts) if ts is not None else len(self._times)
@@ -88,7 +88,7 @@ def write_part(
     with EventRecords(path, progress) as records:
         file.write(_encode_begin(records))
         for first, events in records.read_blocks():
-            for event in chosen.of(first, events):
+            for event in chosen.select(first, events):
                 file.write(b",\n" if written else b"\n")
                 file.write(event)
                 written += 1

@@ -207,18 +207,20 @@ def _list_roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str]
 def _create_functions(files: sqlite3.Connection, names: Names, removed: Counter[str]) -> None:
     """Give the connection the functions that _TEXTS and _WHERE call."""
 
-    def give(name: str, function: Callable[[str], str]) -> None:
+    def add_function(name: str, function: Callable[[str], str]) -> None:
         files.create_function(name, 1, lambda value: None if value is None else function(_as_text(value)))
 
-    give("shown_range", partial(_show_range, names))
-    give("shown_payload", partial(_show_payload, removed))
-    give("shown_program", partial(names.show, "program"))
-    give("shown_message", lambda text: "events were dropped" if LOST.search(text) else "")
-    give("shown_gpu", partial(names.show, "device"))
-    give("shown_bus", lambda text: text if re.fullmatch(r"[0-9A-Fa-f:.]{1,20}", text) else "")
-    give("shown_metric", partial(names.show, "counter"))
-    give("shown_option_name", lambda text: "PROCESS_0:ENVIRONMENT_VARIABLE" if "ENVIRONMENT_VARIABLE" in text else text)
-    give("shown_part", partial(_show_part, Anonymiser(names)))
+    add_function("shown_range", partial(_show_range, names))
+    add_function("shown_payload", partial(_show_payload, removed))
+    add_function("shown_program", partial(names.show, "program"))
+    add_function("shown_message", lambda text: "events were dropped" if LOST.search(text) else "")
+    add_function("shown_gpu", partial(names.show, "device"))
+    add_function("shown_bus", lambda text: text if re.fullmatch(r"[0-9A-Fa-f:.]{1,20}", text) else "")
+    add_function("shown_metric", partial(names.show, "counter"))
+    add_function(
+        "shown_option_name", lambda text: "PROCESS_0:ENVIRONMENT_VARIABLE" if "ENVIRONMENT_VARIABLE" in text else text
+    )
+    add_function("shown_part", partial(_show_part, Anonymiser(names)))
     files.create_function("is_export", 2, lambda name, value: _is_export(_as_text(name), _as_text(value)))
     files.create_function("is_option", 2, lambda name, value: _is_option(_as_text(name), _as_text(value)))
 
@@ -278,7 +280,7 @@ def _is_option(name: str, value: str) -> bool:
 
 
 def _show_part(anonymiser: Anonymiser, text: str) -> str:
-    return json.dumps(anonymiser.ours(_read_object(text)))
+    return json.dumps(anonymiser.show_own(_read_object(text)))
 
 
 def _read_object(text: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _GPU = {
     "CUPTI_ACTIVITY_KIND_MEMSET": "memset",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": "graph",
 }
-_CALLS = frozenset(each.table for each in (*host.CALLS, *mpi.CALLS))
+_CALLS = frozenset(reader.table for reader in (*host.CALLS, *mpi.CALLS))
 _EVENT, _SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 _NVTX, _SAMPLES, _SWITCHES = "NVTX_EVENTS", "COMPOSITE_EVENTS", "SCHED_EVENTS"
 

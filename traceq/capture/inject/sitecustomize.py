@@ -125,7 +125,7 @@ def start_hidden() -> None:
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
-    sys.path[:] = [each for each in sys.path if os.path.abspath(each) != HERE]  # noqa: PTH100
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != HERE]  # noqa: PTH100
     spec = PathFinder.find_spec("sitecustomize")
     if spec is None or spec.loader is None:
         return

@@ -124,7 +124,7 @@ def collect_program() -> Facts:
     hashed_arguments = hashed("\0".join(arguments).encode(errors="replace").decode())
     return {
         "command_line": hashed_arguments and hashed_arguments[:8],
-        "preloaded_allocator": next((each for each in _ALLOCATORS if each in preloaded), None),
+        "preloaded_allocator": next((allocator for allocator in _ALLOCATORS if allocator in preloaded), None),
     }
 
 
@@ -133,14 +133,14 @@ def find_alive(torch: Any) -> Alive:
     wanted = dict(_list_classes(torch))
     kinds: dict[int, str | None] = {}
     found: dict[str, list[Any]] = {kind: [] for kind in wanted.values()}
-    for each in gc.get_objects():
+    for found_object in gc.get_objects():
         # Not isinstance: an object may say that it is of another class, or do something when it is asked.
-        class_ = type(each)
+        class_ = type(found_object)
         if id(class_) not in kinds:
             kinds[id(class_)] = next((wanted[base] for base in class_.__mro__ if base in wanted), None)
         kind = kinds[id(class_)]
         if kind is not None:
-            found[kind].append(each)
+            found[kind].append(found_object)
     return found
 
 
@@ -167,16 +167,16 @@ def _list_classes(torch: Any) -> Iterator[tuple[type, str]]:
 def collect_optimizers(torch: Any, found: Alive) -> list[Facts]:
     """Collect the facts of each optimizer, the one of most parameters first; wrappers around others are left out."""
     facts = []
-    for each in found["optimizer"]:
-        inner = (vars(each).get(name) for name in ("optimizer", "_optimizer"))
+    for optimizer in found["optimizer"]:
+        inner = (vars(optimizer).get(name) for name in ("optimizer", "_optimizer"))
         if not any(isinstance(one, torch.optim.Optimizer) for one in inner):
             with suppress(Exception):  # one that is half built, or of another version of PyTorch
-                facts.append(_describe_optimizer(each))
-    return _drop_repeated(sorted(facts, key=lambda each: -int(str(each["parameters"]))))
+                facts.append(_describe_optimizer(optimizer))
+    return _drop_repeated(sorted(facts, key=lambda fact: -int(str(fact["parameters"]))))
 
 
 def _describe_optimizer(optimizer: Any) -> Facts:
-    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     # What optimizers make in __init__ of their defaults is in the groups.
     options = optimizer.param_groups[0]
     class_ = type(optimizer)
@@ -200,16 +200,16 @@ def type_name(dtype: object) -> str:
 
 def has_scaler(found: Alive) -> bool | None:
     """Return True if a gradient scaler is in use, else None: its absence alone tells nothing."""
-    return any(each.is_enabled() for each in found["scaler"]) or None
+    return any(scaler.is_enabled() for scaler in found["scaler"]) or None
 
 
 def collect_compile(found: Alive) -> Facts:
     """Collect how torch.compile was called, the first of several times."""
-    for each in found["inductor"]:
-        changed = frozenset(name for name, value in each.config.items() if value)
-        return {"compile": _MODES.get(changed, "options"), "compile_dynamic": _switch_or_default(each.dynamic)}
-    for each in found["compiler"]:
-        return {"compile": each.compiler_name, "compile_dynamic": _switch_or_default(each.dynamic)}
+    for wrapper in found["inductor"]:
+        changed = frozenset(name for name, value in wrapper.config.items() if value)
+        return {"compile": _MODES.get(changed, "options"), "compile_dynamic": _switch_or_default(wrapper.dynamic)}
+    for compiler in found["compiler"]:
+        return {"compile": compiler.compiler_name, "compile_dynamic": _switch_or_default(compiler.dynamic)}
     return {"compile": "off"}
 
 

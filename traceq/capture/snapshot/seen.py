@@ -57,11 +57,11 @@ class Seen:
 
     def loaders(self, found: program.Alive) -> list[program.Facts]:
         """Return the facts of each loader that was iterated, those from which the window fetched most first."""
-        for each in found["loader"]:
+        for batches in found["loader"]:
             with suppress(Exception):
-                self._note_loader(each)
-        listed = sorted(self._loaders.values(), key=lambda each: -each.fetched())
-        return [each.facts for each in listed]
+                self._note_loader(batches)
+        listed = sorted(self._loaders.values(), key=lambda loader: -loader.fetched())
+        return [loader.facts for loader in listed]
 
     def autocast(self, compiled: program.Facts) -> str | None:
         """Return the type that autocast was seen with, "off" if it would have been seen, None if it is not known."""
