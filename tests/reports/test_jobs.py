@@ -13,7 +13,7 @@ from handmade_traces import training
 from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
-from traceq.reports.answers.reported import finding
+from traceq.reports.mcp.report import answer_finding
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Note, Report, Straggler
 from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_json import to_json
@@ -529,7 +529,7 @@ def test_a_rank_that_was_not_asked_is_never_called_clean():
     assert [line.split()[-2:] for line in shown if line.split()[:2] in (["t1", "0"], ["t3", "2"])] == [
         ["not", "asked"]
     ] * 2
-    assert "asked" in finding(report, "F1", 1, "all", 8000).text
+    assert "asked" in answer_finding(report, "F1", 1, "all", 8000).text
     assert [each["rules_asked"] for each in json.loads(to_json(report))["traces"]][:3] == [False, True, False]
 
 

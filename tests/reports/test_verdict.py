@@ -12,8 +12,8 @@ from handmade_traces import MadeUp, on_host_only, waiting
 
 from traceq.app.report import ReportView
 from traceq.diagnosis.account.line import Line
-from traceq.reports.answers.reported import opened, reported
 from traceq.reports.document import Literal
+from traceq.reports.mcp.report import answer_report, describe_database
 from traceq.reports.model import Note
 from traceq.reports.sections.verdict import verdict, verdicts
 from traceq.reports.ticket import Ticket, rendered
@@ -141,8 +141,8 @@ def test_a_file_that_is_cut_is_said_first_wherever_the_verdict_stands(trace):
         "html": html.unescape(view.to_html()),
         "ticket": rendered(Ticket(made), "github"),
         "llm": view.render("llm"),
-        "mcp open": opened(made, "a", "a.json", 8_000).text,
-        "mcp report": reported(made, "a", "a.json", 8_000).text,
+        "mcp open": describe_database(made, "a", "a.json", 8_000).text,
+        "mcp report": answer_report(made, "a", "a.json", 8_000).text,
         "wrote": view.verdict,
     }
     others = ("Nothing to fix", "Healthy", "Fix first: ", "Look into first: ")
@@ -150,6 +150,6 @@ def test_a_file_that_is_cut_is_said_first_wherever_the_verdict_stands(trace):
         name: text for name, text in shown.items() if first not in text or any(each in text for each in others)
     } == {}
     assert json.loads(view.to_json())["traces"][0]["verdict"] == {"outcome": "cannot tell", "text": first}
-    told = opened(made, "a", "a.json", 8_000).data
+    told = describe_database(made, "a", "a.json", 8_000).data
     assert told["outcome"] == "cannot tell"
     assert told["verdict"].startswith(first)

@@ -21,8 +21,9 @@ from traceq.database.user_sql import interruptible, one_line_errors, run
 from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import StoreError
 from traceq.exports.result import read_records, result_of
-from traceq.reports.answers import asked, reported
-from traceq.reports.answers.answer import MOST, Answer, budget
+from traceq.reports.mcp import report as report_answers
+from traceq.reports.mcp.budget import MOST, Answer, clamp_budget
+from traceq.reports.mcp.tables import answer_comparison, answer_rows, answer_whatif
 from traceq.reports.model import Report
 from traceq.runs import baselines
 
@@ -73,7 +74,7 @@ class Session:
         """
         with self._asking:
             database = self._open(path, step_range, window)
-            return reported.opened(database.content, database.name, database.path, budget(max_chars))
+            return report_answers.describe_database(database.content, database.name, database.path, clamp_budget(max_chars))
 
     def report(self, source: str, *, max_chars: int = MOST) -> Answer:
         """Report in brief: verdict, where the time of a step goes, findings, what is unknown and what would show it.
@@ -82,7 +83,7 @@ class Session:
         """
         with self._asking:
             database = self._find(source)
-            return reported.reported(database.content, database.name, database.path, budget(max_chars))
+            return report_answers.answer_report(database.content, database.name, database.path, clamp_budget(max_chars))
 
     def finding(
         self, source: str, finding: str = "F1", *, trace: int | None = None, part: Part = "all", max_chars: int = MOST
@@ -94,7 +95,7 @@ class Session:
         first. part: "sql" for the queries alone, where they are too long to stand beside the rest.
         """
         with self._asking:
-            return reported.finding(self._find(source).content, finding, trace, part, budget(max_chars))
+            return report_answers.answer_finding(self._find(source).content, finding, trace, part, clamp_budget(max_chars))
 
     def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> Answer:
         """Ask the database in DuckDB's SQL, read-only: no file, no network, at most 30 s and 200 rows.
@@ -112,7 +113,7 @@ class Session:
                     return result.schema.names, read_records(result, most + 1)
 
             columns, found = interruptible(connection, work, _LONGEST_QUERY)
-        return asked.rows(columns, found, most, budget(max_chars))
+        return answer_rows(columns, found, most, clamp_budget(max_chars))
 
     def whatif(
         self,
@@ -139,7 +140,7 @@ class Session:
         with self._asking:
             file = self._find(source).file
             view = whatif(file, request, trace=trace) if request.is_given else whatif_choices(file, trace=trace)
-            return asked.replayed(view.to_text(), view.to_json(), budget(max_chars))
+            return answer_whatif(view.to_text(), view.to_json(), clamp_budget(max_chars))
 
     def compare(self, base: str, new: str, *, rank: int | None = None, max_chars: int = MOST) -> Answer:
         """Compare one run with another: regression, improvement, no change, or cannot tell with the reason.
@@ -149,7 +150,7 @@ class Session:
         with self._asking:
             view = compare(self._run_of(base), self._run_of(new), Which(rank))
             texts = (ComparisonView(view.content, top=most).to_text() for most in _ROWS_OF_TABLES)
-            return asked.compared(texts, view.to_json(), budget(max_chars))
+            return answer_comparison(texts, view.to_json(), clamp_budget(max_chars))
 
     def _run_of(self, source: str) -> Path | str:
         """Return what `compare` reads: a baseline by its name or file, else the database."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
     from traceq.app.agents import Session
-    from traceq.reports.answers.answer import Answer
+    from traceq.reports.mcp.budget import Answer
 
 P = ParamSpec("P")
 

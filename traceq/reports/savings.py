@@ -43,6 +43,11 @@ def cumulative(found: Sequence[Finding]) -> str:
     return speed_up(step, step - sum(each.saving_ns for each in found))
 
 
+def saving_bounds(finding: Finding) -> str:
+    """Put the least and the most that a fix saves into words: 1 ms to 2 ms."""
+    return f"{duration(finding.saving_low_ns)} to {duration(finding.saving_high_ns)}"
+
+
 def speed_up(before: float, after: float) -> str:
     """How many times as fast; a dash where nothing would be left."""
     return f"{short(before / after)}x" if after > 0 else "-"

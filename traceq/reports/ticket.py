@@ -35,12 +35,13 @@ from traceq.reports.fit import pick_fitting
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_jira import jira_of
 from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.savings import cumulative, step_share
+from traceq.reports.savings import cumulative, saving_bounds, step_share
 from traceq.reports.sections.brief import critical_trace
 from traceq.reports.sections.header import header_line
 from traceq.reports.sections.job_findings import findings_of_job
 from traceq.reports.sections.jobs import judged
 from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.outcomes import frequent_reasons
 from traceq.reports.sections.snapshot import is_snapshot
 from traceq.reports.sections.verdict import verdict
 from traceq.reports.sections.where_time_goes import where_time_goes
@@ -155,11 +156,10 @@ def _findings(report: TraceReport, size: _Size) -> Iterator[Block]:
     yield Heading(2, ("What to fix",))
     rows = []
     for number, each in enumerate(report.findings[: size.ranked], 1):
-        bounds = f"{duration(each.saving_low_ns)} to {duration(each.saving_high_ns)}"
         likely, part = ("-", "-") if each.only_bounds else (duration(each.saving_ns), step_share(each))
         together = cumulative(report.findings[:number])
         title = Title(shortened(each.title, size.text))
-        rows.append((f"F{number}", title, likely, part, bounds, together, each.confidence))
+        rows.append((f"F{number}", title, likely, part, saving_bounds(each), together, each.confidence))
     header = ("", "finding", f"saves per {report.unit}", "share", "bounds", "cumulative", "confidence")
     yield Table(header, tuple(rows), text_columns=(0, 1, 6))
     more = len(report.findings) - len(rows) + report.findings_left_out
@@ -207,13 +207,10 @@ def _cell(column: str, value: float | str | None) -> str:
 
 def _reasons(report: TraceReport, size: _Size) -> Iterator[Block]:
     """Why rules cannot tell, where nothing is found."""
-    rules: dict[str, list[str]] = {}
-    for each in report.not_applicable:
-        rules.setdefault(each.reason, []).append(each.rule)
-    if not rules:
+    ordered = frequent_reasons(report)
+    if not ordered:
         return
     yield Heading(2, ("What this capture cannot tell",))
-    ordered = sorted(rules.items(), key=lambda pair: -len(pair[1]))
     yield Items(
         tuple(
             (f"{some(len(names), 'rule')} ({', '.join(names[:3])}): {shortened(reason, size.text)}",)

@@ -18,12 +18,13 @@ from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Title
 from traceq.reports.fit import drop_until_fits
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.savings import step_share
+from traceq.reports.savings import saving_bounds, step_share
 from traceq.reports.sections.brief import critical_trace
 from traceq.reports.sections.extra import extra_left_out
 from traceq.reports.sections.header import header_line
 from traceq.reports.sections.jobs import judged
 from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.outcomes import frequent_reasons
 from traceq.reports.sections.verdict import verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
 
@@ -174,9 +175,8 @@ def _confirmed(report: TraceReport) -> Iterator[Line]:
 
 def finding_line(place: str, finding: Finding) -> str:
     """A finding in a line: its place (F1), rule and title, what it saves, and how sure that is."""
-    low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} ({step_share(finding)}); "
-    sure = f"{low} to {high}; {finding.confidence} confidence"
+    sure = f"{saving_bounds(finding)}; {finding.confidence} confidence"
     return f"- {place} `{_cut(finding.finding_id, _NAME)}` {_cut(finding.title, _TITLE)}: {likely}{sure}"
 
 
@@ -187,19 +187,12 @@ def _remarks(report: TraceReport) -> Iterator[Line]:
 
 def _reasons(report: TraceReport) -> Iterator[Line]:
     """Why rules cannot tell, and what brings that; those that broke."""
-    for number, (reason, rules) in enumerate(_by_reason(report)):
+    for number, (reason, rules) in enumerate(frequent_reasons(report)):
         # Where nothing is found, these are the answer.
         group = _REASON if report.findings or number else _LEDGER
         yield Line(f"Cannot tell {_few(rules)}: {_cut(reason, _SENTENCE)}", (group, number), "reason")
     for number, each in enumerate(report.failed):
         yield Line(f"Failed {each.rule}: {_cut(each.error, _SENTENCE)}", (_REASON, number), "failed check")
-
-
-def _by_reason(report: TraceReport) -> list[tuple[str, list[str]]]:
-    rules: dict[str, list[str]] = {}
-    for each in report.not_applicable:
-        rules.setdefault(each.reason, []).append(each.rule)
-    return sorted(rules.items(), key=lambda pair: -len(pair[1]))
 
 
 def _few(names: Sequence[str]) -> str:

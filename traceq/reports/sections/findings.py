@@ -200,10 +200,12 @@ def remark(observation: Observation) -> Iterator[Block]:
 
 def _saving(finding: Finding, report: TraceReport) -> str:
     step, unit = step_ns(finding), report.unit
-    low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
+    bounds = saving_bounds(finding)
     if finding.only_bounds:
-        bounds = low if low == high else f"{low} to {high}"
-        return f"{bounds} per {unit}: the replay of this trace is too far off for a likely value"
+        low, _, high = bounds.partition(" to ")
+        return (
+            f"{low if low == high else bounds} per {unit}: the replay of this trace is too far off for a likely value"
+        )
     text = (
         f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {low} to {high}: "
         f"{duration(step)} -> {duration(finding.expected_step_ns)}"

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.diagnosis.finding import Clean, NotApplicable
-from traceq.reports.document import Block, Heading, Items, Paragraph, Spans, Warn
+from traceq.reports.document import Block, Heading, Items, Paragraph, Warn
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.extra import extra_left_out
 from traceq.reports.sections.verdict import NOT_ASKED
 
 
 def outcomes(report: TraceReport) -> Iterator[Block]:
-    """The rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
+    """Yield the rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
     if not report.rules_asked:
         yield Paragraph(NOT_ASKED)
     if report.clean:
         yield Heading(3, ("Looked for and not found",), is_minor=True)
-        yield Items(_by_reason(report.clean))
+        yield _items(report.clean)
     if report.not_applicable:
         yield Heading(3, ("Cannot tell",), is_minor=True)
-        yield Items(_by_reason(report.not_applicable))
+        yield _items(report.not_applicable)
     if told := extra_left_out(report):
         yield Paragraph((f"Not asked: {told}.",))
     if report.failed:
@@ -29,8 +29,18 @@ def outcomes(report: TraceReport) -> Iterator[Block]:
         yield Items(tuple((f"{each.rule}: ", each.error) for each in report.failed))
 
 
-def _by_reason(outcomes: Sequence[Clean | NotApplicable]) -> tuple[Spans, ...]:
+def rules_by_reason(outcomes: Sequence[Clean | NotApplicable]) -> list[tuple[str, list[str]]]:
+    """List each reason with the rules that share it, in the order of the first of them."""
     rules: dict[str, list[str]] = {}
-    for each in outcomes:
-        rules.setdefault(each.reason, []).append(each.rule)
-    return tuple((f"{', '.join(names)}: {reason}",) for reason, names in rules.items())
+    for outcome in outcomes:
+        rules.setdefault(outcome.reason, []).append(outcome.rule)
+    return list(rules.items())
+
+
+def frequent_reasons(report: TraceReport) -> list[tuple[str, list[str]]]:
+    """List why rules cannot tell, with the rules of each reason; the reason of most rules first."""
+    return sorted(rules_by_reason(report.not_applicable), key=lambda pair: -len(pair[1]))
+
+
+def _items(outcomes: Sequence[Clean | NotApplicable]) -> Items:
+    return Items(tuple((f"{', '.join(rules)}: {reason}",) for reason, rules in rules_by_reason(outcomes)))

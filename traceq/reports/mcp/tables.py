@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from traceq.common.text import printable, quiet_json, shortened
 from traceq.common.units import some
-from traceq.reports.answers.answer import Answer, fit_answer
+from traceq.reports.mcp.budget import Answer, fit_answer
 
 _CELL, _NAME, _TEXT = 200, 80, 500
 _LISTED = 6
 
 
-def rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limit: int) -> Answer:
-    """The result of a query, with at most `most` of the `found` rows, and what was left out of it.
+def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limit: int) -> Answer:
+    """Answer with the result of a query, at most `most` of the `found` rows, and say what was left out.
 
     `found` holds one row more than `most` where the query has more. Long texts are cut.
     """
     names = [shortened(each, _NAME) for each in columns]
-    cells = [[_cell(value) for value in row] for row in found[:most]]
+    cells = [[_cut_cell(value) for value in row] for row in found[:most]]
     cut = sum(a != b for row, whole in zip(cells, found, strict=False) for a, b in zip(row, whole, strict=True))
     more = len(found) > most
 
@@ -32,22 +32,17 @@ def rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limi
             f"{some(cut, 'long value')} cut to {_CELL} characters" if cut else "",
         ]
         note = "; ".join(filter(None, notes))
-        table = [" | ".join(names), *(" | ".join(map(_text, row)) for row in cells[:shown])]
+        table = [" | ".join(names), *(" | ".join(map(_format_cell, row)) for row in cells[:shown])]
         data = {"columns": names, "rows": cells[:shown], "is_cut": more or shown < len(cells) or cut > 0, "note": note}
         return Answer("\n".join([*table, f"({note})"]) + "\n", data)
 
-    return fit_answer(_fewer(answer, len(cells)), limit, "select fewer or shorter columns")
+    numbers = [len(cells)]
+    while numbers[-1]:
+        numbers.append(numbers[-1] * 3 // 4)
+    return fit_answer(map(answer, numbers), limit, "select fewer or shorter columns")
 
 
-def _fewer(answer: Callable[[int], Answer], most: int) -> Iterator[Answer]:
-    shown = most
-    while shown > 0:
-        yield answer(shown)
-        shown = shown * 3 // 4
-    yield answer(0)
-
-
-def _cell(value: Any) -> Any:
+def _cut_cell(value: Any) -> Any:
     if isinstance(value, str):
         return shortened(value, _CELL)
     if isinstance(value, list | dict):
@@ -56,7 +51,7 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _text(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -64,8 +59,8 @@ def _text(value: Any) -> str:
     return quiet_json(json.dumps(value, ensure_ascii=False))
 
 
-def replayed(text: str, whole: str, limit: int) -> Answer:
-    """A what-if, or what can be changed: its text, and its JSON cut to the budget."""
+def answer_whatif(text: str, whole: str, limit: int) -> Answer:
+    """Answer with a what-if, or what can be changed: its text, and its JSON cut to the budget."""
     data = json.loads(whole)
     brief = {
         key: value[:_LISTED] if isinstance(value, list) else value for key, value in data.items() if key != "amdahl"
@@ -73,8 +68,8 @@ def replayed(text: str, whole: str, limit: int) -> Answer:
     return fit_answer((Answer(text, data), Answer(text, brief), Answer(text, None)), limit)
 
 
-def compared(texts: Iterator[str], whole: str, limit: int) -> Answer:
-    """A comparison: the first of the texts that fits, and of its JSON the verdict, the change and what it is put down to."""
+def answer_comparison(texts: Iterator[str], whole: str, limit: int) -> Answer:
+    """Answer with the first of a comparison's texts that fits, and from its JSON the verdict, the change and its causes."""
     found = json.loads(whole)
     names = (
         "verdict",

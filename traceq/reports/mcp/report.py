@@ -11,12 +11,13 @@ from traceq.diagnosis.choose import Chosen, choose, number_findings
 from traceq.diagnosis.finding import Evidence, Finding
 from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
-from traceq.reports.answers.answer import Answer, fit_answer
+from traceq.reports.mcp.budget import Answer, fit_answer
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_llm import LIMIT, finding_line, to_llm
-from traceq.reports.savings import step_ns, step_share
+from traceq.reports.savings import saving_bounds, step_ns, step_share
 from traceq.reports.sections.brief import critical_trace
 from traceq.reports.sections.header import header_line
+from traceq.reports.sections.outcomes import frequent_reasons
 from traceq.reports.sections.verdict import verdict
 
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
@@ -26,36 +27,36 @@ _NOT_ASKED = "no labelled trace has confirmed this rule: `traceq report SOURCE -
 _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 
-def opened(report: Report, name: str, path: str, limit: int) -> Answer:
-    """What a database holds: its traces, the verdict and the findings in a line each. `name` is what to call it from now on."""
-    return fit_answer(_opened(report, name, path), limit)
+def describe_database(report: Report, name: str, path: str, limit: int) -> Answer:
+    """Describe a database, called `name` from now on: its traces, the verdict, and the findings in a line each."""
+    return fit_answer(_describe_database(report, name, path), limit)
 
 
-def _opened(report: Report, name: str, path: str) -> Iterator[Answer]:
+def _describe_database(report: Report, name: str, path: str) -> Iterator[Answer]:
     for traces, findings in ((_MOST_TRACES, _MOST_FINDINGS), (8, 5), (3, 3), (1, 1)):
-        data: dict[str, Any] = {"id": name, "path": shortened(path, 2 * _TITLE), **_verdict_of(report)}
-        data["traces"] = [_facts(each) for each in report.traces[:traces]]
-        shown = _first(report)
+        data: dict[str, Any] = {"id": name, "path": shortened(path, 2 * _TITLE), **_verdict_data(report)}
+        data["traces"] = [_trace_data(each) for each in report.traces[:traces]]
+        shown = _first_trace(report)
         lines = [f"{name}: {printable(shortened(path, 2 * _TITLE))}, {some(len(report.traces), 'trace')}"]
-        lines += [f"trace {each.trace.trace_id}: {_header(each)}" for each in report.traces[:traces]]
+        lines += [f"trace {each.trace.trace_id}: {_header_text(each)}" for each in report.traces[:traces]]
         if len(report.traces) > traces:
             lines.append(f"and {some(len(report.traces) - traces, 'more trace')}")
         if shown is not None:
             lines += ["", *_verdict_lines(shown)]
             lines += [finding_line(*each) for each in number_findings(shown.findings[:findings])]
-            lines += _reasons(shown) if not shown.findings else ()
-            data["findings"] = [_short(*each) for each in number_findings(shown.findings[:findings])]
+            lines += _list_reasons(shown) if not shown.findings else ()
+            data["findings"] = [_finding_summary(*each) for each in number_findings(shown.findings[:findings])]
         yield Answer("\n".join(lines) + "\n", data)
 
 
-def reported(report: Report, name: str, path: str, limit: int) -> Answer:
-    """The report as `--format llm` prints it; the verdict and the findings as data."""
-    shown = _first(report)
+def answer_report(report: Report, name: str, path: str, limit: int) -> Answer:
+    """Answer with the report as `--format llm` prints it; the verdict and the findings as data."""
+    shown = _first_trace(report)
     findings = () if shown is None else shown.findings
     data = {
         "id": name,
-        **_verdict_of(report),
-        "findings": [_short(*each) for each in number_findings(findings)],
+        **_verdict_data(report),
+        "findings": [_finding_summary(*each) for each in number_findings(findings)],
     }
     # The text never holds more bytes than its limit; escaped, they may be a few more characters.
     few = {**data, "findings": data["findings"][:3]}
@@ -64,25 +65,27 @@ def reported(report: Report, name: str, path: str, limit: int) -> Answer:
     return fit_answer((Answer(text, data), Answer(text, few), Answer(text)), limit)
 
 
-def finding(report: Report, name: str, trace: int | None, part: str, limit: int) -> Answer:
-    """The finding of that name (F1, its id or its rule) with its evidence and SQL, or why there is none.
+def answer_finding(report: Report, name: str, trace: int | None, part: str, limit: int) -> Answer:
+    """Answer with the finding of that name (F1, its id or its rule), its evidence and SQL, or why there is none.
 
     `part` is "all", or "sql" for its queries alone. `trace` is a trace_id, by default that of the trace to look at first.
     Raises StoreError where no finding and no rule has the name.
     """
-    shown = _trace(report, trace)
-    ruled_out = _without_finding(shown, name)
+    shown = _find_trace(report, trace)
+    ruled_out = _answer_without_finding(shown, name)
     if ruled_out is not None:
         return fit_answer([ruled_out], limit)
     chosen = choose(name, {shown.trace.trace_id: shown.findings})
     if part == "sql":
-        return fit_answer(_queries(chosen.finding), limit, "traceq report SOURCE --finding F1 --sql prints it in full")
-    return fit_answer(_finding(shown, chosen), limit)
+        return fit_answer(
+            _list_queries(chosen.finding), limit, "traceq report SOURCE --finding F1 --sql prints it in full"
+        )
+    return fit_answer(_describe_finding(shown, chosen), limit)
 
 
-def _trace(report: Report, trace: int | None) -> TraceReport:
+def _find_trace(report: Report, trace: int | None) -> TraceReport:
     if trace is None:
-        shown = _first(report)
+        shown = _first_trace(report)
         if shown is None:
             raise StoreError("the database holds no trace")
         return shown
@@ -93,64 +96,61 @@ def _trace(report: Report, trace: int | None) -> TraceReport:
     raise StoreError(f"there is no trace {trace}; there are {known}")
 
 
-def _first(report: Report) -> TraceReport | None:
-    """The trace to look at first."""
+def _first_trace(report: Report) -> TraceReport | None:
+    """Return the trace to look at first."""
     if len(report.traces) > 1:
         return critical_trace(report)[0]
     return report.traces[0] if report.traces else None
 
 
-def _without_finding(report: TraceReport, name: str) -> Answer | None:
-    """What to say of a rule that found nothing or cannot tell, and of F1 where the trace has no finding."""
+def _answer_without_finding(report: TraceReport, name: str) -> Answer | None:
+    """Answer for a rule that found nothing or cannot tell, and for F1 where the trace has no finding; else None."""
     if not report.rules_asked:
         told = verdict(report)
         words = "\n".join(_verdict_lines(report))
-        return _no_finding(report, words, told.outcome, "".join(told.spans))
+        return _answer_no_finding(report, words, told.outcome, "".join(told.spans))
     if report.extra_left_out and is_of_extra(name):
-        return _no_finding(report, f"Not asked: {_NOT_ASKED}", "cannot tell", _NOT_ASKED)
+        return _answer_no_finding(report, f"Not asked: {_NOT_ASKED}", "cannot tell", _NOT_ASKED)
     for each in report.not_applicable:
         if name.casefold() == each.rule:
-            return _no_finding(report, f"Cannot tell: {each.title}: {each.reason}", "cannot tell", each.reason)
+            return _answer_no_finding(report, f"Cannot tell: {each.title}: {each.reason}", "cannot tell", each.reason)
     for clean in report.clean:
         if name.casefold() == clean.rule:
-            return _no_finding(report, f"Not found: {clean.title}: {clean.reason}", "healthy", clean.reason)
+            return _answer_no_finding(report, f"Not found: {clean.title}: {clean.reason}", "healthy", clean.reason)
     if report.findings or not (name.casefold().startswith("f") and name[1:].isdecimal()):
         return None
     told = verdict(report)
-    words = "\n".join([*_verdict_lines(report), *_reasons(report)])
-    return _no_finding(report, words, told.outcome, "".join(told.spans))
+    words = "\n".join([*_verdict_lines(report), *_list_reasons(report)])
+    return _answer_no_finding(report, words, told.outcome, "".join(told.spans))
 
 
-def _no_finding(report: TraceReport, words: str, outcome: str, reason: str) -> Answer:
+def _answer_no_finding(report: TraceReport, words: str, outcome: str, reason: str) -> Answer:
     data = {"trace": report.trace.trace_id, "finding": None, "outcome": outcome, "reason": shortened(reason, _TEXT)}
-    return Answer(_in_lines(words) + "\n", data)
+    return Answer(_cut_lines(words) + "\n", data)
 
 
-def _in_lines(text: str) -> str:
-    """Each line printable, and not longer than a text may be."""
+def _cut_lines(text: str) -> str:
+    """Make each line printable, and not longer than a text may be."""
     return "\n".join(shortened(printable(line), _TEXT) for line in text.split("\n"))
 
 
-def _reasons(report: TraceReport) -> list[str]:
-    """Why rules cannot tell, those that share a reason together; what broke."""
-    rules: dict[str, list[str]] = {}
-    for each in report.not_applicable:
-        rules.setdefault(each.reason, []).append(each.rule)
-    ordered = sorted(rules.items(), key=lambda pair: -len(pair[1]))[:_MOST_REASONS]
-    lines = [f"Cannot tell ({some(len(names), 'rule')}, {', '.join(names[:3])}): {reason}" for reason, names in ordered]
+def _list_reasons(report: TraceReport) -> list[str]:
+    """List why rules cannot tell, those that share a reason together, and which checks broke."""
+    reasons = frequent_reasons(report)[:_MOST_REASONS]
+    lines = [f"Cannot tell ({some(len(rules), 'rule')}, {', '.join(rules[:3])}): {reason}" for reason, rules in reasons]
     return lines + [f"Failed {each.rule}: {shortened(each.error, _TITLE)}" for each in report.failed[:_MOST_REASONS]]
 
 
-def _finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
-    """The whole finding, then with less and less beside title, saving, fix and SQL."""
+def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
+    """Yield the whole finding, then versions with less and less beside title, saving, fix and SQL."""
     found = chosen.finding
-    data = _data(report, chosen)
-    facts = _facts_of_finding(report, chosen)
-    rows = [f"Evidence ({_ROWS} of {some(len(found.instances.rows), 'row')}):", *_rows(found.instances)]
+    data = _finding_data(report, chosen)
+    facts = _finding_lines(report, chosen)
+    rows = [f"Evidence ({_ROWS} of {some(len(found.instances.rows), 'row')}):", *_evidence_rows(found.instances)]
     evidence = rows if found.instances.rows else []
-    claim = _sql("how much it claims", found.summary.query)
+    claim = _sql_lines("how much it claims", found.summary.query)
     query = found.instances.query
-    own = _sql("the evidence", query)
+    own = _sql_lines("the evidence", query)
     yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query})
     # As data the queries would be the same text again: there is not always room for that.
     yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query})
@@ -158,7 +158,7 @@ def _finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
     data["sql_note"] = _IN_TEXT
     yield _answer((*facts, *evidence, *own, *claim), data)
     yield _answer((*facts, *evidence, *own), data)
-    brief = {"trace": data["trace"], "outcome": "problem", **_short(*chosen), "sql_note": _IN_TEXT}
+    brief = {"trace": data["trace"], "outcome": "problem", **_finding_summary(*chosen), "sql_note": _IN_TEXT}
     yield _answer((*facts, *own), brief)
     yield _answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
 
@@ -167,20 +167,19 @@ def _answer(lines: Sequence[str], data: Mapping[str, Any]) -> Answer:
     return Answer("\n".join(lines) + "\n", data)
 
 
-def _queries(found: Finding) -> Iterator[Answer]:
-    """The queries alone, without data: these would be the same text again."""
-    own = _sql("the evidence", found.instances.query)
-    for lines in ((*own, *_sql("how much it claims", found.summary.query)), own):
+def _list_queries(found: Finding) -> Iterator[Answer]:
+    """Yield the queries alone, without data: these would be the same text again."""
+    own = _sql_lines("the evidence", found.instances.query)
+    for lines in ((*own, *_sql_lines("how much it claims", found.summary.query)), own):
         yield Answer("\n".join(lines) + "\n")
 
 
-def _sql(what: str, query: str) -> list[str]:
+def _sql_lines(what: str, query: str) -> list[str]:
     return [f"SQL of {what}:", query]
 
 
-def _facts_of_finding(report: TraceReport, chosen: Chosen) -> list[str]:
+def _finding_lines(report: TraceReport, chosen: Chosen) -> list[str]:
     found = chosen.finding
-    low, high = duration(found.saving_low_ns), duration(found.saving_high_ns)
     step = duration(step_ns(found))
     likely = (
         "no likely value, the replay is too far off"
@@ -190,7 +189,7 @@ def _facts_of_finding(report: TraceReport, chosen: Chosen) -> list[str]:
     lines = [
         f"# {chosen.place} {found.title}",
         f"trace {report.trace.trace_id}; id {found.finding_id}; {found.confidence} confidence: {found.confidence_reason}",
-        f"Saves per {report.unit}: {likely}; bounds {low} to {high}",
+        f"Saves per {report.unit}: {likely}; bounds {saving_bounds(found)}",
         f"Fix: {found.fix}",
         f"Wrong if: {found.wrong_if}",
     ]
@@ -199,26 +198,26 @@ def _facts_of_finding(report: TraceReport, chosen: Chosen) -> list[str]:
     return [shortened(printable(line), _TEXT) for line in lines]
 
 
-def _rows(evidence: Evidence) -> list[str]:
-    """The first rows, a line each, with the names of the columns before them."""
+def _evidence_rows(evidence: Evidence) -> list[str]:
+    """List the names of the columns, then the first rows."""
     columns = evidence.columns[:_COLUMNS]
     rows = [
-        " | ".join(_value(column, value) for column, value in zip(columns, row, strict=False))
+        " | ".join(_format_value(column, value) for column, value in zip(columns, row, strict=False))
         for row in evidence.rows[:_ROWS]
     ]
     return [" | ".join(columns), *rows]
 
 
-def _value(column: str, value: float | str | None) -> str:
+def _format_value(column: str, value: float | str | None) -> str:
     return "-" if value is None else shortened(printable(cell(column, value)), _NAME)
 
 
-def _data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
+def _finding_data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
     found = chosen.finding
     columns = found.instances.columns[:_COLUMNS]
     return {
         "trace": report.trace.trace_id,
-        **_short(*chosen),
+        **_finding_summary(*chosen),
         "outcome": "problem",
         "step_ns": round(step_ns(found)),
         "expected_step_ns": round(found.expected_step_ns),
@@ -235,7 +234,7 @@ def _data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _short(place: str, found: Finding) -> dict[str, Any]:
+def _finding_summary(place: str, found: Finding) -> dict[str, Any]:
     step = step_ns(found)
     return {
         "finding": place,
@@ -250,7 +249,7 @@ def _short(place: str, found: Finding) -> dict[str, Any]:
     }
 
 
-def _facts(report: TraceReport) -> dict[str, Any]:
+def _trace_data(report: TraceReport) -> dict[str, Any]:
     facts = report.trace
     return {
         "trace": facts.trace_id,
@@ -265,9 +264,9 @@ def _facts(report: TraceReport) -> dict[str, Any]:
     }
 
 
-def _verdict_of(report: Report) -> dict[str, Any]:
-    """What to do first, or why the trace cannot tell."""
-    shown = _first(report)
+def _verdict_data(report: Report) -> dict[str, Any]:
+    """Say what to do first, or why the trace cannot tell."""
+    shown = _first_trace(report)
     if shown is None:
         return {"outcome": "cannot tell", "verdict": "The database holds no trace."}
     told = verdict(shown)
@@ -282,5 +281,5 @@ def _verdict_lines(report: TraceReport) -> list[str]:
     return [shortened(printable(line), 2 * _TITLE) for line in (first, *("".join(spans) for spans in told.lines))]
 
 
-def _header(report: TraceReport) -> str:
+def _header_text(report: TraceReport) -> str:
     return shortened(printable("".join(header_line(report))), 2 * _TITLE)

@@ -24,13 +24,13 @@ class Answer(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The characters of both as JSON, with what the protocol writes around them."""
+        """Count the characters of both as JSON, with what the protocol writes around them."""
         data = 0 if self.data is None else len(json.dumps(self.data, ensure_ascii=False))
         return len(json.dumps(self.text, ensure_ascii=False)) + data + _AROUND
 
 
-def budget(max_chars: int) -> int:
-    """The characters that an answer may have: as requested, from 1,000 to 8,000."""
+def clamp_budget(max_chars: int) -> int:
+    """Return how many characters an answer may have: as requested, from 1,000 to 8,000."""
     return min(max(max_chars, LEAST), MOST)
 
 
@@ -40,11 +40,11 @@ def fit_answer(answers: Iterable[Answer], limit: int, way: str = _WAY) -> Answer
     `way` says how to get what was cut.
     """
     answer = pick_fitting(answers, lambda answer: answer.size <= limit)
-    return answer if answer.size <= limit else _cut(answer, limit, way)
+    return answer if answer.size <= limit else _cut_answer(answer, limit, way)
 
 
-def _cut(answer: Answer, limit: int, way: str) -> Answer:
-    """The beginning of the text that fits, with a line that says so; without the data if these alone are too much."""
+def _cut_answer(answer: Answer, limit: int, way: str) -> Answer:
+    """Cut the text after its last line that fits, and say so; drop the data if it alone is too much."""
     data = answer.data if Answer("", answer.data).size < limit // 2 else None
     room = len(answer.text)
     while room > 0:
