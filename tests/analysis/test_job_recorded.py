@@ -10,7 +10,7 @@ from test_job_tables import MS, Ranks
 from traceq.analysis.job.recorded import durations_without, read_times
 from traceq.app.whatif_job import JobWhatIfView, _replay_job
 from traceq.errors import WrongUse
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 
 
 def four_ranks():
@@ -59,9 +59,9 @@ def test_what_ranks_and_hosts_win(job):
 
 
 def test_the_words(job):
-    shown = text_of(_replay_job(job, [2], ()).blocks(), 100)
+    shown = blocks_to_text(_replay_job(job, [2], ()).blocks(), 100)
     assert "With rank 2 like the usual rank: 44.00 ms -> 34.00 ms per step, 1.29x as fast (saves 10.00 ms," in shown
-    assert "nobody waits for that alone" in " ".join(text_of(_replay_job(job, [0], ()).blocks(), 100).split())
+    assert "nobody waits for that alone" in " ".join(blocks_to_text(_replay_job(job, [0], ()).blocks(), 100).split())
     content = json.loads(JobWhatIfView(answer(job, 2)).to_json())
     assert (content["ranks"], content["saved_ns"]) == ([2], 10 * MS)
 

@@ -18,7 +18,7 @@ from traceq.diagnosis.rules.registry import all_rules
 from traceq.diagnosis.rules.shared.late_host import REMEDIES
 from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.formats.capabilities import FORMATS, METRICS
-from traceq.reports.sections.missing import brought_by
+from traceq.reports.sections.missing import how_to_capture
 from traceq.reports.sections.triage import _record_gpu
 
 PACKAGE = Path(traceq.__file__).parent
@@ -136,7 +136,7 @@ def of_reports() -> Iterator[str]:
         for form in FORMATS:
             if program.kind and form.is_recorded and is_recorded_by(program, form.name):
                 told = {
-                    metric: "".join(map(str, brought_by(metric, form.name, program)))
+                    metric: "".join(map(str, how_to_capture(metric, form.name, program)))
                     for metric in METRICS.keys() - {"python"}
                 }
                 told["the GPU"] = _record_gpu(form.name, program)

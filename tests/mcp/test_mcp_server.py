@@ -15,7 +15,7 @@ from golden import Golden
 
 import traceq
 from traceq.app.agents import Session
-from traceq.reports.sections.verdict import verdict
+from traceq.reports.sections.verdict import write_verdict
 
 lazy_import.module("mcp")
 
@@ -132,7 +132,7 @@ def test_open_and_finding_give_the_first_finding_with_saving_fix_and_sql(name, a
 @pytest.mark.parametrize("name", TRACES)
 def test_where_the_report_abstains_the_tools_say_the_same_and_why(name, asked, paths):
     trace, found = first_finding(paths[name])
-    told = verdict(trace)
+    told = write_verdict(trace)
     assert asked["open", name][1]["outcome"] == told.outcome
     assert asked["report", name][1]["outcome"] == told.outcome
     if found is not None:

@@ -13,14 +13,14 @@ from handmade_traces import MadeUp, complete, hostile, on_host_only, three_ranks
 from traceq.cli import main
 from traceq.diagnosis.finding import Evidence
 from traceq.reports.model import Report
-from traceq.reports.renderers.to_text import text_of
-from traceq.reports.sections.brief import brief, critical_trace
+from traceq.reports.renderers.to_text import blocks_to_text
+from traceq.reports.sections.brief import find_critical_trace, first_screen
 
 CASES = [training, hostile, on_host_only, unmarked, waiting, complete]
 
 
 def text(report, **options):
-    return text_of(brief(report, **options))
+    return blocks_to_text(first_screen(report, **options))
 
 
 @pytest.mark.sample(3)
@@ -58,7 +58,7 @@ def test_three_ranks_have_a_line_each_and_the_screen_of_one():
     shown = text(report)
     assert shown.startswith("3 ranks, the steps of each:\n")
     assert len(shown.splitlines()) <= 120
-    chosen, _ = critical_trace(report)
+    chosen, _ = find_critical_trace(report)
     assert f"--trace {chosen.trace.trace_id} -v" in shown
 
 
@@ -91,7 +91,7 @@ def test_the_rank_that_the_others_wait_for_is_the_one_to_look_at():
         dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=number + 1, rank=number))
         for number in range(3)
     ]
-    chosen, reason = critical_trace(Report((ranks[0], late(ranks[1], 2, 10.0), late(ranks[2], 0, 4.0)), ""))
+    chosen, reason = find_critical_trace(Report((ranks[0], late(ranks[1], 2, 10.0), late(ranks[2], 0, 4.0)), ""))
     assert chosen.trace.rank == 2
     assert "wait for rank 2" in reason
 

@@ -9,9 +9,9 @@ from handmade_traces import MadeUp, complete, database, hostile, marked, on_host
 from traceq.diagnosis.rules.registry import all_rules
 from traceq.reports import model
 from traceq.reports.build import LISTS, LISTS_OF_JOB, build
-from traceq.reports.queries import NEEDS, Queries, rows
-from traceq.reports.renderers.to_text import text_of
-from traceq.reports.sections.compose import compose
+from traceq.reports.queries import NEEDS, Queries, read_rows
+from traceq.reports.renderers.to_text import blocks_to_text
+from traceq.reports.sections.compose import compose_report
 
 
 def only(*traces, top=10, rules=None):
@@ -244,7 +244,7 @@ def test_program_is_told_by_property_and_the_most_frequent_first():
         ("workload", "training", 2),
         ("vendor", "nvidia", 1),
     ]
-    assert "program    Python; PyTorch, FSDP; eager; training; NVIDIA" in text_of(compose(report))
+    assert "program    Python; PyTorch, FSDP; eager; training; NVIDIA" in blocks_to_text(compose_report(report))
 
 
 PLACE = {"trace_id": 1, "top": 10, "job": 0, "time_window": 0}
@@ -263,7 +263,7 @@ RECORDS = [
 def test_columns_of_a_query_are_the_first_fields_of_what_its_rows_become(query, made):
     """A field has the name of its column, or that with a unit."""
     connection = database(training())
-    rows(connection, query, **PLACE)
+    read_rows(connection, query, **PLACE)
     columns = [column[0] for column in connection.description]
     names = [field.name for field in fields(made)][: len(columns)]
     wrong = [column for name, column in zip(names, columns, strict=True) if column not in without_unit(name)]
@@ -278,7 +278,7 @@ def without_unit(name):
 def test_a_query_that_is_not_run_would_find_nothing(query):
     connection = database(training())
     connection.execute(f"delete from {NEEDS[query]}")
-    found = rows(connection, query, **PLACE)
+    found = read_rows(connection, query, **PLACE)
     assert found == [] or (query, found[0]["steps"], len(found)) == ("serving", 0, 1)
 
 

@@ -26,7 +26,7 @@ from traceq.reports.charts.svg import svg, svg_file
 from traceq.reports.document import Picture
 from traceq.reports.drawing import Area, Bar, Dot, Line, Note, Tick, axis, log_axis
 from traceq.reports.model import Report, StepLedger
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.data import _PARTS as DATA_PARTS
 from traceq.reports.topics import (
     Communication,
@@ -399,7 +399,7 @@ def test_every_chart_is_in_one_of_these_reports():
 
 
 def placed(report):
-    return [block.name for block in compose(Report((report,), "")) if isinstance(block, Picture)]
+    return [block.name for block in compose_report(Report((report,), "")) if isinstance(block, Picture)]
 
 
 def test_every_chart_of_the_list_is_in_a_report_that_it_applies_to():

@@ -22,7 +22,7 @@ def tables(blocks):
 
 def test_a_gpu_that_is_never_idle_has_no_section_about_gaps():
     report = only(MadeUp().step(0, 100).gpu("compute", 0, 100))
-    assert list(idle.gaps(report)) == []
+    assert list(idle.describe_gaps(report)) == []
     assert report.gap_sizes == ()
 
 
@@ -36,7 +36,7 @@ def test_the_longest_gap_is_first_and_says_what_the_host_did():
     report = only(waiting())
     durations = [gap.dur_ns for gap in report.gaps]
     assert durations == sorted(durations, reverse=True)
-    sizes, longest = tables(idle.gaps(report))
+    sizes, longest = tables(idle.describe_gaps(report))
     assert sizes.rows == (("below 1 ms", "11", "3.285 ms"), ("below 10 ms", "1", "1.415 ms"))
     assert longest.rows[0] == ("1.415 ms", "0", "3", "idle: data loading", "traceq.fetch#loader", "-", "-")
     assert {row[-1] for row in longest.rows if row[3] == "idle: Python"} == {"cudaStreamSynchronize"}
@@ -64,7 +64,7 @@ def test_unusually_long_steps_are_listed_with_differences_that_add_up_to_their_e
         ("idle_sync", 100_000),
     ]
     assert sum(each.change_ns for each in report.outliers) == 2_000_000 - 1_000_000
-    (table,) = tables(idle.outliers(report))
+    (table,) = tables(idle.describe_outliers(report))
     assert table.rows == (
         ("3", "2.000 ms", "0", "idle: data loading", "1.000 ms"),
         ("3", "2.000 ms", "0", "compute", "-100.0 µs"),
@@ -73,14 +73,14 @@ def test_unusually_long_steps_are_listed_with_differences_that_add_up_to_their_e
 
 
 def test_too_few_steps_have_no_typical_one():
-    assert list(idle.outliers(only(waiting(steps=3)))) == []
+    assert list(idle.describe_outliers(only(waiting(steps=3)))) == []
 
 
 def test_without_a_gpu_an_unusually_long_step_is_listed_and_no_reason_given():
     trace = MadeUp()
     for number in range(5):
         trace.step(number * 100, 100)
-    (table,) = tables(idle.outliers(only(trace.step(500, 200))))
+    (table,) = tables(idle.describe_outliers(only(trace.step(500, 200))))
     assert table.rows == (("5", "200 ns", "-", "-", "-"),)
 
 
@@ -88,7 +88,7 @@ def test_without_a_gpu_an_unusually_long_step_is_listed_and_no_reason_given():
 def test_the_parts_of_the_training_thread_are_the_counted_steps(trace):
     report = only(trace())
     assert sum(part.dur_ns for part in report.host_ledger) == report.steps.total_ns
-    (table,) = tables(idle.training_thread(report))
+    (table,) = tables(idle.describe_training_thread(report))
     *parts, total = table.rows
     assert total[0] == "sum"
     assert total[-1] == "100.0 %"
@@ -104,7 +104,7 @@ def test_many_parts_of_the_training_thread_are_gathered_so_that_they_still_add_u
         for place, (kind, name) in enumerate(kinds):
             trace.cpu(kind, name, number * 500 + 10 + place * 20, place + 5)
     report = only(trace)
-    (table,) = tables(idle.training_thread(report))
+    (table,) = tables(idle.describe_training_thread(report))
     *parts, others, total = table.rows
     assert len(parts) < len(report.host_ledger)
     rest = sum(part.dur_ns for part in report.host_ledger[len(parts) :])
@@ -113,13 +113,13 @@ def test_many_parts_of_the_training_thread_are_gathered_so_that_they_still_add_u
 
 
 def test_a_trace_without_a_host_side_says_nothing_of_a_training_thread():
-    assert list(idle.training_thread(only(training()))) == []
+    assert list(idle.describe_training_thread(only(training()))) == []
 
 
 def test_each_section_ends_with_the_query_that_gives_it_again():
     connection = database(waiting())
     (report,) = build(connection, 10, rules=[]).traces
-    for section in (idle.gaps, idle.outliers, idle.training_thread):
+    for section in (idle.describe_gaps, idle.describe_outliers, idle.describe_training_thread):
         *_, last = section(report)
         assert isinstance(last, Query)
     for name in ("gaps", "gap_sizes", "outliers", "host_ledger"):

@@ -8,15 +8,15 @@ import handmade_traces
 import pytest
 from handmade_traces import MadeUp, hostile, training, unmarked
 
-from traceq.reports.renderers.to_text import text_of
-from traceq.reports.sections.compose import compose
-from traceq.reports.sections.header import header
+from traceq.reports.renderers.to_text import blocks_to_text
+from traceq.reports.sections.compose import compose_report
+from traceq.reports.sections.header import write_header
 from traceq.reports.sections.steps import judged_words
 
 
 def section(trace):
     """The words of the section, on one line."""
-    text = text_of(compose(handmade_traces.report(trace, rules=[])))
+    text = blocks_to_text(compose_report(handmade_traces.report(trace, rules=[])))
     return " ".join(text.split("\nSteps\n-----\n")[1].split("  traceq sql")[0].replace("\n! ", " ").split())
 
 
@@ -48,7 +48,9 @@ def test_steps_with_a_name_say_it_and_what_holds_several():
 def test_what_is_judged_is_told_as_a_share_of_the_run():
     trace = steps().run(("start_up", 50), ("left_out", 900), ("window", 8400), ("tail", 650))
     assert "Judged: 8.400 µs of 10.00 µs (84.0 %); left out 900 ns, tail 650 ns." in section(trace)
-    assert ", 84.0 % of the capture" in " ".join(text_of(compose(handmade_traces.report(trace, rules=[]))).split())
+    assert ", 84.0 % of the capture" in " ".join(
+        blocks_to_text(compose_report(handmade_traces.report(trace, rules=[]))).split()
+    )
 
 
 def test_nothing_is_said_of_a_run_without_phases():
@@ -85,7 +87,7 @@ def test_a_window_says_why_there_are_no_steps():
 def test_savings_in_a_window_are_shares_of_it_and_of_the_run():
     trace = MadeUp().step(0, 1000, source="window").run(("start_up", 3000), ("window", 1000))
     trace.gpu("h2d", 0, 400).gpu("compute", 400, 600)
-    text = " ".join(text_of(compose(handmade_traces.report(trace))).split())
+    text = " ".join(blocks_to_text(compose_report(handmade_traces.report(trace))).split())
     assert "no steps found: one window of 1.000 µs, 25.0 % of the capture" in text
     assert "1.000 µs -> 680 ns, 1.47x as fast (saves 32.0 %: " in text
     assert "; 8.0 % of the run)" in text
@@ -100,7 +102,7 @@ def test_a_recording_much_longer_than_its_rows_is_told(recorded_ns, words):
     for number in range(10):
         trace.step(number * 100_000, 100_000, name="step")
     (unit,) = [
-        spans for name, spans in header(handmade_traces.report(trace, rules=[]).traces[0]).rows if name == "unit"
+        spans for name, spans in write_header(handmade_traces.report(trace, rules=[]).traces[0]).rows if name == "unit"
     ]
     assert "".join(unit) == f"10 steps like step{words}"
 

@@ -14,18 +14,18 @@ from traceq.reports.build import build
 from traceq.reports.document import Bars, Curve, Heading, Items, Paragraph, Query, Table
 from traceq.reports.model import Report
 from traceq.reports.renderers.to_markdown import to_markdown
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.sections import capture, communication, copies, data, kernels, memory, serving
-from traceq.reports.sections.compose import compose
-from traceq.reports.sections.missing import brought_by
+from traceq.reports.sections.compose import compose_report
+from traceq.reports.sections.missing import how_to_capture
 from traceq.reports.topics import Blocking
 
 SECTIONS = (
-    (copies.copies, copies.no_copies),
-    (communication.communication, communication.no_communication),
-    (kernels.kernels, kernels.no_kernels),
-    (data.data, data.no_data),
-    (memory.memory, memory.no_memory),
+    (copies.describe_copies, copies.explain_no_copies),
+    (communication.describe_communication, communication.explain_no_communication),
+    (kernels.describe_kernels, kernels.explain_no_kernels),
+    (data.describe_input, data.explain_no_input),
+    (memory.describe_memory, memory.explain_no_memory),
 )
 QUERY_OF = {
     "copies": ("copies", "totals"),
@@ -77,7 +77,7 @@ def words(section, report):
 
 
 def missing(report):
-    items = [block.items for block in compose(Report((report,), "")) if isinstance(block, Items)]
+    items = [block.items for block in compose_report(Report((report,), "")) if isinstance(block, Items)]
     return {"".join(item).split(":")[0]: "".join(item) for each in items for item in each}
 
 
@@ -161,18 +161,18 @@ def test_unknown_sizes_and_limits_are_no_zeros():
     report = only(
         MadeUp().step(0, 100).gpu("h2d", 0, 10).gpu("d2h", 10, 10).gpu("compute", 20, 50).gpu("communication", 70, 5)
     )
-    totals, groups = blocks(copies.copies, report, Table)
+    totals, groups = blocks(copies.describe_copies, report, Table)
     assert [row[3] for row in totals.rows] == ["-", "-"]
     assert {row[index] for row in groups.rows for index in (1, 2, 4, 5, 8, 9)} == {"-"}
-    (names,) = blocks(kernels.kernels, report, Table)
+    (names,) = blocks(kernels.describe_kernels, report, Table)
     assert names.columns == ("kernel", "count", "time", "share", "tensor")
     assert names.rows == (("compute", "1", "50 ns", "100.0 %", "-"),)
-    assert "Occupancy: cannot tell" in words(kernels.kernels, report)
-    assert "do not show" in words(kernels.kernels, report)
-    assert not blocks(kernels.kernels, report, Bars)
-    (collectives,) = blocks(communication.communication, report, Table)
+    assert "Occupancy: cannot tell" in words(kernels.describe_kernels, report)
+    assert "do not show" in words(kernels.describe_kernels, report)
+    assert not blocks(kernels.describe_kernels, report, Bars)
+    (collectives,) = blocks(communication.describe_communication, report, Table)
     assert collectives.columns == ("operation", "count", "time", "exposed")
-    assert "record_shapes=True" in words(communication.communication, report)
+    assert "record_shapes=True" in words(communication.describe_communication, report)
 
 
 def test_an_unknown_convolution_leaves_no_utilization_that_looks_whole():
@@ -185,7 +185,7 @@ def test_an_unknown_convolution_leaves_no_utilization_that_looks_whole():
     report = only(trace)
     (mfu,) = report.topics.kernels.mfu
     assert (mfu.unknown_ns, mfu.mfu_share) == (2_800_000, None)
-    text = words(kernels.kernels, report)
+    text = words(kernels.describe_kernels, report)
     assert "do at least 2.15 GFLOP" in text
     assert "MFU: cannot tell, 27.5 % of that time is other products" in text
     (row,) = [each for each in report.topics.kernels.operators if each.kind == "convolution"]
@@ -196,7 +196,7 @@ def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
     trace = MadeUp().step(0, 100, excluded="warm-up").step(100, 100).gpu("compute", 100, 10)
     report = only(trace.gpu("h2d", 90, 40))
     assert [(each.copies, each.busy_ns, each.exposed_ns) for each in report.topics.copies.totals] == [(0, 30, 20)]
-    assert words(copies.copies, report).startswith("Most exposed: copies to the device. They take 30 ns")
+    assert words(copies.describe_copies, report).startswith("Most exposed: copies to the device. They take 30 ns")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_blocking_is_said_as_far_as_it_is_known(blocking, said):
     topics = report.topics
     blocked = replace(topics.communication, blocking=(blocking,))
     report = replace(report, topics=replace(topics, communication=blocked))
-    assert said in words(communication.communication, report)
+    assert said in words(communication.describe_communication, report)
 
 
 def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted():
@@ -225,14 +225,14 @@ def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted(
         )
         trace.counter("memory_allocated", 5, 1000 + device, device=device)
     report = only(trace)
-    (bars,) = blocks(communication.communication, report, Bars)
+    (bars,) = blocks(communication.describe_communication, report, Bars)
     assert [row.label for row in bars.rows] == [f"GPU {device}" for device in range(4, 12)]
-    assert "4 GPUs with less exposed communication not shown." in words(communication.communication, report)
-    totals = blocks(copies.copies, report, Table)[0]
+    assert "4 GPUs with less exposed communication not shown." in words(communication.describe_communication, report)
+    totals = blocks(copies.describe_copies, report, Table)[0]
     assert [row[0] for row in totals.rows] == [str(device) for device in range(4, 12)]
-    assert "4 with less exposed time not shown." in words(copies.copies, report)
-    assert "8 GPUs with less kernel time not shown." in words(kernels.kernels, report)
-    assert "8 GPUs with lower peaks not shown." in words(memory.memory, report)
+    assert "4 with less exposed time not shown." in words(copies.describe_copies, report)
+    assert "8 GPUs with less kernel time not shown." in words(kernels.describe_kernels, report)
+    assert "8 GPUs with lower peaks not shown." in words(memory.describe_memory, report)
     assert len(report.topics.memory.peaks) == 12
 
 
@@ -243,21 +243,21 @@ def test_groups_of_ranks_have_untrusted_names_and_tables_stay_within_the_page():
     rows = tuple(replace(collective, group_name=f"| <b>{name}", blocking_ns=5) for name in ("x" * 300, "y" * 300))
     topics = replace(report.topics, communication=replace(communication, collectives=rows))
     report = Report((replace(report, topics=topics),), "")
-    assert max(map(width, text_of(compose(report)).splitlines())) <= 100
+    assert max(map(width, blocks_to_text(compose_report(report)).splitlines())) <= 100
     assert "\\| <b>" in to_markdown(report)
 
 
 def test_the_curve_of_memory_goes_on_between_samples():
     trace = MadeUp().device(0, "GPU", memory_bytes=1000).step(0, 600, excluded="warm-up").step(600, 600)
     trace.counter("memory_allocated", 500, 70).counter("memory_allocated", 900, 10).counter("memory_allocated", 905, 90)
-    (curve,) = blocks(memory.memory, only(trace.gpu("compute", 0, 5)), Curve)
+    (curve,) = blocks(memory.describe_memory, only(trace.gpu("compute", 0, 5)), Curve)
     assert curve.values == (70.0,) * 30 + (90.0,) * 30
 
 
 @pytest.mark.parametrize("trace_format", ["chrome", "nsys"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_everything_that_is_missing_can_be_brought_by_something(metric, trace_format):
-    text = "".join(brought_by(metric, trace_format))
+    text = "".join(how_to_capture(metric, trace_format))
     assert text.endswith(f"(traceq doctor --plan {metric})")
     assert "profile" in text
 
@@ -270,15 +270,15 @@ def test_steps_beyond_top_leave_a_row_for_the_rest_of_what_differs():
 
 def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
     report = known(server)
-    (batches,) = blocks(serving.serving, report, Table)
+    (batches,) = blocks(serving.describe_serving, report, Table)
     cells = [row[:3] for row in batches.rows]
     assert cells == [("decode", "4 to 7", "4"), ("mixed", "4 to 7", "1"), ("prefill", "2 to 3", "1")]
-    text = words(serving.serving, report)
+    text = words(serving.describe_serving, report)
     assert text.startswith(
         "6 steps of a server in 65.00 ms, by annotations as vLLM has them: 1 prefill, 4 decode, 1 mixed."
     )
     assert "308 output tokens per second" in text
-    (remarks,) = blocks(serving.serving, report, Items)
+    (remarks,) = blocks(serving.describe_serving, report, Items)
     stalls = [item[0] for item in remarks.items]
     assert stalls[0].startswith(
         "Decoding requests waited 20.00 ms (30.8 % of the steps) for prompts of others, 1 time: steps of"
@@ -293,11 +293,11 @@ def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
 
 @pytest.mark.parametrize("trace", [complete, training, unmarked, on_host_only])
 def test_training_has_no_section_about_serving(trace):
-    assert list(serving.serving(known(trace))) == []
+    assert list(serving.describe_serving(known(trace))) == []
 
 
 def test_a_gpu_without_a_name_does_not_read_as_a_number_of_gpus():
     report = known(training)
     device = replace(report.devices[0], device=2, name=None, slices=85)
-    text = text_of(capture.capture(replace(report, devices=(device,))), 100)
+    text = blocks_to_text(capture.describe_capture(replace(report, devices=(device,))), 100)
     assert "GPU 2, name not in the trace (85 slices)" in text

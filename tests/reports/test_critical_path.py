@@ -8,8 +8,8 @@ import pytest
 from handmade_traces import MadeUp, on_host_only, report, training
 from tables import empty_tables, insert, insert_row
 
-from traceq.reports.queries import rows
-from traceq.reports.sections.critical_path import critical_path, no_critical_path
+from traceq.reports.queries import read_rows
+from traceq.reports.sections.critical_path import describe_critical_path, explain_no_critical_path
 from traceq.reports.topics import CriticalPath, PathName, PathPart, PathSummary
 
 
@@ -70,7 +70,7 @@ def path():
 
 
 def asked(connection, name, **values):
-    return [tuple(row.values()) for row in rows(connection, name, trace_id=1, **values)]
+    return [tuple(row.values()) for row in read_rows(connection, name, trace_id=1, **values)]
 
 
 def test_the_path_is_that_of_the_steps_that_count(path):
@@ -123,7 +123,7 @@ def tables(blocks):
 
 
 def test_the_section_is_short_and_adds_up():
-    parts, names = tables(list(critical_path(with_path(training(), largest_error_share=0.02))))
+    parts, names = tables(list(describe_critical_path(with_path(training(), largest_error_share=0.02))))
     assert parts.rows[0] == ("wait", "idle_0", "125 ns", "12.5 %")
     assert parts.rows[-2:] == (("others", "", "250 ns", "25.0 %"), ("sum", "", "1.000 µs", "100.0 %"))
     assert len(parts.rows) == 8
@@ -131,26 +131,26 @@ def test_the_section_is_short_and_adds_up():
 
 
 def test_the_words_say_how_far_it_can_be_relied_on():
-    several = words(critical_path(with_path(training(), largest_error_share=0.02)))
+    several = words(describe_critical_path(with_path(training(), largest_error_share=0.02)))
     assert "explains all but 1.0 % of it" in several
     assert "a step comes out 1.0 % off in the median and at most 2.0 %" in several
-    alone = words(critical_path(with_path(training(), largest_error_share=0.02, steps=1, unexplained_ns=0)))
+    alone = words(describe_critical_path(with_path(training(), largest_error_share=0.02, steps=1, unexplained_ns=0)))
     assert "explains all of it" in alone
     assert "It covers 1 of 3 counted steps." in alone
     assert "each half with the latencies of the other, the step comes out 2.0 % off" in alone
 
 
 def test_of_a_host_alone_no_replay_is_spoken_of():
-    assert "eplayed" not in words(critical_path(with_path(on_host_only(), largest_error_share=0.0)))
+    assert "eplayed" not in words(describe_critical_path(with_path(on_host_only(), largest_error_share=0.0)))
 
 
 def test_a_database_without_it_says_so_in_a_line():
     (found,) = report(MadeUp().step(0, 100).gpu("compute", 0, 80), rules=[]).traces
     nothing = CriticalPath(PathSummary(0, 0, None, None, None), (), ())
     without = replace(found, topics=replace(found.topics, critical_path=nothing))
-    assert list(critical_path(without)) == []
-    assert "does not hold it" in words_of(no_critical_path(without))
-    assert no_critical_path(found) == ()
+    assert list(describe_critical_path(without)) == []
+    assert "does not hold it" in words_of(explain_no_critical_path(without))
+    assert explain_no_critical_path(found) == ()
 
 
 def words_of(lines):

@@ -12,9 +12,9 @@ from traceq.reports.document import (
     Reference,
     Title,
     Verdict,
-    with_code,
+    split_code,
 )
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 
 VERDICT = Verdict(
     ("Fix first: ", "Load batches in worker processes"),
@@ -34,7 +34,7 @@ LEDGER = Ledger(
 RANKING = Ranking(
     (
         RankedFinding(
-            Reference("F1"), Title("Load batches"), "55.32 ms", "31.2 %", "1.45x", "high", with_code("Use `workers`")
+            Reference("F1"), Title("Load batches"), "55.32 ms", "31.2 %", "1.45x", "high", split_code("Use `workers`")
         ),
         RankedFinding(
             Reference("F2"), Title("Launch less often: " + "word " * 9), "2.2 ms", "1.3 %", "1.5x", "medium", ("Deed",)
@@ -45,7 +45,7 @@ RANKING = Ranking(
 
 
 def lines(block, width=80):
-    return text_of([block], width)
+    return blocks_to_text([block], width)
 
 
 def test_a_verdict_has_its_confidence_at_the_end_of_the_line():
@@ -118,12 +118,12 @@ def test_commands_are_never_cut():
 def test_a_long_path_stands_once_where_commands_would_be_wider_than_the_page():
     path = "'/home/me/it is/" + "x" * 60 + "'"
     rows = (("evidence", f"traceq report {path} -v"), ("the page", f"traceq report {path} -o report.html"))
-    assert text_of([Commands("Next", rows)], 60, source=path) == (
+    assert blocks_to_text([Commands("Next", rows)], 60, source=path) == (
         f"Next:\n  TRACE={path}\n"
         '  evidence  traceq report "$TRACE" -v\n'
         '  the page  traceq report "$TRACE" -o report.html\n'
     )
-    assert path in text_of([Commands("Next", rows)], 130, source=path).splitlines()[1]
+    assert path in blocks_to_text([Commands("Next", rows)], 130, source=path).splitlines()[1]
 
 
 def test_a_deed_takes_at_most_two_lines():

@@ -13,20 +13,20 @@ from handmade_traces import MadeUp, complete, database, on_host_only, waiting
 
 from traceq.database.connect import connect
 from traceq.loading.ingest import ingest
-from traceq.reports.build_flame import flame, made, paths_of
-from traceq.reports.call_paths import summed
+from traceq.reports.build_flame import build_flame, make_flame, paths_of
+from traceq.reports.call_paths import sum_at
 from traceq.reports.document import Flame as Block
 from traceq.reports.document import Heading
-from traceq.reports.flame import Flame, Frame, hottest
+from traceq.reports.flame import Flame, Frame, find_hottest
 from traceq.reports.renderers.html.flames import legend
 from traceq.reports.renderers.to_html import html_of
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import blocks_to_text
 
 
 def flame_of(trace):
     with database(trace) as connection:
-        return flame(connection, 1)
+        return build_flame(connection, 1)
 
 
 def paths(graph):
@@ -182,7 +182,7 @@ def test_sums_of_a_real_trace_add_up(tmp_path):
     with as_file(files("traceq").joinpath("app/demo/training.pt.trace.json.gz")) as demo:
         ingest([demo], tmp_path / "demo.duckdb")
     with connect(tmp_path / "demo.duckdb") as connection:
-        graph = flame(connection, 1)
+        graph = build_flame(connection, 1)
         (on_gpu,) = connection.execute(
             "select sum(g.dur) from gpu_slice as g inner join step as s using (trace_id, step) where s.excluded is null"
         ).fetchone()
@@ -208,7 +208,7 @@ def test_there_are_at_most_as_many_frames_as_fit():
         trace.cpu("op", f"f{number}", number * 10_000, 1_000 + number * 10)
     with database(trace) as connection:
         found = [{**path, "gpu": path["own_gpu"]} for path in paths_of(connection, 1)]
-    graph = made(found, 50)
+    graph = make_flame(found, 50)
     assert len(graph.frames) <= 50
     assert graph.least_share > 0.001
     check(graph)
@@ -232,7 +232,7 @@ RECURSIVE = Flame(
 
 
 def test_what_calls_itself_counts_once():
-    rows_ = [(each.name, each.count, each.self_ns, each.host_ns, each.gpu_ns) for each in hottest(RECURSIVE, 5)]
+    rows_ = [(each.name, each.count, each.self_ns, each.host_ns, each.gpu_ns) for each in find_hottest(RECURSIVE, 5)]
     assert rows_ == [("f", 4, 65, 80, 10), ("g", 1, 15, 20, 10)]
 
 
@@ -241,7 +241,7 @@ def test_the_page_has_a_table_for_who_has_no_script_and_other_formats_leave_it_o
     page = html_of(document)
     assert "own host time" in page
     assert page.count("<bdi>f</bdi>") == 1
-    assert "own host time" not in text_of(document) + markdown_of(document)
+    assert "own host time" not in blocks_to_text(document) + blocks_to_markdown(document)
 
 
 def test_the_legend_has_every_colour():
@@ -271,4 +271,4 @@ def test_threads_read_one_by_one_are_as_read_at_once(monkeypatch):
 def test_sums_of_long_times_are_exact():
     long = (1 << 54) + 1
     places, values = np.array([0, 1, 0, 0]), np.array([long, 7, long, 1])
-    assert summed(places, values, 3).tolist() == [2 * long + 1, 7, 0]
+    assert sum_at(places, values, 3).tolist() == [2 * long + 1, 7, 0]

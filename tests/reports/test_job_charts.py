@@ -14,7 +14,7 @@ from traceq.reports.document import Picture
 from traceq.reports.drawing import Area, Bar
 from traceq.reports.model import Lateness, WorstArrival
 from traceq.reports.renderers.to_html import to_html
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.compose import compose_report
 
 KINDS = ("usual work", "late ranks", "transfer", "wait")
 DRAWN = replace(
@@ -149,7 +149,7 @@ def test_bandwidth_has_a_bar_a_kind():
 
 def test_they_are_in_the_page_of_the_job():
     report = report_of(DRAWN)
-    names = [block.name for block in compose(report, draws=True) if isinstance(block, Picture)]
+    names = [block.name for block in compose_report(report, draws=True) if isinstance(block, Picture)]
     assert names[:4] == ["job-late", "job-own", "job-worst", "job-bandwidth"]
     page = to_html(report)
     assert all(f'id="job-{chart.name}"' in page for chart in CHARTS_OF_JOBS if chart.has_data(DRAWN))

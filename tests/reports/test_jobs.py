@@ -18,14 +18,14 @@ from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Note, Re
 from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
-from traceq.reports.renderers.to_text import text_of
-from traceq.reports.sections.brief import brief, job_screen
-from traceq.reports.sections.compose import compose, one_finding
-from traceq.reports.sections.job_collectives import collectives_of_job
-from traceq.reports.sections.job_findings import called, findings_of_job
-from traceq.reports.sections.job_not import not_the_cause
-from traceq.reports.sections.job_ranks import ranks_of_job
-from traceq.reports.sections.jobs import example, in_a_line, judged, of_rank, verdict_of_job
+from traceq.reports.renderers.to_text import blocks_to_text
+from traceq.reports.sections.brief import describe_job, first_screen
+from traceq.reports.sections.compose import compose_finding, compose_report
+from traceq.reports.sections.job_collectives import list_collectives_of_job
+from traceq.reports.sections.job_findings import list_job_findings, name_unit
+from traceq.reports.sections.job_ranks import list_ranks_of_job
+from traceq.reports.sections.job_ruled_out import list_ruled_out
+from traceq.reports.sections.jobs import describe_rank_in_job, find_job, judge_job_in_words, show_example, summarize_job
 from traceq.reports.ticket import SITES, Ticket, rendered
 
 MS = 1_000_000
@@ -105,7 +105,7 @@ UNKNOWN = replace(
 
 
 def said(job, **options):
-    return text_of(verdict_of_job(job, **options), 100)
+    return blocks_to_text(judge_job_in_words(job, **options), 100)
 
 
 def test_who_is_late_and_what_it_costs_per_step():
@@ -123,10 +123,10 @@ def test_who_is_late_and_what_it_costs_per_step():
         "  transfer in collectives      █▊                                              4.0 %  4.000 ms",
         "  before the first collective  ▌                                               1.0 %  1.000 ms",
     ]
-    assert text_of(example(JOB), 100) == (
+    assert blocks_to_text(show_example(JOB), 100) == (
         "For example rank 1: aten::empty took 23.00 ms, the same call 13.00 µs on rank 0.\n"
     )
-    assert in_a_line(JOB) == (
+    assert summarize_job(JOB) == (
         "Late ranks: 100.0 ms -> 60.00 ms per step with all ranks alike; the others wait most for rank 1."
     )
 
@@ -171,14 +171,14 @@ def test_a_job_that_cannot_be_judged_says_why():
         "  None of its communication could be matched between ranks",
     ]
     assert "Late ranks" not in said(UNKNOWN)
-    assert list(ranks_of_job(UNKNOWN)) == []
-    assert list(not_the_cause(UNKNOWN)) == []
-    assert in_a_line(UNKNOWN) == ""
+    assert list(list_ranks_of_job(UNKNOWN)) == []
+    assert list(list_ruled_out(UNKNOWN)) == []
+    assert summarize_job(UNKNOWN) == ""
 
 
 def test_a_balanced_job_is_said_to_be():
     assert "No rank holds up the others: 100.0 ms per step, 99.00 ms with all ranks alike" in said(BALANCED)
-    assert list(not_the_cause(BALANCED)) == []
+    assert list(list_ruled_out(BALANCED)) == []
 
 
 def test_a_balanced_job_is_not_called_so_where_the_file_of_a_rank_is_cut():
@@ -187,7 +187,7 @@ def test_a_balanced_job_is_not_called_so_where_the_file_of_a_rank_is_cut():
     )
     (trace,) = handmade_traces.report(training()).traces
     cut = replace(trace, notes=(Note("data_loss", "truncated", 1, "the file ends in the middle"),))
-    screen = text_of(job_screen(Report((cut,), "", (BALANCED,)), BALANCED), 100)
+    screen = blocks_to_text(describe_job(Report((cut,), "", (BALANCED,)), BALANCED), 100)
     assert "Cannot tell which rank is late: the file of rank 3 is cut.\n" in screen
 
 
@@ -208,12 +208,12 @@ def test_a_late_start_is_not_called_balanced():
 
 def test_a_call_that_took_a_little_longer_proves_nothing():
     job = replace(JOB, stragglers=(replace(RANK_1, operator_dur_ns=20_000),))
-    assert list(example(job)) == []
+    assert list(show_example(job)) == []
 
 
 def test_types_of_operations_are_compared_with_all_ranks():
     job = replace(JOB, stragglers=(replace(RANK_1, usual_rank=None),))
-    assert "the same call 13.00 µs on the average of all ranks." in text_of(example(job), 100)
+    assert "the same call 13.00 µs on the average of all ranks." in blocks_to_text(show_example(job), 100)
 
 
 def test_ranks_whose_recording_is_short_are_named():
@@ -235,7 +235,7 @@ def test_ranks_in_words(ranks, words):
 
 
 def test_what_it_is_not():
-    (items,) = not_the_cause(JOB)
+    (items,) = list_ruled_out(JOB)
     assert [line for (line,) in items.items] == [
         "Not the GPUs: compute takes 8.000 ms on every rank.",
         "Alone, rank 0 looks bound by communication, and is not.",
@@ -245,11 +245,11 @@ def test_what_it_is_not():
 
 def test_gpus_that_differ_are_not_called_alike():
     job = replace(JOB, wait_share=0.2, members=(member(0, 100, 100, 0), member(1, 900, 90, 9, compute=90)))
-    assert list(not_the_cause(job)) == []
+    assert list(list_ruled_out(job)) == []
 
 
 def test_each_rank_has_a_line_with_when_it_was_late():
-    assert text_of(ranks_of_job(JOB), 100).splitlines() == [
+    assert blocks_to_text(list_ranks_of_job(JOB), 100).splitlines() == [
         "rank  trace       own  transfer     waits  holds up  saves alone  late over time",
         "----  -----  --------  --------  --------  --------  -----------  --------------",
         "0     t1     10.00 ms  2.000 ms  80.00 ms      0 ns            -  ··········",
@@ -259,7 +259,7 @@ def test_each_rank_has_a_line_with_when_it_was_late():
 
 def test_a_rank_faster_than_the_usual_one_saves_nothing():
     job = replace(JOB, lateness=(), members=(member(0, 100, 800, 0, win=-50), member(1, 900, 0, 9, win=300)))
-    saved = [line.split("  ")[-1].strip() for line in text_of(ranks_of_job(job), 100).splitlines()[2:]]
+    saved = [line.split("  ")[-1].strip() for line in blocks_to_text(list_ranks_of_job(job), 100).splitlines()[2:]]
     assert saved == ["-", "30.00 ms"]
 
 
@@ -290,7 +290,7 @@ FOUND = (LATE, replace(LATE, unit="rank 0", ranks=(0,), saving_ns=2.0 * MS, adds
 
 
 def listed(job, *, in_full=False):
-    return text_of(findings_of_job(job, in_full=in_full), 100).splitlines()
+    return blocks_to_text(list_job_findings(job, in_full=in_full), 100).splitlines()
 
 
 def test_findings_have_a_line_each_and_savings_add_up_down_the_table_only():
@@ -301,16 +301,16 @@ def test_findings_have_a_line_each_and_savings_add_up_down_the_table_only():
         "job-straggler        rank 0        2.000 ms    50.00 ms  high  idle: launching +39.00 ms",
         "waiting-not-network  all ranks            -           -  high  80.0 %",
     ]
-    assert list(findings_of_job(JOB, in_full=True)) == []
+    assert list(list_job_findings(JOB, in_full=True)) == []
 
 
 def test_the_findings_of_a_rule_can_be_shown_by_its_name():
     report = report_of(replace(JOB, findings=FOUND))
-    shown = text_of(one_finding(report, "Job-Straggler", sql=True), 100)
+    shown = blocks_to_text(compose_finding(report, "Job-Straggler", sql=True), 100)
     assert "Open rank 1 by itself." in shown
     assert "select 1 as rank" in shown
     assert "waiting-not-network" not in shown
-    assert "select" not in text_of(one_finding(report, "job-straggler", sql=False), 100)
+    assert "select" not in blocks_to_text(compose_finding(report, "job-straggler", sql=False), 100)
 
 
 def test_in_full_the_fix_of_each_rule_and_the_proof_of_each_finding_are_told():
@@ -329,7 +329,7 @@ def test_of_many_findings_the_first_are_listed():
 def test_hosts_and_stages_are_told_with_their_ranks():
     stage = replace(LATE, unit="stage 3", ranks=(6, 7))
     group = replace(LATE, unit="group of ranks 0-1", ranks=(0, 1))
-    assert [called(each) for each in (LATE, stage, group)] == ["rank 1", "stage 3, ranks 6-7", "group of ranks 0-1"]
+    assert [name_unit(each) for each in (LATE, stage, group)] == ["rank 1", "stage 3, ranks 6-7", "group of ranks 0-1"]
 
 
 def test_what_cannot_be_told_is_named_and_in_full_why():
@@ -339,7 +339,7 @@ def test_what_cannot_be_told_is_named_and_in_full_why():
     assert listed(job, in_full=True) == ["Cannot tell slow-host: no trace names its host; slow-link: it is short."]
     # The verdict says so already.
     same = replace(UNKNOWN, not_applicable=(NotApplicable("slow-host", "", UNKNOWN.cannot_tell),))
-    assert list(findings_of_job(same, in_full=True)) == []
+    assert list(list_job_findings(same, in_full=True)) == []
 
 
 def test_tickets_and_language_models_get_the_findings_of_the_job():
@@ -360,7 +360,7 @@ def test_tickets_and_language_models_get_the_findings_of_the_job():
 @pytest.mark.parametrize(("stages", "words"), [((0, 0), "on every rank:"), ((0, 1), "on the ranks of its stage:")])
 def test_what_the_usual_rank_could_save_is_said_of_those_that_do_the_same(stages, words):
     members = tuple(replace(each, stage=stage) for each, stage in zip(JOB.members, stages, strict=True))
-    shown = text_of(brief(report_of(replace(JOB, members=members))), 100)
+    shown = blocks_to_text(first_screen(report_of(replace(JOB, members=members))), 100)
     assert f"On the usual rank, 0, and so {words}" in shown
 
 
@@ -394,7 +394,7 @@ def many(ranks):
 
 
 def test_of_many_ranks_those_alike_share_a_line():
-    shown = text_of(ranks_of_job(many(64)), 100).splitlines()
+    shown = blocks_to_text(list_ranks_of_job(many(64)), 100).splitlines()
     assert len(shown) == 5
     assert [line.split("  ")[0] for line in shown[2:]] == ["1", "5", "31, and 61 like it"]
     assert [line.split()[-10:-8] for line in shown[2:4]] == [["90.00", "ms"]] * 2
@@ -404,26 +404,26 @@ def test_of_many_ranks_those_alike_share_a_line():
 def test_stages_have_a_line_each():
     job = many(64)
     staged = replace(job, members=tuple(replace(each, stage=each.rank % 4) for each in job.members))
-    assert len(text_of(ranks_of_job(staged), 100).splitlines()) == 2 + 2 + 4
+    assert len(blocks_to_text(list_ranks_of_job(staged), 100).splitlines()) == 2 + 2 + 4
 
 
 def test_collectives_by_kind():
-    assert text_of(collectives_of_job(JOB), 100).splitlines() == [
+    assert blocks_to_text(list_collectives_of_job(JOB), 100).splitlines() == [
         "collective    size  ranks  groups  count  transfer      best  bus GB/s  waiting",
         "----------  ------  -----  ------  -----  --------  --------  --------  -------",
         "all-reduce  64 MiB      2       1     90  600.0 µs  500.0 µs       195   95.2 %",
     ]
     hosts = replace(JOB, collectives=tuple(replace(JOB.collectives[0], level="between hosts") for _ in range(8)))
-    shown = text_of(collectives_of_job(hosts), 100).splitlines()
+    shown = blocks_to_text(list_collectives_of_job(hosts), 100).splitlines()
     assert shown[2].endswith("between hosts")
     assert shown[-1] == "2 more kinds with 25.0 % of the time."
 
 
 def test_of_several_jobs_none_is_told_on_top():
-    assert judged((JOB,)) is JOB
-    assert judged((JOB, replace(JOB, time_window=1))).time_window == 1
-    assert judged((JOB, replace(JOB, job=1))) is None
-    assert judged((replace(JOB, ranks=1),)) is None
+    assert find_job((JOB,)) is JOB
+    assert find_job((JOB, replace(JOB, time_window=1))).time_window == 1
+    assert find_job((JOB, replace(JOB, job=1))) is None
+    assert find_job((replace(JOB, ranks=1),)) is None
 
 
 def report_of(job):
@@ -451,7 +451,7 @@ def asked_in_part(job, *ranks):
 
 @pytest.mark.parametrize("ranks", [8, 64, 1024])
 def test_a_job_of_any_size_stays_on_two_screens(ranks):
-    shown = text_of(brief(report_of(many(ranks)), "job.duckdb"), 100)
+    shown = blocks_to_text(first_screen(report_of(many(ranks)), "job.duckdb"), 100)
     assert len(shown.splitlines()) <= 120
     assert "Late ranks: the others wait for rank 1 and rank 5" in shown
     # What rank 1 would save by itself is no verdict on the job.
@@ -462,14 +462,16 @@ def test_a_job_of_any_size_stays_on_two_screens(ranks):
 
 def test_what_every_rank_has_is_not_told_of_the_late_one():
     report = report_of(many(8))
-    assert "On rank 1: " not in text_of(brief(report), 100)
+    assert "On rank 1: " not in blocks_to_text(first_screen(report), 100)
     others = [replace(each, findings=()) if each.trace.rank != 1 else each for each in report.traces]
     (first, *_) = report.traces
-    assert f"On rank 1: {first.findings[0].deed}" in text_of(brief(replace(report, traces=tuple(others))), 100)
+    assert f"On rank 1: {first.findings[0].deed}" in blocks_to_text(
+        first_screen(replace(report, traces=tuple(others))), 100
+    )
 
 
 def test_a_balanced_job_shows_the_first_screen_of_a_rank():
-    shown = text_of(brief(report_of(BALANCED)), 100)
+    shown = blocks_to_text(first_screen(report_of(BALANCED)), 100)
     assert "No rank holds up the others" in shown
     assert "\nCannot tell what to fix first: " in shown
 
@@ -477,32 +479,36 @@ def test_a_balanced_job_shows_the_first_screen_of_a_rank():
 def test_a_rank_by_itself_says_what_the_job_waits_for():
     whole = report_of(JOB)
     one, late = (replace(whole, traces=(each,)) for each in whole.traces)
-    assert of_rank(JOB, whole.traces[0]).endswith("Rank 0 waits 80.00 ms for others, and no other waits for it alone.")
-    shown = text_of(brief(late), 100)
+    told = describe_rank_in_job(JOB, whole.traces[0])
+    assert told.endswith("Rank 0 waits 80.00 ms for others, and no other waits for it alone.")
+    shown = blocks_to_text(first_screen(late), 100)
     assert "Rank 1 waits 0 ns for others; if it alone were like the usual one," in shown
     assert "--trace 2 -v" in shown
-    assert "Rank 0 waits 80.00 ms" in text_of(compose(one), 100)
+    assert "Rank 0 waits 80.00 ms" in blocks_to_text(compose_report(one), 100)
 
 
 def test_many_gpus_of_one_trace_are_not_listed_under_the_job():
     job = many(64)
     (trace,) = handmade_traces.report(training()).traces
     job = replace(job, members=tuple(replace(each, trace_id=trace.trace.trace_id) for each in job.members))
-    shown = text_of(brief(Report((trace,), "", (job,)), "ops.parquet"), 100)
+    shown = blocks_to_text(first_screen(Report((trace,), "", (job,)), "ops.parquet"), 100)
     assert "Late ranks: the others wait for rank 1 and rank 5" in shown
     assert "Where a step goes, GPU 0" not in shown
     assert "--rank" not in shown
     few = replace(JOB, members=tuple(replace(each, trace_id=trace.trace.trace_id) for each in JOB.members))
-    assert "Where a step goes, GPU 0" in text_of(brief(Report((trace,), "", (few,))), 100)
+    assert "Where a step goes, GPU 0" in blocks_to_text(first_screen(Report((trace,), "", (few,))), 100)
 
 
 def test_in_full_only_ranks_that_were_asked_have_sections():
     report = asked_in_part(many(64), 1, 5, USUAL)
-    opened = [block.anchor for block in compose(report) if getattr(block, "level", 0) == 2 and block.anchor]
+    opened = [block.anchor for block in compose_report(report) if getattr(block, "level", 0) == 2 and block.anchor]
     assert opened == ["t2", "t6", f"t{USUAL + 1}"]
-    assert "61 more ranks were not asked one by one" in text_of(compose(report), 100)
+    assert "61 more ranks were not asked one by one" in blocks_to_text(compose_report(report), 100)
     few = report_of(JOB)
-    assert [block.anchor for block in compose(few) if getattr(block, "level", 0) == 2 and block.anchor] == ["t1", "t2"]
+    assert [block.anchor for block in compose_report(few) if getattr(block, "level", 0) == 2 and block.anchor] == [
+        "t1",
+        "t2",
+    ]
 
 
 def test_json_has_the_slowdown_and_what_is_not_drawn():
@@ -521,11 +527,11 @@ def test_json_has_the_slowdown_and_what_is_not_drawn():
 def test_a_rank_that_was_not_asked_is_never_called_clean():
     report = asked_in_part(many(8), 1, 5, USUAL)
     spared = report.traces[0]
-    alone = text_of(compose(replace(report, traces=(spared,))), 100)
+    alone = blocks_to_text(compose_report(replace(report, traces=(spared,))), 100)
     assert "Not asked: other ranks of the job stand for this one." in alone
     assert "Nothing to fix" not in alone
     two_jobs = replace(report, jobs=(*report.jobs, replace(report.jobs[0], job=1)))
-    shown = text_of(brief(two_jobs), 100).splitlines()
+    shown = blocks_to_text(first_screen(two_jobs), 100).splitlines()
     assert [line.split()[-2:] for line in shown if line.split()[:2] in (["t1", "0"], ["t3", "2"])] == [
         ["not", "asked"]
     ] * 2

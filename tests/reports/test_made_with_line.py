@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from traceq.reports.model import MadeWith
-from traceq.reports.sections.made_with import line
+from traceq.reports.sections.made_with import summarize_made_with
 
 KNOWN = {
     "affinity": "8",
@@ -42,9 +42,10 @@ KNOWN = {
     ],
 )
 def test_the_most_telling_is_in_the_line(more, words):
-    assert line([MadeWith("x", 0, name, value, None, is_knob=True) for name, value in (KNOWN | more).items()]) == words
+    facts = [MadeWith("x", 0, name, value, None, is_knob=True) for name, value in (KNOWN | more).items()]
+    assert summarize_made_with(facts) == words
 
 
 def test_of_several_loaders_the_first_is_told():
     loaders = [MadeWith("loader", number, "num_workers", str(2 * number), None, is_knob=True) for number in (0, 1)]
-    assert line(loaders) == "0 loader workers"
+    assert summarize_made_with(loaders) == "0 loader workers"

@@ -29,8 +29,8 @@ from traceq.reports import RENDERERS, SUFFIXES
 from traceq.reports.build import build
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_markdown import to_markdown
-from traceq.reports.renderers.to_text import text_of, to_text
-from traceq.reports.sections.compose import compose
+from traceq.reports.renderers.to_text import blocks_to_text, to_text
+from traceq.reports.sections.compose import compose_report
 
 _SUFFIX_OF = {name: suffix for suffix, name in SUFFIXES.items()}
 
@@ -69,7 +69,7 @@ def rendered(case, format_):
 
 
 def full_text(report):
-    return text_of(compose(report))
+    return blocks_to_text(compose_report(report))
 
 
 every_case = pytest.mark.parametrize("case", CASES)

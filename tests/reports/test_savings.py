@@ -7,9 +7,9 @@ from dataclasses import replace
 from golden_reports import one_trace
 
 from traceq.reports.document import Facts
-from traceq.reports.savings import cumulative, saves, saves_share
-from traceq.reports.sections.findings import findings
-from traceq.reports.sections.ranking import ranking
+from traceq.reports.savings import bounded_share_text, cumulative_text, saving_text
+from traceq.reports.sections.findings import describe_findings
+from traceq.reports.sections.ranking import rank_findings
 
 (TRACE,) = one_trace().traces
 COPY, IDLE = TRACE.findings[:2]
@@ -18,17 +18,21 @@ BOUNDS = replace(COPY, only_bounds=True)
 
 def said(report, number=0):
     """The facts of a finding in a full report, by their labels."""
-    facts = [block for block in findings(report, folds=False, draws=False) if isinstance(block, Facts)]
+    facts = [block for block in describe_findings(report, folds=False, draws=False) if isinstance(block, Facts)]
     return {label: "".join(map(str, spans)) for label, spans in facts[number].rows}
 
 
 def test_a_bound_has_the_share_of_the_bound_and_no_factor():
-    assert (saves(COPY), saves_share(COPY), cumulative([COPY])) == ("900.0 µs", "9.0 %", "1.1x")
-    assert (saves(BOUNDS), saves_share(BOUNDS), cumulative([BOUNDS])) == ("<= 1.000 ms", "<= 10.0 %", "-")
+    assert (saving_text(COPY), bounded_share_text(COPY), cumulative_text([COPY])) == ("900.0 µs", "9.0 %", "1.1x")
+    assert (saving_text(BOUNDS), bounded_share_text(BOUNDS), cumulative_text([BOUNDS])) == (
+        "<= 1.000 ms",
+        "<= 10.0 %",
+        "-",
+    )
 
 
 def test_after_a_bound_nobody_knows_how_fast_all_together_make_it():
-    rows = ranking(replace(TRACE, findings=(IDLE, BOUNDS, COPY))).rows
+    rows = rank_findings(replace(TRACE, findings=(IDLE, BOUNDS, COPY))).rows
     assert [row.cumulative for row in rows] == ["1.02x", "-", "-"]
 
 

@@ -15,7 +15,7 @@ from handmade_traces import MadeUp, complete, database, unmarked, waiting
 from traceq.diagnosis.finding import Evidence
 from traceq.reports import build_timelines
 from traceq.reports.build import build
-from traceq.reports.build_timelines import all_steps, occurrences, typical_step
+from traceq.reports.build_timelines import build_occurrences, build_steps, build_typical_step
 from traceq.reports.renderers.html.packed import packed
 from traceq.reports.renderers.html.tracks import drawing
 from traceq.reports.timeline import RARE
@@ -27,7 +27,7 @@ def waited():
 
 def over_time(trace):
     with database(trace) as connection:
-        return all_steps(connection, 1, 0)
+        return build_steps(connection, 1, 0)
 
 
 def drawn(timeline, label):
@@ -53,7 +53,7 @@ def test_all_counted_steps_are_drawn_and_the_typical_and_the_longest_can_be_show
 
 def test_the_typical_step_alone():
     with database(waiting()) as connection:
-        timeline = typical_step(connection, 1, 0)
+        timeline = build_typical_step(connection, 1, 0)
     assert (timeline.title, timeline.ts, timeline.dur) == ("Step 0", 0, 1_000_000)
 
 
@@ -139,7 +139,7 @@ def test_traces_share_what_a_page_holds(monkeypatch):
     for number in range(100):
         trace.gpu("compute", number * 1000, 900, stream=7)
     with database(trace) as connection:
-        assert [len(all_steps(connection, 1, 0, traces).slices) <= 60 for traces in (1, 2)] == [False, True]
+        assert [len(build_steps(connection, 1, 0, traces).slices) <= 60 for traces in (1, 2)] == [False, True]
 
 
 def test_slices_that_begin_before_or_end_after_are_cut():
@@ -185,7 +185,7 @@ def test_gpu_slices_know_what_launched_them_or_what_is_around_it():
 @pytest.mark.parametrize("made", [waiting, complete])
 def test_the_critical_path_is_drawn_where_it_runs(made):
     with database(made()) as connection:
-        timeline = all_steps(connection, 1, 0)
+        timeline = build_steps(connection, 1, 0)
         drawn_time = connection.execute(
             "select sum(p.dur) from critical_path as p inner join step as s using (step)"
             " where p.kind <> 'wait' and s.excluded is null"
@@ -200,7 +200,7 @@ def occurrences_of(trace, **changed):
     (finding, *_) = waited().findings
     with database(trace) as connection:
         findings = [type(finding)(**{**vars(finding), **changed})]
-        return dict(occurrences(connection, 1, (0, 10**9), findings)).get(finding.finding_id)
+        return dict(build_occurrences(connection, 1, (0, 10**9), findings)).get(finding.finding_id)
 
 
 def test_every_finding_has_its_worst_occurrence_marked_and_what_it_points_at():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traceq.reports.document import Facts, Fold, Heading, Items, Literal, Name, Paragraph, Query, Table, Verdict, Warn
-from traceq.reports.renderers.to_jira import jira_of
+from traceq.reports.renderers.to_jira import blocks_to_jira
 
 # What begins something in Jira's markup, wherever it stands.
 MARKS = "{}[]|*^~!#\\"
@@ -23,7 +23,7 @@ def test_each_block_has_its_markup():
         Fold(("SQL",), (Query("select 1"),)),
     ]
     assert (
-        jira_of(blocks)
+        blocks_to_jira(blocks)
         == """\
 h2. Trace 1
 
@@ -63,17 +63,17 @@ select 1
     ],
 )
 def test_words_mean_nothing_to_jira(text, shown):
-    assert jira_of([Paragraph((text,))]) == shown + "\n"
+    assert blocks_to_jira([Paragraph((text,))]) == shown + "\n"
 
 
 @given(st.text(max_size=80))
 def test_no_name_starts_anything(text):
-    shown = jira_of([Paragraph(("x", Name(text), "y"))]).strip()
+    shown = blocks_to_jira([Paragraph(("x", Name(text), "y"))]).strip()
     inside = shown.removeprefix("x{{").removesuffix("}}y")
     assert not [mark for mark in MARKS.replace("#", "") if mark in inside.replace("&#", "")]
     assert "\n" not in inside
 
 
 def test_a_query_cannot_end_its_block():
-    shown = jira_of([Query("select '{noformat}h1. out'")])
+    shown = blocks_to_jira([Query("select '{noformat}h1. out'")])
     assert shown.count("{noformat}") == 2

@@ -24,7 +24,7 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-from traceq.reports.renderers.to_markdown import markdown_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
 
 READER = MarkdownIt("commonmark", {"html": True}).enable("table")
 WHOLE = "The same command with `-o report.html`"
@@ -62,7 +62,7 @@ class Page(HTMLParser):
 def test_a_verdict_is_bold_and_a_fold_is_html_with_blank_lines_around_markdown():
     fold = Fold(("SQL of <F1> @me",), (Paragraph(("What it claims:",)), Query("select 1")))
     assert (
-        markdown_of([Heading(2, ("Trace 1",)), Verdict(("Fix ", Title("a*b"), " first.")), fold])
+        blocks_to_markdown([Heading(2, ("Trace 1",)), Verdict(("Fix ", Title("a*b"), " first.")), fold])
         == """\
 ## Trace 1
 
@@ -84,8 +84,8 @@ traceq sql DB "select 1"
 def test_pictures_are_shown_where_they_are_files():
     picture = Picture("steps", "Steps [1] of `x`", lambda: None)
     blocks = [picture, Paragraph(("a",)), Tracks(None), Fold(("Chart",), (picture,))]
-    assert markdown_of(blocks) == "a\n"
-    assert markdown_of(blocks[:2], pictures={"steps": "my report-steps (1).png", "other": "x.png"}) == (
+    assert blocks_to_markdown(blocks) == "a\n"
+    assert blocks_to_markdown(blocks[:2], pictures={"steps": "my report-steps (1).png", "other": "x.png"}) == (
         "![Steps &#91;1&#93; of &#96;x&#96;](my%20report-steps%20%281%29.png)\n\na\n"
     )
 
@@ -96,21 +96,21 @@ def test_pictures_are_shown_where_they_are_files():
 )
 def test_nobody_is_told_of_what_looks_like_a_mention(text):
     """GitHub and GitLab look for mentions in the finished page, where entities do not help, but not in code."""
-    page = Page(markdown_of([Paragraph((text,)), Table(("a",), ((text,),))]))
+    page = Page(blocks_to_markdown([Paragraph((text,)), Table(("a",), ((text,),))]))
     assert not re.search(r"[@~%]\w|[#!$&]\d|GH-\d", page.words)
     assert page.rows == [["a"], [text]]
 
 
 @pytest.mark.parametrize("text", ["- a", "+ a", "1. a", "1) a", "/close", "=== ", "    a", "--- ", "> a", "# a"])
 def test_a_line_that_looks_like_a_list_or_a_command_is_a_line(text):
-    shown = markdown_of([Paragraph((text,)), Items(((text,),))])
+    shown = blocks_to_markdown([Paragraph((text,)), Items(((text,),))])
     assert Page(shown).tags == ["p", "ul", "li"]
     assert Page(shown).words.split() == text.split() * 2
     assert not shown.startswith("/")
 
 
 def test_what_is_fenced_cannot_end_its_fence():
-    shown = markdown_of([Query("select 1 -- \n```\n<b>"), Query("select '````'"), Paragraph(("x",))])
+    shown = blocks_to_markdown([Query("select 1 -- \n```\n<b>"), Query("select '````'"), Paragraph(("x",))])
     assert Page(shown).tags == ["pre", "code", "pre", "code", "p"]
 
 
@@ -135,7 +135,7 @@ def test_no_name_breaks_a_table_or_makes_markup(rows, text):
         Table(("a", text, "c"), tuple(rows)),
         Fold(("More ", text), (Paragraph(("last",)),)),
     ]
-    page = Page(markdown_of(blocks))
+    page = Page(blocks_to_markdown(blocks))
     assert [len(row) for row in page.rows] == [3] * (1 + len(rows))
     for row, shown in zip(rows, page.rows[1:], strict=True):
         assert ["".join(cell.replace("\n", "\\n").split()) for cell in row] == ["".join(cell.split()) for cell in shown]
@@ -147,7 +147,7 @@ def test_no_name_breaks_a_table_or_makes_markup(rows, text):
 
 
 def test_a_long_table_or_list_says_what_is_left_out_after_it():
-    shown = markdown_of([Table(("name",), ((Name("x" * 98),),) * 1000), Items((("y" * 98,),) * 1000)])
+    shown = blocks_to_markdown([Table(("name",), ((Name("x" * 98),),) * 1000), Items((("y" * 98,),) * 1000)])
     assert shown.count(f"| `{'x' * 98}` |\n") == 142
     assert f"|\n\n*... and 858 more.* {WHOLE} shows them.\n\n- yyy" in shown
     assert f"yyy\n- *... and 852 more.* {WHOLE} shows them.\n" in shown
@@ -189,13 +189,13 @@ def names(text):
 
 
 def test_what_fits_is_whole():
-    shown = markdown_of(report(2))
+    shown = blocks_to_markdown(report(2))
     assert "eft out" not in shown
     assert len(names(shown)) == 2 * 14
 
 
 def test_parts_are_left_out_by_importance_and_a_line_says_so():
-    shown = markdown_of(report(2, size=500), 7_000)
+    shown = blocks_to_markdown(report(2, size=500), 7_000)
     assert len(shown) < 7_000
     assert re.sub("x{9,}(…x+)?", "x", shown) == (
         f"""\
@@ -276,8 +276,8 @@ def order(name):
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 1500), st.integers(6_000, 60_000))
 def test_it_is_always_below_the_limit_in_order_and_the_essential_stays(traces, findings, size, limit):
-    whole = markdown_of(report(traces, findings, size), 10**9)
-    shown = markdown_of(report(traces, findings, size), limit)
+    whole = blocks_to_markdown(report(traces, findings, size), 10**9)
+    shown = blocks_to_markdown(report(traces, findings, size), limit)
     kept = names(shown)
     gone = [name for name in names(whole) if name not in set(kept)]
     assert len(shown) < limit
@@ -299,11 +299,11 @@ def test_megabytes_in_every_text_are_below_the_limit_too(make, megabytes):
     huge = make("`|<x>日 " * (megabytes * 110_000))
     blocks = [Heading(1, (huge,)), Paragraph((huge,)), Heading(2, (huge,)), Verdict((huge, " first")), Warn((huge,))]
     blocks += [Items(((huge,),)), Facts(((huge, (huge,)),)), Table(("a", huge), ((huge, huge),)), Query(huge)]
-    shown = markdown_of([*blocks, Fold((huge,), (Paragraph((huge,)),))])
+    shown = blocks_to_markdown([*blocks, Fold((huge,), (Paragraph((huge,)),))])
     assert len(shown) < 60_000
     assert "**&#96;" in shown
 
 
 def test_a_report_of_headings_alone_is_one():
-    assert markdown_of([Heading(1, ("a",)), Heading(2, ("b",)), Heading(1, ("c",))]) == "# a\n\n## b\n\n# c\n"
-    assert markdown_of([]) == "\n"
+    assert blocks_to_markdown([Heading(1, ("a",)), Heading(2, ("b",)), Heading(1, ("c",))]) == "# a\n\n## b\n\n# c\n"
+    assert blocks_to_markdown([]) == "\n"

@@ -31,8 +31,8 @@ from traceq.reports.document import (
     Warn,
 )
 from traceq.reports.renderers import colour
-from traceq.reports.renderers.bar import curve, draw, draw_rows
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.bar import draw_bar, draw_bar_rows, draw_curve
+from traceq.reports.renderers.to_text import blocks_to_text
 
 CODE = re.compile(r"\x1b\[(?:0|1|2|38;5;\d+)m")
 
@@ -53,7 +53,7 @@ RANKING = Table(
 
 
 def lines(*blocks, width=100, colour=False):
-    return text_of(blocks, width, colour=colour)
+    return blocks_to_text(blocks, width, colour=colour)
 
 
 def test_a_table_that_fits_is_in_columns():
@@ -167,20 +167,20 @@ def test_a_query_is_the_same_query_on_several_lines():
 
 def test_bars_are_as_wide_as_there_is_room():
     parts = (("compute", 0.75), ("copy_h2d", 0.125), ("idle", 0.125))
-    assert draw(parts, 40) == ["█" * 30 + "▒" * 5 + "░" * 5, "█ compute  ▒ copy_h2d  ░ idle"]
-    assert draw(parts, 24)[1:] == ["█ compute  ▒ copy_h2d", "░ idle"]
+    assert draw_bar(parts, 40) == ["█" * 30 + "▒" * 5 + "░" * 5, "█ compute  ▒ copy_h2d  ░ idle"]
+    assert draw_bar(parts, 24)[1:] == ["█ compute  ▒ copy_h2d", "░ idle"]
     rows = (BarRow("GPU 0", (("exposed", 1.0), ("hidden", 3.0)), "4.000 ms"), BarRow("GPU 1", (("hidden", 2.0),), "2"))
-    assert draw_rows(rows, 41) == [
+    assert draw_bar_rows(rows, 41) == [
         f"GPU 0  {'░' * 6}{'█' * 18}  4.000 ms",
         f"GPU 1  {'█' * 12}{' ' * 12}  2",
         "░ exposed  █ hidden",
     ]
-    assert draw_rows(rows, 24)[:4] == ["GPU 0  4.000 ms", "░" * 6 + "█" * 18, "GPU 1  2", "█" * 12]
+    assert draw_bar_rows(rows, 24)[:4] == ["GPU 0  4.000 ms", "░" * 6 + "█" * 18, "GPU 1  2", "█" * 12]
 
 
 def test_a_curve_with_little_room_keeps_its_peaks():
-    assert curve((0, 0, 0, 8, 0, 0, 4, 0), 4) == " █ ▄"
-    assert len(curve([1] * 61, 60)) == 31
+    assert draw_curve((0, 0, 0, 8, 0, 0, 4, 0), 4) == " █ ▄"
+    assert len(draw_curve([1] * 61, 60)) == 31
 
 
 def test_what_is_folded_or_drawn_elsewhere_is_plain_or_nothing():
@@ -308,8 +308,8 @@ BLOCKS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(BLOCKS, max_size=4), st.integers(30, 110))
 def test_whatever_is_in_it_no_line_is_too_wide_and_no_code_comes_from_it(blocks, columns):
-    plain = text_of(blocks, columns)
+    plain = blocks_to_text(blocks, columns)
     assert max(map(width, plain.split("\n"))) <= min(max(columns, 40), 100)
     assert all(line.isprintable() for line in plain.split("\n"))
-    coloured = text_of(blocks, columns, colour=True)
+    coloured = blocks_to_text(blocks, columns, colour=True)
     assert [line.rstrip() for line in CODE.sub("", coloured).split("\n")] == plain.split("\n")

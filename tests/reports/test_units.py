@@ -23,7 +23,7 @@ from traceq.common.units import (
     sizes_alike,
 )
 from traceq.reports.document import BarRow
-from traceq.reports.renderers.bar import WIDTH, curve, draw, draw_rows
+from traceq.reports.renderers.bar import WIDTH, draw_bar, draw_bar_rows, draw_curve
 
 
 @pytest.mark.parametrize(
@@ -101,29 +101,29 @@ def test_names_are_cut_to_columns_not_to_characters():
 def test_a_bar_is_always_as_wide_and_shows_the_parts_in_their_order():
     for shares in ([1.0], [0.5, 0.5], [1 / 3] * 3, [0.999, 0.001], [0.2, 0.3, 0.1, 0.15, 0.05, 0.1, 0.1]):
         names = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset", "idle")
-        bar, legend = draw(list(zip(names, shares, strict=False)))
+        bar, legend = draw_bar(list(zip(names, shares, strict=False)))
         assert len(bar) == WIDTH
         assert legend.count("  ") == len(shares) - 1
-    assert draw([("compute", 0.75), ("idle", 0.25)])[0] == "█" * 45 + "░" * 15
+    assert draw_bar([("compute", 0.75), ("idle", 0.25)])[0] == "█" * 45 + "░" * 15
 
 
 def test_a_bar_draws_categories_it_does_not_know():
-    assert draw([("idle_sync", 0.5), ("idle_data", 0.5)])[1] == "▙ idle_sync  ▟ idle_data"
+    assert draw_bar([("idle_sync", 0.5), ("idle_data", 0.5)])[1] == "▙ idle_sync  ▟ idle_data"
 
 
 def test_bars_share_a_scale_and_only_named_parts_are_in_the_legend():
     rows = (BarRow("a", (("exposed", 30), ("hidden", 66)), "96"), BarRow("long", (("exposed", 1),), "1"))
-    first, second, legend = draw_rows(rows)
+    first, second, legend = draw_bar_rows(rows)
     assert first == f"a     {'░' * 15}{'█' * 33}  96"
     assert second == f"long  {' ' * 48}  1"
     assert legend == "░ exposed  █ hidden"
-    assert draw_rows((BarRow("a", (("", 0),), "0"),)) == [f"a  {' ' * 48}  0"]
+    assert draw_bar_rows((BarRow("a", (("", 0),), "0"),)) == [f"a  {' ' * 48}  0"]
 
 
 def test_a_curve_shows_0_as_nothing_and_little_as_something():
-    assert curve((0, 1, 4, 8, 1000)) == " ▁▁▁█"
-    assert curve(()) == ""
-    assert curve((0.0,)) == " "
+    assert draw_curve((0, 1, 4, 8, 1000)) == " ▁▁▁█"
+    assert draw_curve(()) == ""
+    assert draw_curve((0.0,)) == " "
 
 
 def test_rates_have_three_digits_and_no_exponent():

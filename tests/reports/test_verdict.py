@@ -15,13 +15,13 @@ from traceq.diagnosis.account.line import Line
 from traceq.reports.document import Literal
 from traceq.reports.mcp.report import answer_report, describe_database
 from traceq.reports.model import Note
-from traceq.reports.sections.verdict import verdict, verdicts
+from traceq.reports.sections.verdict import write_verdict, write_verdicts
 from traceq.reports.ticket import Ticket, rendered
 
 
 def of(trace, rules=None):
     (report,) = handmade_traces.report(trace, rules=rules).traces
-    return verdict(report)
+    return write_verdict(report)
 
 
 def busy_for(part):
@@ -44,7 +44,7 @@ def busy_for(part):
     ],
 )
 def test_without_findings_the_longest_line_that_cannot_be_told_is_told(busy, said):
-    shown = verdict(busy_for(busy))
+    shown = write_verdict(busy_for(busy))
     assert (shown.outcome, "".join(shown.spans)) == ("cannot tell", f"Cannot tell what to fix first: {said}")
     assert shown.lines
 
@@ -52,7 +52,7 @@ def test_without_findings_the_longest_line_that_cannot_be_told_is_told(busy, sai
 def test_nothing_is_to_fix_where_the_gpu_is_busy_and_at_its_limit():
     report = busy_for(95)
     at_limit = tuple(replace(each, verdict="at its limit") for each in report.account)
-    shown = verdict(replace(report, account=at_limit))
+    shown = write_verdict(replace(report, account=at_limit))
     assert shown.outcome == "healthy"
     assert shown.spans == ("Nothing to fix: no change that traceq knows would save 1 % of the step.",)
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_told_stands_first_where_little_can_be_won(saving, outcom
     step = report.findings[0].expected_step_ns + report.findings[0].saving_ns
     first = replace(report.findings[0], saving_ns=saving * step / 1000, expected_step_ns=(1000 - saving) * step / 1000)
     unknown = Line(0, "compute", "gemm", 0.3 * step, 0.3, "cannot tell", reason="why", remedy="Measure it")
-    shown = verdict(replace(report, findings=(first,), account=(unknown,)))
+    shown = write_verdict(replace(report, findings=(first,), account=(unknown,)))
     assert shown.outcome == outcome
     assert any("Known so far" in "".join(line) or "Not known" in "".join(line) for line in shown.lines)
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_told_stands_first_where_little_can_be_won(saving, outcom
 def test_a_finding_says_before_and_after_and_what_to_do():
     (report,) = handmade_traces.report(waiting()).traces
     first = report.findings[0]
-    shown = verdict(report)
+    shown = write_verdict(report)
     assert shown.outcome == "problem"
     assert shown.spans[1] == first.title
     assert shown.beside == f"{first.confidence} confidence"
@@ -86,29 +86,29 @@ def test_a_finding_says_before_and_after_and_what_to_do():
 def test_bounds_that_are_the_same_are_said_once():
     (report,) = handmade_traces.report(waiting()).traces
     bounded = replace(report.findings[0], only_bounds=True, saving_low_ns=100.0, saving_high_ns=100.0)
-    (line, *_) = verdict(replace(report, findings=(bounded,))).lines
+    (line, *_) = write_verdict(replace(report, findings=(bounded,))).lines
     assert "Saves 100 ns of" in "".join(line)
     assert "100 ns to" not in "".join(line)
-    (line, *_) = verdict(replace(report, findings=(replace(bounded, saving_low_ns=50.0),))).lines
+    (line, *_) = write_verdict(replace(report, findings=(replace(bounded, saving_low_ns=50.0),))).lines
     assert "Saves 50 ns to 100 ns of" in "".join(line)
 
 
 def test_of_devices_that_are_not_measured_nothing_can_be_told():
     (report,) = handmade_traces.report(on_host_only(), rules=[]).traces
-    assert verdict(report).outcome == "cannot tell"
-    assert "no GPU worked" in verdict(report).spans[0]
+    assert write_verdict(report).outcome == "cannot tell"
+    assert "no GPU worked" in write_verdict(report).spans[0]
     note = Note("data_loss", "npu_not_measured", 3, "of an NPU")
-    assert "devices worked that traceq does not measure" in verdict(replace(report, notes=(note,))).spans[0]
+    assert "devices worked that traceq does not measure" in write_verdict(replace(report, notes=(note,))).spans[0]
 
 
 def test_without_gpu_and_host_nothing_can_be_told():
     (report,) = handmade_traces.report(MadeUp(), rules=[]).traces
-    assert verdict(report).outcome == "cannot tell"
+    assert write_verdict(report).outcome == "cannot tell"
 
 
 def test_the_training_thread_is_judged_where_no_gpu_works():
     (report,) = handmade_traces.report(on_host_only()).traces
-    assert [each.outcome for each in verdicts(report)] != ["cannot tell"]
+    assert [each.outcome for each in write_verdicts(report)] != ["cannot tell"]
 
 
 def busy():
@@ -127,7 +127,7 @@ def incomplete(trace, code="truncated"):
 
 
 def test_a_file_of_which_tables_are_damaged_tells_nothing_either():
-    said = verdict(incomplete(busy, "table_damaged").traces[0])
+    said = write_verdict(incomplete(busy, "table_damaged").traces[0])
     assert (said.outcome, said.spans) == ("cannot tell", ("Cannot tell: the file is damaged.",))
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from traceq.reports.renderers.to_html import html_of
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.renderers.whatif_to_json import answer_to_json, choices_to_json
 from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
 from traceq.reports.whatif.words import compose_answer, compose_choices
@@ -51,17 +51,17 @@ def bounds(likely):
 
 
 def verdict(found):
-    return text_of(compose_answer(found)).splitlines()[3]
+    return blocks_to_text(compose_answer(found)).splitlines()[3]
 
 
 def test_golden(likely, bounds, golden):
-    golden.check("whatif.txt", "\n".join(text_of(compose_answer(each)) for each in (likely, bounds)))
+    golden.check("whatif.txt", "\n".join(blocks_to_text(compose_answer(each)) for each in (likely, bounds)))
 
 
 def test_an_answer_fits_a_terminal(likely, bounds):
     everything = replace(bounds, limits=parts(**LEDGER), ledger=parts(**LEDGER))
     for found in (likely, bounds, everything):
-        lines = text_of(compose_answer(found)).splitlines()
+        lines = blocks_to_text(compose_answer(found)).splitlines()
         assert len(lines) <= 25
         assert max(map(len, lines)) <= 100
 
@@ -112,7 +112,9 @@ def test_json_says_all_of_it(likely):
     assert content["limits"][0] == {"name": "compute", "dur_ns": 118 * MS}
 
 
-@pytest.mark.parametrize("show", [text_of, markdown_of, html_of, lambda blocks: text_of(blocks, 40)])
+@pytest.mark.parametrize(
+    "show", [blocks_to_text, blocks_to_markdown, html_of, lambda blocks: blocks_to_text(blocks, 40)]
+)
 def test_hostile_names(likely, show):
     text = show(compose_answer(replace(likely, file=HOSTILE, asked=(Asked("remove", f"host:{HOSTILE}"),))))
     assert "\x1b" not in text
@@ -129,9 +131,9 @@ def test_choices_are_a_table_of_what_the_trace_has():
         10 * MS,
         (Choice(("--remove", "--scale"), "compute", "kernels", 7 * MS), Choice(("--graph",), "", "at once")),
     )
-    lines = text_of(compose_choices(found)).splitlines()
+    lines = blocks_to_text(compose_choices(found)).splitlines()
     assert lines[5].split() == ["what", "per", "step", "options", "meaning"]
     assert lines[7].split() == ["compute", "7.000", "ms", "--remove", "--scale", "kernels"]
     assert json.loads(choices_to_json(found))["choices"][0]["options"] == ["--remove", "--scale"]
-    nothing = text_of(compose_choices(replace(found, choices=())))
+    nothing = blocks_to_text(compose_choices(replace(found, choices=())))
     assert "Nothing can be changed: the trace has no steps that can be replayed." in nothing

@@ -11,7 +11,7 @@ from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs import stored
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.noise import measure_noise
@@ -91,7 +91,7 @@ def compared(**changed):
 
 
 def lines(comparison):
-    text = " ".join(text_of(compose_comparison(comparison, 5)).replace("\n!", "\n").split())
+    text = " ".join(blocks_to_text(compose_comparison(comparison, 5)).replace("\n!", "\n").split())
     begins = ("One knob changed", "2 knobs changed", "3 knobs changed", "Also differs")
     return [part for part in begins if part in text], text
 
@@ -141,7 +141,7 @@ def test_json_has_knobs_apart():
 def test_tickets_show_values_that_are_known_and_no_other():
     told = {"driver": "570.86.15", "gpu": "Alice 9000", "OMP_NUM_THREADS": "/home/alice"}
     found = compare([made("a", driver="550.54.15", gpu="NVIDIA H100")], [made("b", **told)], noise=None)
-    text = " ".join(text_of(compose_ticket(redact_comparison(found))).split())
+    text = " ".join(blocks_to_text(compose_ticket(redact_comparison(found))).split())
     assert "driver 550.54.15 -> 570.86.15" in text
     assert "alice" not in text.lower()
 

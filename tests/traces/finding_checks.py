@@ -13,7 +13,7 @@ from traceq.database import user_sql
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Card, Facts, Fold, Items, Paragraph, Ranking, Table
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.compose import compose_report
 
 _UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _DURATION = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?) (ns|µs|ms|s)\b")
@@ -132,7 +132,7 @@ def _of_copies(trace: TraceReport, finding: Finding, connection: duckdb.DuckDBPy
 
 def _of_others(finding: Finding, numbered: dict[str, Finding], trace: TraceReport) -> Iterator[str]:
     """Look at what a report says of time that other findings own."""
-    said = _texts(block for block in compose(Report((trace,), "")) if isinstance(block, Facts))
+    said = _texts(block for block in compose_report(Report((trace,), "")) if isinstance(block, Facts))
     for text in said:
         for name in re.findall(r"\bF\d+\b", text.partition("see also")[2]):
             if name not in numbered:
@@ -145,7 +145,7 @@ def _of_others(finding: Finding, numbered: dict[str, Finding], trace: TraceRepor
 
 def wrong_of_tables(trace: TraceReport) -> Iterator[str]:
     """List tables with a column of several scales, shares above all, and bounds beside shares of likely values."""
-    for block in _within(compose(Report((trace,), ""))):
+    for block in _within(compose_report(Report((trace,), ""))):
         if isinstance(block, Table):
             yield from _of_table(block)
         if isinstance(block, Ranking):
@@ -154,7 +154,7 @@ def wrong_of_tables(trace: TraceReport) -> Iterator[str]:
                     yield f"{row.anchor}: {row.saves} | {row.share}"
                 if row.saves.startswith("<=") and row.cumulative != "-":
                     yield f"{row.anchor}: {row.cumulative} as fast, though only bounds are known"
-    for text in _texts(compose(Report((trace,), ""))):
+    for text in _texts(compose_report(Report((trace,), ""))):
         for part, whole in re.findall(
             r"(?<![\d.,])(\d[\d,]*) of (?:the )?(\d[\d,]*)(?![\d.,]| (?:ns|µs|ms|s|%)\b|\.\d)", text
         ):

@@ -74,7 +74,7 @@ _COMPUTES = "(kind = 'graph' or kind = 'kernel' and not is_communication)"
 
 def of_copies(world: World, report: TraceReport) -> Iterator[str]:
     """The totals by unions of copies and kernels, and the headline by the one that is most exposed."""
-    blocks = list(copies.copies(report))
+    blocks = list(copies.describe_copies(report))
     facts = report.topics.copies
     for each in facts.totals:
         kinds = dict(
@@ -142,7 +142,7 @@ def of_communication(world: World, report: TraceReport) -> Iterator[str]:
         )
     if totals:
         worst = max(totals, key=lambda each: each.exposed_ns)
-        text = _paragraphs(communication.communication(report))[0].split(". ")[0]
+        text = _paragraphs(communication.describe_communication(report))[0].split(". ")[0]
         told = [duration(worst.communication_ns), duration(worst.exposed_ns)]
         if not report.steps.is_window:
             told.append(f"({duration(worst.exposed_ns / report.steps.counted)} per step)")
@@ -170,7 +170,7 @@ def of_communication(world: World, report: TraceReport) -> Iterator[str]:
 
 def of_kernels(world: World, report: TraceReport) -> Iterator[str]:
     """Kernels by device and by name; their time is at most that of all of them, and at least what they alone run."""
-    blocks = list(kernels.kernels(report))
+    blocks = list(kernels.describe_kernels(report))
     texts = _paragraphs(blocks)
     for each in report.topics.kernels.fill:
         rows = world.rows(
@@ -252,7 +252,7 @@ def of_training_thread(world: World, report: TraceReport) -> Iterator[str]:
         yield f"host ledger {told}, and there is {dict(held)}"
     if told and sum(told.values()) != sum(world.steps.values()):
         yield f"{sum(told.values())} ns of {sum(world.steps.values())}"
-    for table in _tables(idle.training_thread(report)):
+    for table in _tables(idle.describe_training_thread(report)):
         for words, phase, time, part in table.rows[:-2]:
             found = [
                 dur
@@ -275,7 +275,7 @@ def of_critical_path(world: World, report: TraceReport) -> Iterator[str]:
         yield "shares that are not all of it"
     if sum(each.dur_ns for each in facts.names) > total * (1 + 1e-9):
         yield "names with more time than the path"
-    (text, *_) = _paragraphs(critical_path.critical_path(report))
+    (text, *_) = _paragraphs(critical_path.describe_critical_path(report))
     if "explains" in text:
         part = (facts.summary.unexplained_ns or 0) / facts.summary.dur_ns
         if (f"all but {share(part)}" if part else "explains all of it") not in text:
@@ -293,7 +293,7 @@ def of_steps(world: World, report: TraceReport) -> Iterator[str]:
     )
     if abs((facts.mean_ns or 0) - mean(durs)) > 1 or abs((facts.p50_ns or 0) - median(durs)) > 1:
         yield f"mean {facts.mean_ns} and median {facts.p50_ns}: {mean(durs)}, {median(durs)}"
-    blocks = list(steps.steps(report))
+    blocks = list(steps.describe_steps(report))
     text = " ".join(_paragraphs(blocks))
     if len(facts.excluded) and f"{len(facts.excluded)} left out" not in text and not facts.is_window:
         yield f"{len(facts.excluded)} steps left out"
@@ -304,7 +304,7 @@ def of_steps(world: World, report: TraceReport) -> Iterator[str]:
 
 def of_where_time_goes(world: World, report: TraceReport) -> Iterator[str]:
     """A bar has the share and the time per step of the ledger."""
-    for block in where_time_goes.where_time_goes(report):
+    for block in where_time_goes.show_where_time_goes(report):
         if not isinstance(block, Ledger) or not report.ledger:
             continue
         found = re.search(r"GPU (\d+)", "".join(block.title))
@@ -333,7 +333,7 @@ def of_data(world: World, report: TraceReport) -> Iterator[str]:
     most = max((_ledger(world, each.device)["idle_data"] for each in report.ledger), default=0)
     if (stall.idle_data_ns or 0) > most:
         yield f"idles {stall.idle_data_ns} for input, by the ledger {most}"
-    for text in _paragraphs(data.data(report))[:1]:
+    for text in _paragraphs(data.describe_input(report))[:1]:
         steps_ = len(world.steps)
         told = [
             duration(each / steps_) for each in (stall.data_wait_ns, stall.data_stall_ns, stall.idle_data_ns) if each
@@ -360,7 +360,12 @@ def of_what_is_not_there(world: World, report: TraceReport) -> Iterator[str]:
     }
     lines = [
         "".join(line)
-        for without in (copies.no_copies, communication.no_communication, kernels.no_kernels, data.no_data)
+        for without in (
+            copies.explain_no_copies,
+            communication.explain_no_communication,
+            kernels.explain_no_kernels,
+            data.explain_no_input,
+        )
         for line in without(report)
     ]
     for line in lines:
@@ -370,54 +375,54 @@ def of_what_is_not_there(world: World, report: TraceReport) -> Iterator[str]:
 
 
 SECTIONS: dict[str, Callable[[World, TraceReport], Iterator[str]]] = {
-    "communication": of_communication,
-    "copies": of_copies,
-    "critical_path": of_critical_path,
-    "data": of_data,
-    "gaps": of_gaps,
-    "kernels": of_kernels,
-    "steps": of_steps,
-    "training_thread": of_training_thread,
-    "where_time_goes": of_where_time_goes,
-    "no_communication": of_what_is_not_there,
-    "no_copies": of_what_is_not_there,
-    "no_data": of_what_is_not_there,
-    "no_kernels": of_what_is_not_there,
+    "describe_communication": of_communication,
+    "describe_copies": of_copies,
+    "describe_critical_path": of_critical_path,
+    "describe_input": of_data,
+    "describe_gaps": of_gaps,
+    "describe_kernels": of_kernels,
+    "describe_steps": of_steps,
+    "describe_training_thread": of_training_thread,
+    "show_where_time_goes": of_where_time_goes,
+    "explain_no_communication": of_what_is_not_there,
+    "explain_no_copies": of_what_is_not_there,
+    "explain_no_input": of_what_is_not_there,
+    "explain_no_kernels": of_what_is_not_there,
 }
 # What is counted again by another test, which is named, or states no fact of its own.
 ELSEWHERE = {
-    "account": "test_account_of_traces.py",
-    "capture": "test_captures_of_traces.py",
-    "conditions": "tests/analysis/test_monitor_step.py",
-    "extra_in_short": "finding_checks.py",
-    "finding_queries": "test_findings_of_traces.py",
-    "findings": "finding_checks.py",
-    "header": "test_identity_of_traces.py",
-    "marks": "tests/analysis/test_marks.py",
-    "memory": "test_memory_of_traces.py",
-    "notes": "test_repeated_ingest_of_traces.py",
-    "outcomes": "test_findings_of_traces.py",
-    "outliers": "tests/analysis/test_analyses.py",
-    "pictures": "the same rows as the tables beside them",
-    "quality": "tests/health",
-    "ranking": "finding_checks.py",
-    "serving": "test_serving_of_traces.py",
-    "snapshot": "test_memory_viz.py",
-    "verdicts": "finding_checks.py",
-    "warnings": "test_repeated_ingest_of_traces.py",
-    "brief": "the sections that it is made of",
-    "critical_trace": "no words",
-    "finding_in_full": "finding_checks.py",
-    "findings_of_rule": "test_jobs_of_traces.py",
+    "describe_account": "test_account_of_traces.py",
+    "describe_capture": "test_captures_of_traces.py",
+    "describe_conditions": "tests/analysis/test_monitor_step.py",
+    "list_extra_findings": "finding_checks.py",
+    "list_finding_queries": "test_findings_of_traces.py",
+    "describe_findings": "finding_checks.py",
+    "write_header": "test_identity_of_traces.py",
+    "describe_marks": "tests/analysis/test_marks.py",
+    "describe_memory": "test_memory_of_traces.py",
+    "describe_notes": "test_repeated_ingest_of_traces.py",
+    "describe_outcomes": "test_findings_of_traces.py",
+    "describe_outliers": "tests/analysis/test_analyses.py",
+    "draw_pictures": "the same rows as the tables beside them",
+    "describe_quality": "tests/health",
+    "rank_findings": "finding_checks.py",
+    "describe_serving": "test_serving_of_traces.py",
+    "describe_snapshot": "test_memory_viz.py",
+    "write_verdicts": "finding_checks.py",
+    "list_warnings": "test_repeated_ingest_of_traces.py",
+    "first_screen": "the sections that it is made of",
+    "find_critical_trace": "no words",
+    "describe_finding": "finding_checks.py",
+    "list_rule_findings": "test_jobs_of_traces.py",
     "is_snapshot": "no words",
-    "job_screen": "test_jobs_of_traces.py",
-    "judged": "no words",
-    "no_critical_path": "says that a database is old",
-    "no_memory": "test_memory_of_traces.py",
-    "of_rank": "test_jobs_of_traces.py",
-    "pictures_of_job": "test_jobs_of_traces.py",
-    "ranks_picture": "test_jobs_of_traces.py",
-    "remark": "recounts.py",
-    "traces": "where_time_goes and ranking, of several traces",
-    "way": "no fact of the trace",
+    "describe_job": "test_jobs_of_traces.py",
+    "find_job": "no words",
+    "explain_no_critical_path": "says that a database is old",
+    "explain_no_memory": "test_memory_of_traces.py",
+    "describe_rank_in_job": "test_jobs_of_traces.py",
+    "draw_job_pictures": "test_jobs_of_traces.py",
+    "draw_ranks": "test_jobs_of_traces.py",
+    "describe_remark": "recounts.py",
+    "list_traces": "where_time_goes and ranking, of several traces",
+    "how_to_record": "no fact of the trace",
 }

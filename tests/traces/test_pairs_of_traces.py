@@ -10,7 +10,7 @@ from trace_files import SHARED, TRACES
 
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import CHANGED, Comparison
 from traceq.runs.read import read_runs
@@ -102,7 +102,7 @@ def test_the_verdict_is_that_of_an_expert(number, compared):
 @pytest.mark.parametrize("number", FILES)
 def test_no_word_beside_it_is_false(number, compared):
     found = compared(number)
-    for words in (text_of(compose_comparison(found, 10), 200), text_of(compose_ticket(found), 200)):
+    for words in (blocks_to_text(compose_comparison(found, 10), 200), blocks_to_text(compose_ticket(found), 200)):
         if number in SAID_FIRST and SAID_FIRST[number].startswith("another GPU"):
             assert "not run the same program" not in words
         if number == 13:

@@ -21,7 +21,7 @@ from traceq.diagnosis.judge import Judged, judge
 from traceq.diagnosis.rules.registry import all_rules
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
-from traceq.reports.savings import step_ns, step_share
+from traceq.reports.savings import saving_share_text, step_ns
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -53,7 +53,7 @@ def of(judged: Judged, trace: str) -> dict[str, dict[str, str]]:
     """What is said by each rule with a finding or a remark."""
     found = {each.rule: {"trace": trace, "said": f"{each.title}. {each.deed}."} for each in judged.observations}
     for each in reversed(judged.every_finding):
-        saves = f"saves {duration(each.saving_ns)} of {duration(step_ns(each))} ({step_share(each)})"
+        saves = f"saves {duration(each.saving_ns)} of {duration(step_ns(each))} ({saving_share_text(each)})"
         found[each.rule] = {"trace": trace, "said": f"{each.title}: {saves}. {each.deed}."}
     return found
 

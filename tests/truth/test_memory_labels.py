@@ -9,7 +9,7 @@ import pytest
 from raw_memory import LABELS, SHARED, facts, load
 
 import traceq
-from traceq.reports.sections.verdict import verdict
+from traceq.reports.sections.verdict import write_verdict
 
 NAMES = sorted(path.stem for path in LABELS.glob("*.json"))
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
@@ -108,7 +108,7 @@ def test_identities_hold(told):
 def test_the_first_line_and_the_findings_are_those_of_the_label(told):
     known, _, database = told
     (report,) = traceq.report(database).content.traces
-    assert "".join(verdict(report).spans) == known["first_line"]
+    assert "".join(write_verdict(report).spans) == known["first_line"]
     found = {each.rule for each in report.observations}
     assert set(known["findings"]["must"]) <= found
     assert not set(known["findings"]["must_not"]) & found

@@ -74,7 +74,9 @@ class Session:
         """
         with self._asking:
             database = self._open(path, step_range, window)
-            return report_answers.describe_database(database.content, database.name, database.path, clamp_budget(max_chars))
+            return report_answers.describe_database(
+                database.content, database.name, database.path, clamp_budget(max_chars)
+            )
 
     def report(self, source: str, *, max_chars: int = MOST) -> Answer:
         """Report in brief: verdict, where the time of a step goes, findings, what is unknown and what would show it.
@@ -95,7 +97,9 @@ class Session:
         first. part: "sql" for the queries alone, where they are too long to stand beside the rest.
         """
         with self._asking:
-            return report_answers.answer_finding(self._find(source).content, finding, trace, part, clamp_budget(max_chars))
+            return report_answers.answer_finding(
+                self._find(source).content, finding, trace, part, clamp_budget(max_chars)
+            )
 
     def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> Answer:
         """Ask the database in DuckDB's SQL, read-only: no file, no network, at most 30 s and 200 rows.

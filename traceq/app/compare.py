@@ -14,7 +14,7 @@ from traceq.app.read_options import AS_FOUND, LOWEST, USUAL, CompareOptions, Rea
 from traceq.app.source import Sources, as_list, check_writes, open_runs
 from traceq.common.text import printable
 from traceq.errors import WrongUse
-from traceq.reports.build_timelines import typical_step
+from traceq.reports.build_timelines import build_typical_step
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
@@ -142,7 +142,7 @@ def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> 
         with open_runs(source, which, read, all_ranks=which.rank is None) as (connection, runs):
             found += runs.values()
             if drawn and connection is not None and timeline is None:
-                drawings = (typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())
+                drawings = (build_typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())
                 timeline = next((each for each in drawings if each), None)
     return found, timeline
 

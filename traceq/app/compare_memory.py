@@ -25,7 +25,7 @@ from traceq.reports.comparison.memory import (
     read_memory_side,
 )
 from traceq.reports.document import Block
-from traceq.reports.queries import rows
+from traceq.reports.queries import read_rows
 from traceq.reports.renderers.json_text import json_text, pick
 
 
@@ -82,7 +82,7 @@ def is_snapshot(source: Source) -> bool:
         return False
     if is_dataset(source) or is_database(path):
         with open_source(source, "compared") as connection:
-            formats = [row["format"] for row in rows(connection, "trace")]
+            formats = [row["format"] for row in read_rows(connection, "trace")]
         return bool(formats) and not any(format_of(each).has_times for each in formats)
     from traceq.importers.memory_snapshot import sniff
 
@@ -91,7 +91,7 @@ def is_snapshot(source: Source) -> bool:
 
 def _read_side(source: Source, read: ReadOptions) -> MemorySide:
     with open_source(source, "compared", read) as connection:
-        traces = rows(connection, "trace")
+        traces = read_rows(connection, "trace")
         if len(traces) != 1:
             raise WrongUse(f"{source} holds {len(traces)} memory snapshots: compare files of one each.")
         side = read_memory_side(connection, traces[0]["trace_id"], traces[0]["path"])

@@ -13,9 +13,9 @@ from textwrap import indent, wrap
 from traceq.common.text import markdown, printable, shortened
 from traceq.reports.document import Verdict, Warn
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.renderers.plain_text import plain_text
-from traceq.reports.sections.notes import warnings
-from traceq.reports.sections.verdict import verdicts
+from traceq.reports.renderers.plain_text import to_plain_text
+from traceq.reports.sections.notes import list_warnings
+from traceq.reports.sections.verdict import write_verdicts
 
 # Of the frame, in pixels: a screen of a notebook, which has its own bars above and below.
 HEIGHT = 640
@@ -87,11 +87,11 @@ def _title(trace: TraceReport) -> str:
 
 
 def _verdict(trace: TraceReport) -> Iterator[str]:
-    blocks: list[Verdict | Warn] = [*warnings(trace.notes), *verdicts(trace)]
+    blocks: list[Verdict | Warn] = [*list_warnings(trace.notes), *write_verdicts(trace)]
     for block in blocks:
-        yield plain_text(block.spans)
+        yield to_plain_text(block.spans)
         if isinstance(block, Verdict):
-            yield from map(plain_text, block.lines[:1])
+            yield from map(to_plain_text, block.lines[:1])
 
 
 def _rest(report: Report) -> Iterator[str]:

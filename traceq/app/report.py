@@ -35,11 +35,11 @@ from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
 from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
-from traceq.reports.renderers.to_text import WIDTH, text_of
-from traceq.reports.sections.brief import brief, critical_trace
-from traceq.reports.sections.compose import compose, evidence, one_finding
-from traceq.reports.sections.jobs import in_a_line, judged
-from traceq.reports.sections.verdict import verdict
+from traceq.reports.renderers.to_text import WIDTH, blocks_to_text
+from traceq.reports.sections.brief import find_critical_trace, first_screen
+from traceq.reports.sections.compose import compose_evidence, compose_finding, compose_report
+from traceq.reports.sections.jobs import find_job, summarize_job
+from traceq.reports.sections.verdict import write_verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,15 +87,15 @@ class ReportView(View[Report]):
 
     def blocks(self) -> Iterable[Block]:
         """Compose the whole document."""
-        return compose(self.content)
+        return compose_report(self.content)
 
     def markdown_blocks(self) -> Iterable[Block]:
         """Compose the whole document for Markdown, which has parts that open."""
-        return compose(self.content, folds=True)
+        return compose_report(self.content, folds=True)
 
     def html_blocks(self) -> Iterable[Block]:
         """Compose the whole document for HTML, which has parts that open, and drawings."""
-        return compose(self.content, folds=True, draws=True)
+        return compose_report(self.content, folds=True, draws=True)
 
     def to_text(
         self,
@@ -111,14 +111,14 @@ class ReportView(View[Report]):
         A finding is named by F1, its id or its rule. `sql`: with the queries that reproduce the numbers.
         """
         if finding is not None:
-            blocks = one_finding(self.content, finding, sql=sql)
+            blocks = compose_finding(self.content, finding, sql=sql)
         elif detail == "brief":
-            blocks = brief(self.content, self._source)
+            blocks = first_screen(self.content, self._source)
         elif detail == "evidence":
-            blocks = evidence(self.content, self._source, sql=sql)
+            blocks = compose_evidence(self.content, self._source, sql=sql)
         else:
-            blocks = compose(self.content, sql=sql)
-        return text_of(blocks, width, colour=colour, source=quote(self._source or "DB"))
+            blocks = compose_report(self.content, sql=sql)
+        return blocks_to_text(blocks, width, colour=colour, source=quote(self._source or "DB"))
 
     def finding(self, name: str) -> Finding:
         """Return the finding called `name`: F1, E1, its id or its rule. Raises StoreError, with the known names, for another."""
@@ -130,11 +130,11 @@ class ReportView(View[Report]):
         traces = self.content.traces
         if not traces:
             return "the database holds no trace"
-        job = judged(self.content.jobs)
-        if job is not None and (told := in_a_line(job)):
+        job = find_job(self.content.jobs)
+        if job is not None and (told := summarize_job(job)):
             return told
-        first = traces[0] if len(traces) == 1 else critical_trace(self.content)[0]
-        said = verdict(first)
+        first = traces[0] if len(traces) == 1 else find_critical_trace(self.content)[0]
+        said = write_verdict(first)
         return ". ".join("".join(spans).removesuffix(".") for spans in (said.spans, *said.lines[:1]))
 
     def to_json(self) -> str:
@@ -159,7 +159,7 @@ class ReportView(View[Report]):
         """Write it to `path` as Markdown, with its charts as SVG files beside it."""
         from traceq.reports.charts.svg import svg_file
 
-        charts = [block for block in compose(self.content) if isinstance(block, Picture)]
+        charts = [block for block in compose_report(self.content) if isinstance(block, Picture)]
         files = {chart.name: path.with_name(f"{path.stem}-{chart.name}.svg") for chart in charts}
         for chart in charts:
             with atomic_write(files[chart.name]) as file:

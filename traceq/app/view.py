@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 from traceq.common.files import atomic_write
 from traceq.reports import SUFFIXES
 from traceq.reports.document import Block
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import WIDTH, text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import WIDTH, blocks_to_text
 
 T = TypeVar("T")
 
@@ -40,11 +40,11 @@ class View(ABC, Generic[T]):
 
     def to_text(self, width: int = WIDTH, *, colour: bool = False) -> str:
         """Render as the command prints it, in lines of at most `width` columns."""
-        return text_of(self.blocks(), width, colour=colour)
+        return blocks_to_text(self.blocks(), width, colour=colour)
 
     def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
         """Render for GitHub, GitLab and Jira; `pictures` are the files of charts beside it, by name."""
-        return markdown_of(self.markdown_blocks(), pictures=pictures)
+        return blocks_to_markdown(self.markdown_blocks(), pictures=pictures)
 
     def to_html(self) -> str:
         """Render as one page that needs nothing else."""

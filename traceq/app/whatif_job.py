@@ -16,7 +16,7 @@ from traceq.reports.build import read_jobs
 from traceq.reports.document import Block
 from traceq.reports.model import Job
 from traceq.reports.renderers.whatif_to_json import job_answer_to_json
-from traceq.reports.sections.jobs import judged
+from traceq.reports.sections.jobs import find_job
 from traceq.reports.whatif.answer import JobAnswer
 from traceq.reports.whatif.words import compose_job_answer
 
@@ -54,7 +54,7 @@ def whatif_job(
 
 
 def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: Sequence[str]) -> JobWhatIfView:
-    job = judged(tuple(read_jobs(connection)))
+    job = find_job(tuple(read_jobs(connection)))
     if job is None:
         raise WrongUse("These traces are not one job of several ranks: `like median` needs the traces of its ranks.")
     if job.dur_ns is None or job.claim_limit_ns is None:

@@ -53,10 +53,10 @@ def write_json(content: object) -> None:
 
 def write_blocks(blocks: Iterable[Block]) -> None:
     """Write a document to stdout as text."""
-    from traceq.reports.renderers.to_text import text_of
+    from traceq.reports.renderers.to_text import blocks_to_text
 
     width, colour = terminal_width_and_colour()
-    write(text_of(blocks, width, colour=colour), None, colour=colour)
+    write(blocks_to_text(blocks, width, colour=colour), None, colour=colour)
 
 
 def write(text: str, output: Path | None, *, colour: bool = False) -> None:

@@ -59,14 +59,14 @@ def _list_knobs(ctx: click.Context, _param: click.Parameter, wanted: bool) -> No
     if not wanted:
         return
     from traceq.cli._output import write_blocks
-    from traceq.reports.document import table
+    from traceq.reports.document import make_table
 
     columns = {
         "knob": lambda each: each.name,
         "values": lambda each: each.values,
         "what it sets": lambda each: each.what,
     }
-    write_blocks([table(KNOBS.values(), columns, text=(0, 1, 2))])
+    write_blocks([make_table(KNOBS.values(), columns, text=(0, 1, 2))])
     ctx.exit()
 
 

@@ -40,32 +40,32 @@ _BRIEF_SUFFIXES = {".llm": "llm"}
 DRAWN = frozenset(("html",))
 
 
-def _rendered(renderer: str, report: Report) -> str:
+def _render(renderer: str, report: Report) -> str:
     # Imported on use: the command line lists the formats without them.
     text: str = getattr(import_module(f"traceq.reports.renderers.{renderer}"), renderer)(report)
     return text
 
 
 RENDERERS: Mapping[str, Callable[[Report], str]] = {
-    name: partial(_rendered, renderer) for name, renderer in _FORMATS.items()
+    name: partial(_render, renderer) for name, renderer in _FORMATS.items()
 }
 
 
 @cache
 def all_renderers() -> Mapping[str, Callable[[Report], str]]:
     """The renderers by format: traceq's own, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
-    brief = {name: partial(_rendered, renderer) for name, renderer in _BRIEF.items()}
-    return {**RENDERERS, **brief, **{each.NAME: each.render for each in _foreign()}}
+    brief = {name: partial(_render, renderer) for name, renderer in _BRIEF.items()}
+    return {**RENDERERS, **brief, **{each.NAME: each.render for each in _find_foreign()}}
 
 
 @cache
 def all_suffixes() -> Mapping[str, str]:
     """The formats by suffix: traceq's own, then those of other packages."""
-    return {**SUFFIXES, **_BRIEF_SUFFIXES, **{each.SUFFIX: each.NAME for each in _foreign()}}
+    return {**SUFFIXES, **_BRIEF_SUFFIXES, **{each.SUFFIX: each.NAME for each in _find_foreign()}}
 
 
 @cache
-def _foreign() -> tuple[Renderer, ...]:
+def _find_foreign() -> tuple[Renderer, ...]:
     taken = {*_FORMATS, *SUFFIXES, *_BRIEF, *_BRIEF_SUFFIXES}
     found: list[Renderer] = []
     for each in load_plugins("traceq.renderers"):

@@ -79,7 +79,7 @@ def next_steps(folder: Path, place: Path, frozen: Frozen) -> Iterator[str]:
     yield f"  3. traceq rules test --blind {quote(str(folder))} grades what was frozen by these labels."
 
 
-def page(name: str, graded: Graded, blind: Graded | None = None) -> Iterator[str]:
+def write_page(name: str, graded: Graded, blind: Graded | None = None) -> Iterator[str]:
     """Yield the lines of the page about the folder `name`; `blind` are the blind grades that a set came after."""
     frozen = graded.frozen
     commit = f", commit {frozen.commit}" if frozen.commit else ""
@@ -101,18 +101,18 @@ def page(name: str, graded: Graded, blind: Graded | None = None) -> Iterator[str
         yield ""
     yield _HOW
     yield ""
-    yield from _totals(graded, blind)
-    yield from _traces(graded.traces)
-    yield from _findings(graded.traces)
-    yield from _rules([each.result for each in graded.traces])
-    yield from _pairs(graded.pairs)
+    yield from _list_totals(graded, blind)
+    yield from _list_traces(graded.traces)
+    yield from _list_findings(graded.traces)
+    yield from _list_rules([each.result for each in graded.traces])
+    yield from _list_pairs(graded.pairs)
 
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(map(markdown, names))
 
 
-def _totals(graded: Graded, blind: Graded | None) -> Iterator[str]:
+def _list_totals(graded: Graded, blind: Graded | None) -> Iterator[str]:
     after = graded.frozen.after
     groups = {
         "blind": [each for each in (graded if blind is None else blind).traces if each.is_blind],
@@ -123,27 +123,27 @@ def _totals(graded: Graded, blind: Graded | None) -> Iterator[str]:
     yield "|---|---:|---|---|---|---|---|---|---|"
     for name, traces in groups.items():
         if traces:
-            yield f"| {name} | {len(traces)} | {' | '.join(_total(traces))} |"
+            yield f"| {name} | {len(traces)} | {' | '.join(_format_total(traces))} |"
     yield ""
 
 
-def _total(traces: Sequence[GradedTrace]) -> Iterator[str]:
+def _format_total(traces: Sequence[GradedTrace]) -> Iterator[str]:
     results = [each.result for each in traces]
     right, partly, wrong = count_firsts(results)
     yield f"{right} right, {partly} partly, {wrong} wrong"
-    yield _counts(count_findings(results))
-    yield from (_counts(count_findings(results, each)) for each in CONFIDENCES)
+    yield _list_counts(count_findings(results))
+    yield from (_list_counts(count_findings(results, each)) for each in CONFIDENCES)
     yield f"{sum(each.found for each in results)} of {sum(len(each.truth.bottlenecks) for each in results)}"
     units = [each.has_unit for each in traces if each.has_unit is not None]
     yield f"{sum(units)} of {len(units)}" if units else "not labelled"
 
 
-def _counts(counted: tuple[int, int, int]) -> str:
+def _list_counts(counted: tuple[int, int, int]) -> str:
     true, partly, wrong = counted
     return f"{true} true, {partly} partly, {wrong} wrong" if sum(counted) else "none"
 
 
-def _traces(traces: Sequence[GradedTrace]) -> Iterator[str]:
+def _list_traces(traces: Sequence[GradedTrace]) -> Iterator[str]:
     yield "## Traces"
     yield ""
     yield "| trace | unit | first | said first | size | true of it | size | findings true, partly, wrong |"
@@ -154,11 +154,11 @@ def _traces(traces: Sequence[GradedTrace]) -> Iterator[str]:
         counted = " ".join(map(str, count_findings([each.result])))
         blind = "" if each.is_blind else " (not blind)"
         first = f"{each.result.first} | {_said_first(each.trace)}"
-        yield f"| {markdown(each.trace.name)}{blind} | {_unit(each)} | {first} | {true} | {counted} |"
+        yield f"| {markdown(each.trace.name)}{blind} | {_format_unit(each)} | {first} | {true} | {counted} |"
     yield ""
 
 
-def _unit(graded: GradedTrace) -> str:
+def _format_unit(graded: GradedTrace) -> str:
     trace = graded.trace
     if trace.error is not None:
         return "refused"
@@ -178,7 +178,7 @@ def _said_first(trace: FrozenTrace) -> str:
     return f"{', '.join(output.remarks[:1]) or 'nothing'} |"
 
 
-def _findings(traces: Sequence[GradedTrace]) -> Iterator[str]:
+def _list_findings(traces: Sequence[GradedTrace]) -> Iterator[str]:
     if not any(each.result.said for each in traces):
         return
     yield "## Findings"
@@ -194,7 +194,7 @@ def _findings(traces: Sequence[GradedTrace]) -> Iterator[str]:
     yield ""
 
 
-def _rules(results: Sequence[Result]) -> Iterator[str]:
+def _list_rules(results: Sequence[Result]) -> Iterator[str]:
     rules = sorted({said.rule for each in results for said in each.said})
     if not rules:
         return
@@ -209,7 +209,7 @@ def _rules(results: Sequence[Result]) -> Iterator[str]:
     yield ""
 
 
-def _pairs(pairs: Sequence[GradedPair]) -> Iterator[str]:
+def _list_pairs(pairs: Sequence[GradedPair]) -> Iterator[str]:
     if not pairs:
         return
     yield "## Pairs"

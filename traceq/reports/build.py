@@ -19,7 +19,7 @@ from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import judge_quality
 from traceq.reports import model
 from traceq.reports.model import DeviceLedger, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
-from traceq.reports.queries import Queries, standalone
+from traceq.reports.queries import Queries, print_query
 from traceq.reports.topics import Topics
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def build_judged(
             _build_trace(queries, trace, file, subject, judge, top, len(traces), drawn=drawn)
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
-        query=standalone("overview"),
+        query=print_query("overview"),
         jobs=tuple(job for job in jobs if any(member.trace_id in wanted for member in job.members)),
     )
 
@@ -218,7 +218,7 @@ def _build_trace(
         quality=judge_quality(connection, trace_id, trace["format"], subject.program),
         topics=_read_topics(queries, trace_id, top),
         host=None if ledger else _read_host(queries, trace_id, top),
-        queries={name: standalone(query, trace_id=trace_id, top=top) for name, query in sections.items()},
+        queries={name: print_query(query, trace_id=trace_id, top=top) for name, query in sections.items()},
         **(_for_html(connection, trace, subject.device, judged.findings[:top], traces) if drawn else {}),
     )
 
@@ -231,15 +231,15 @@ def _for_html(
     traces: int,
 ) -> dict[str, Any]:
     """Build the timelines and flame graphs that only pages show, by field of the report."""
-    from traceq.reports.build_flame import flame
-    from traceq.reports.build_timelines import all_steps, occurrences
+    from traceq.reports.build_flame import build_flame
+    from traceq.reports.build_timelines import build_occurrences, build_steps
 
     trace_id, begin = trace["trace_id"], trace["ts"] or 0
     captured = (begin, begin + (trace["dur"] or 0))
     return {
-        "over_time": all_steps(connection, trace_id, device, traces),
-        "flame": flame(connection, trace_id, traces),
-        "close_ups": dict(occurrences(connection, trace_id, captured, findings, traces)),
+        "over_time": build_steps(connection, trace_id, device, traces),
+        "flame": build_flame(connection, trace_id, traces),
+        "close_ups": dict(build_occurrences(connection, trace_id, captured, findings, traces)),
     }
 
 

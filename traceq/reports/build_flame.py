@@ -9,9 +9,9 @@ import numpy as np
 
 from traceq.database.query import ask
 from traceq.database.sql import run
-from traceq.reports.call_paths import Numbers, Paths, Slices, numbered, paths, summed
+from traceq.reports.call_paths import Numbers, Paths, Slices, find_paths, number_keys, sum_at
 from traceq.reports.flame import Flame, Frame
-from traceq.reports.queries import columns, rows
+from traceq.reports.queries import read_columns, read_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,46 +29,46 @@ _TABLES = ("flame_name", "flame_work_name")
 _NONE = -1
 
 
-def flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> Flame | None:
+def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> Flame | None:
     """What the host did in the counted steps, and what the GPU did for it; None without anything. One of `traces` on a page."""
     found = paths_of(connection, trace_id)
     if not any(path["host"] for path in found):
         return None
-    return made(_with_totals(found), min(_FRAMES, _OF_ALL_TRACES // traces))
+    return make_flame(_add_totals(found), min(_FRAMES, _OF_ALL_TRACES // traces))
 
 
 def paths_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
     """All paths of calls in the counted steps and the GPU work that these launched, each after the one around it."""
-    periods = rows(connection, "flame_period", trace_id=trace_id)
-    threads = rows(connection, "flame_thread", trace_id=trace_id) if periods else []
+    periods = read_rows(connection, "flame_period", trace_id=trace_id)
+    threads = read_rows(connection, "flame_thread", trace_id=trace_id) if periods else []
     if not threads:
         return []
     for table in _TABLES:
         run(connection, f"reports/sql/{table}.sql", trace_id=trace_id)
-    found = _ordered(_levels(connection, trace_id, periods, threads))
+    found = _order_paths(_read_levels(connection, trace_id, periods, threads))
     for table in _TABLES:
         ask(connection, f"drop table temp.{table}")
     return found
 
 
-def _levels(
+def _read_levels(
     connection: duckdb.DuckDBPyConnection,
     trace_id: int,
     periods: Sequence[Mapping[str, Any]],
     threads: Sequence[Mapping[str, Any]],
 ) -> list[list[dict[str, Any]]]:
     """The paths of each level: threads, then calls with the same number around them, and the GPU work of those before."""
-    labels, kinds_of_work = (_shown(connection, table) for table in _TABLES)
-    work = columns(connection, "flame_work", trace_id=trace_id)
+    labels, kinds_of_work = (_split_label(connection, table) for table in _TABLES)
+    work = read_columns(connection, "flame_work", trace_id=trace_id)
     launched_by = np.full(len(work["dur"]), _NONE)
     ends = [np.array([period[end] for period in periods]) for end in ("ts", "ts_end")]
     levels: list[list[dict[str, Any]]] = [[]]
     by_number: list[dict[str, Any]] = []
-    for batch in _batches(threads):
-        read = columns(
+    for batch in _read_batches(threads):
+        read = read_columns(
             connection, "flame_call", trace_id=trace_id, first=batch[0]["thread_id"], last=batch[-1]["thread_id"]
         )
-        found = paths(Slices(**read), ends[0], ends[1], len(labels))
+        found = find_paths(Slices(**read), ends[0], ends[1], len(labels))
         by = found.of(work["launch_id"])
         launched_by[by >= 0] = by[by >= 0] + len(by_number)
         _add_calls(levels, by_number, found, {thread["thread_id"]: thread["name"] for thread in batch}, labels)
@@ -76,7 +76,7 @@ def _levels(
     return levels
 
 
-def _batches(threads: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def _read_batches(threads: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     batch: list[Mapping[str, Any]] = []
     for thread in threads:
         if batch and sum(each["calls"] for each in batch) + thread["calls"] > _CALLS:
@@ -86,13 +86,15 @@ def _batches(threads: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str,
     yield batch
 
 
-def _shown(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
+def _split_label(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
     """Kind and name by label."""
     found = ask(connection, f"select distinct label, kind, name from {table} order by label")  # noqa: S608 - a name of ours
     return [(each["kind"], each["name"]) for each in found]
 
 
-def _path(around: dict[str, Any] | None, shown: tuple[str, str], count: int, host: int, own_gpu: int) -> dict[str, Any]:
+def _make_path(
+    around: dict[str, Any] | None, shown: tuple[str, str], count: int, host: int, own_gpu: int
+) -> dict[str, Any]:
     kind, name = shown
     level = 0 if around is None else around["level"] + 1
     return {
@@ -119,10 +121,10 @@ def _add_calls(
         if depth == 0:
             for thread_id in np.unique(level.around).tolist():
                 host = int(level.host_ns[level.around == thread_id].sum())
-                above[thread_id] = _path(None, ("thread", threads[thread_id]), 1, host, 0)
+                above[thread_id] = _make_path(None, ("thread", threads[thread_id]), 1, host, 0)
             levels[0] += above.values()
         here = [
-            _path(above[around], labels[label], count, host, 0)
+            _make_path(above[around], labels[label], count, host, 0)
             for around, label, count, host in zip(*(column.tolist() for column in level), strict=True)
         ]
         if len(levels) == depth + 1:
@@ -141,17 +143,17 @@ def _add_work(
 ) -> None:
     """Add GPU work to `levels`, below the call that launched it; what an unknown call launched stands beside the threads."""
     size = (len(by_number) + 1) * len(kinds_of_work)
-    keys, places = numbered((launched_by + 1) * len(kinds_of_work) + work["label"], size)
-    durations = summed(places, work["dur"], len(keys))
+    keys, places = number_keys((launched_by + 1) * len(kinds_of_work) + work["label"], size)
+    durations = sum_at(places, work["dur"], len(keys))
     levels.append([])
     for key, count, dur in zip(keys.tolist(), np.bincount(places).tolist(), durations.tolist(), strict=True):
         by, label = divmod(key, len(kinds_of_work))
         around = by_number[by - 1] if by else None
-        path = _path(around, kinds_of_work[label], count, 0, dur)
+        path = _make_path(around, kinds_of_work[label], count, 0, dur)
         levels[path["level"]].append(path)
 
 
-def _ordered(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
     """All paths, each after the one around it and of a level the longest first, numbered in this order as `path`."""
     found: list[dict[str, Any]] = []
     for level in levels:
@@ -167,15 +169,15 @@ def _ordered(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]
     return found
 
 
-def made(paths: Sequence[Mapping[str, Any]], most: int) -> Flame:
+def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> Flame:
     """The flame graph of `paths`, each after its parent, with their times and all inside; of at most about `most` frames."""
     share = _LEAST_SHARE
-    while len(frames := _frames(paths, share)) > most:
+    while len(frames := _make_frames(paths, share)) > most:
         share *= 1.5
     return Flame(frames, share)
 
 
-def _with_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _add_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """With the GPU time of each path and all inside it."""
     found = {path["path"]: {**path, "gpu": path["own_gpu"]} for path in paths}
     for path in sorted(found.values(), key=lambda each: -each["level"]):
@@ -184,7 +186,7 @@ def _with_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _frames(paths: Sequence[Mapping[str, Any]], share: float) -> tuple[Frame, ...]:
+def _make_frames(paths: Sequence[Mapping[str, Any]], share: float) -> tuple[Frame, ...]:
     outermost = [path for path in paths if path["parent"] is None]
     host, gpu = (sum(path[side] for path in outermost) for side in ("host", "gpu"))
     frames = [Frame("all", "all", -1, 1, host, gpu)]

@@ -16,8 +16,8 @@ from traceq.common.units import count, duration
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
-from traceq.reports.pieces import Pieces, Stretch, joined, pieces_of, size, together
-from traceq.reports.queries import columns, rows
+from traceq.reports.pieces import Pieces, Stretch, count_merged, join_pieces, merge_short, pieces_of
+from traceq.reports.queries import read_columns, read_rows
 from traceq.reports.timeline import RARE, Called, Lane, Mark, Path, Slices, Timeline
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class _Size(NamedTuple):
+class _DrawnSize(NamedTuple):
     """How much is drawn: slices at most, and of which GPUs, streams of each, threads, and levels of these."""
 
     slices: int
@@ -36,9 +36,9 @@ class _Size(NamedTuple):
 
 
 # All traces of a report share what may be drawn, so that the page stays small.
-_ALL_STEPS, _OF_ALL_TRACES = _Size(70_000, devices=4, streams=6, threads=4, levels=8), 280_000
-_ONE_STEP = _Size(15_000, devices=1, streams=6, threads=4, levels=8)
-_OCCURRENCE, _FINDINGS_OF_ALL_TRACES = _Size(800, devices=1, streams=4, threads=2, levels=6), 20
+_ALL_STEPS, _OF_ALL_TRACES = _DrawnSize(70_000, devices=4, streams=6, threads=4, levels=8), 280_000
+_ONE_STEP = _DrawnSize(15_000, devices=1, streams=6, threads=4, levels=8)
+_OCCURRENCE, _FINDINGS_OF_ALL_TRACES = _DrawnSize(800, devices=1, streams=4, threads=2, levels=6), 20
 
 # The share of slices for detailed steps, where not all steps can be drawn as they are.
 _DETAIL = 0.5
@@ -58,18 +58,18 @@ _NAME_LIMIT = 24
 _SLICES_OF_A_NAME, _LEAST_NAMES = 16, 800
 
 
-def all_steps(
+def build_steps(
     connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None, traces: int = 1
 ) -> Timeline | None:
     """The counted steps, the typical and the longest in detail; None for a trace without steps. One of `traces` on a page."""
-    steps = rows(connection, "timeline_step", trace_id=trace_id)
+    steps = read_rows(connection, "timeline_step", trace_id=trace_id)
     if not steps:
         return None
     ts, ts_end = steps[0]["first_ts"], steps[0]["last_ts_end"]
     views = tuple(Mark(step["ts"] - ts, step["ts_end"] - step["ts"], _step_title(step, len(steps))) for step in steps)
     size = _ALL_STEPS._replace(slices=min(_ALL_STEPS.slices, _OF_ALL_TRACES // traces))
     title = views[0].text if steps[0]["is_window"] else f"{count(steps[0]['steps'])} counted steps"
-    return _timeline(
+    return _build_timeline(
         connection,
         trace_id,
         device,
@@ -82,12 +82,12 @@ def all_steps(
     )
 
 
-def typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Timeline | None:
+def build_typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Timeline | None:
     """The counted step nearest to the median alone; None for a trace without steps."""
-    for step in rows(connection, "timeline_step", trace_id=trace_id)[:1]:
+    for step in read_rows(connection, "timeline_step", trace_id=trace_id)[:1]:
         title = _step_title(step, 1)
         window = (step["ts"], step["ts_end"])
-        return _timeline(connection, trace_id, device, window, _ONE_STEP, kind="step", title=title)
+        return _build_timeline(connection, trace_id, device, window, _ONE_STEP, kind="step", title=title)
     return None
 
 
@@ -97,7 +97,7 @@ def _step_title(step: Mapping[str, Any], steps: int) -> str:
     return f"Step {step['step']}" + (f", {step['what']}" if steps > 1 else "")
 
 
-def occurrences(
+def build_occurrences(
     connection: duckdb.DuckDBPyConnection,
     trace_id: int,
     captured: tuple[int, int],
@@ -111,21 +111,21 @@ def occurrences(
     """
     for number, finding in enumerate(findings[: max(1, _FINDINGS_OF_ALL_TRACES // traces)], 1):
         drawn = tuple(
-            _occurrence(connection, trace_id, finding, number, piece)
-            for piece in _pieces(connection, trace_id, captured, finding)
+            _build_occurrence(connection, trace_id, finding, number, piece)
+            for piece in _read_occurrences(connection, trace_id, captured, finding)
         )
         if drawn:
             yield finding.finding_id, drawn
 
 
-def _pieces(
+def _read_occurrences(
     connection: duckdb.DuckDBPyConnection, trace_id: int, captured: tuple[int, int], finding: Finding
 ) -> list[dict[str, Any]]:
     if not finding.instances.rows:
         return []
     every = re.sub(r"limit \d+\s*$", "", finding.instances.query)
     ask(connection, f"create or replace temp table finding_piece as\n{every}")
-    found = rows(
+    found = read_rows(
         connection,
         "occurrence",
         trace_id=trace_id,
@@ -138,14 +138,14 @@ def _pieces(
     return found
 
 
-def _occurrence(
+def _build_occurrence(
     connection: duckdb.DuckDBPyConnection, trace_id: int, finding: Finding, number: int, piece: Mapping[str, Any]
 ) -> Timeline:
     ts, slice_id = piece["window_ts"], piece["slice_id"]
     others = sorted(piece["others"] or (), key=lambda other: -other["dur"])[: _MARKS - 1]
     marks = [Mark(piece["ts"] - ts, piece["dur"], f"F{number}, {duration(piece['dur'])}")]
     marks += [Mark(other["ts"] - ts, other["dur"], "") for other in others]
-    return _timeline(
+    return _build_timeline(
         connection,
         trace_id,
         finding.where.device,
@@ -167,12 +167,12 @@ def _occurrence_title(piece: Mapping[str, Any]) -> str:
     return f"{which}{of}: {duration(piece['dur'])}{step}"
 
 
-def _timeline(
+def _build_timeline(
     connection: duckdb.DuckDBPyConnection,
     trace_id: int,
     device: int | None,
     window: tuple[int, int],
-    size: _Size,
+    size: _DrawnSize,
     *,
     detailed: Sequence[tuple[int, int]] = (),
     culprit: int = -1,
@@ -197,22 +197,22 @@ def _timeline(
     what = "view" if detailed and not hides else "table"
     host = statement(f"reports/sql/{'timeline_nested_host' if hides else 'timeline_host'}.sql")
     ask(connection, f"create or replace temp {what} timeline_host as {literal(host, **place, **size._asdict())}")
-    tracks = rows(connection, "timeline_lane", trace_id=trace_id)
-    pieces, stretch = _pieces_within(
-        _read(connection, tracks, place, by_track=bool(detailed)), size.slices, ts_end - ts
+    tracks = read_rows(connection, "timeline_lane", trace_id=trace_id)
+    pieces, stretch = _join_within(
+        _read_pieces(connection, tracks, place, by_track=bool(detailed)), size.slices, ts_end - ts
     )
     scale = {"pixel": stretch.coarse, "fine": stretch.fine}
-    connection.register("timeline_piece", _table(pieces))
-    found = columns(connection, "timeline", **place, **scale)
-    path = _path(columns(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end))
+    connection.register("timeline_piece", _make_table(pieces))
+    found = read_columns(connection, "timeline", **place, **scale)
+    path = _read_path(read_columns(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end))
     connection.unregister("timeline_piece")
     ask(connection, f"drop {what} temp.timeline_host")
     ask(connection, "drop table temp.timeline_track")
-    called, slices = _slices(found, max(_LEAST_NAMES, size.slices // _SLICES_OF_A_NAME))
+    called, slices = _read_slices(found, max(_LEAST_NAMES, size.slices // _SLICES_OF_A_NAME))
     return Timeline(
         ts=ts,
         dur=ts_end - ts,
-        lanes=_lanes(tracks, pieces),
+        lanes=_read_lanes(tracks, pieces),
         called=called,
         slices=slices,
         resolution=stretch.coarse,
@@ -223,7 +223,7 @@ def _timeline(
     )
 
 
-def _read(
+def _read_pieces(
     connection: duckdb.DuckDBPyConnection,
     tracks: Sequence[Mapping[str, Any]],
     place: Mapping[str, Setting],
@@ -231,13 +231,15 @@ def _read(
     by_track: bool,
 ) -> Iterator[Pieces]:
     """What may be drawn: steps, ledgers and streams, then the hosts, at once or track by track."""
-    yield _raw(columns(connection, "timeline_slice", **place), tracks, place)
+    yield _read_raw(read_columns(connection, "timeline_slice", **place), tracks, place)
     hosts = [track["track"] for track in tracks if track["side"] == "host"]
     for first, last in [(each, each) for each in hosts] if by_track else [(min(hosts), max(hosts))] if hosts else []:
-        yield _raw(columns(connection, "timeline_host_slice", first=first, last=last, **place), tracks, place)
+        yield _read_raw(read_columns(connection, "timeline_host_slice", first=first, last=last, **place), tracks, place)
 
 
-def _raw(read: Mapping[str, npt.NDArray[Any]], tracks: Sequence[Mapping[str, Any]], place: Mapping[str, Any]) -> Pieces:
+def _read_raw(
+    read: Mapping[str, npt.NDArray[Any]], tracks: Sequence[Mapping[str, Any]], place: Mapping[str, Any]
+) -> Pieces:
     ts, ts_end = read["ts"], read["ts_end"]
     has_slices = np.array([track["side"] in ("gpu", "host") for track in tracks])
     return pieces_of(
@@ -252,7 +254,7 @@ def _raw(read: Mapping[str, npt.NDArray[Any]], tracks: Sequence[Mapping[str, Any
     )
 
 
-def _pieces_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces, Stretch]:
+def _join_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces, Stretch]:
     """The pieces, so many drawn together that `most` are left or fewer, and what was."""
     finest = max(dur // _COLUMNS, 2)
     kept: list[Pieces] = []
@@ -263,34 +265,34 @@ def _pieces_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces,
         coarse, fine = coarse + coarse_here, fine + fine_here
         # What alone is too much need not be held as it is.
         at_once = Stretch(finest if coarse_here > most else 0, finest if fine_here > most else 0)
-        kept.append(together(each, at_once))
+        kept.append(merge_short(each, at_once))
     for_detail = most * _DETAIL if coarse else most
     if coarse + fine <= most:
-        return together(joined(kept), Stretch(1, 1)), Stretch(1, 1)
+        return merge_short(join_pieces(kept), Stretch(1, 1)), Stretch(1, 1)
     least = Stretch(1 if coarse <= most - for_detail else finest, 1 if fine <= for_detail else finest)
-    pieces = together(joined(kept), least)
-    stretch = _stretch(pieces, least, most, for_detail, dur)
-    return together(pieces, stretch), stretch
+    pieces = merge_short(join_pieces(kept), least)
+    stretch = _find_stretch(pieces, least, most, for_detail, dur)
+    return merge_short(pieces, stretch), stretch
 
 
-def _stretch(pieces: Pieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
+def _find_stretch(pieces: Pieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
     """A multiple of `least`, by which the pieces were put together, that leaves `most`, and `for_detail` in detailed steps."""
     times_fine = times_coarse = 1
-    coarse, fine = size(pieces, least)
+    coarse, fine = count_merged(pieces, least)
     while fine > for_detail and least.fine * times_fine < dur:
-        times_fine = _coarser(times_fine)
-        coarse, fine = size(pieces, Stretch(least.coarse, least.fine * times_fine))
+        times_fine = _next_stretch(times_fine)
+        coarse, fine = count_merged(pieces, Stretch(least.coarse, least.fine * times_fine))
     while coarse + fine > most and least.coarse * times_coarse < dur:
-        times_coarse = _coarser(times_coarse)
-        coarse, fine = size(pieces, Stretch(least.coarse * times_coarse, least.fine * times_fine))
+        times_coarse = _next_stretch(times_coarse)
+        coarse, fine = count_merged(pieces, Stretch(least.coarse * times_coarse, least.fine * times_fine))
     return Stretch(least.coarse * times_coarse, least.fine * times_fine)
 
 
-def _coarser(times: int) -> int:
+def _next_stretch(times: int) -> int:
     return max(times + 1, round(times * _COARSER))
 
 
-def _path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
+def _read_path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
     """Segments that follow one another on a lane as one: what lies between two of them is waited for."""
     order = np.argsort(segments["segment"], kind="stable")
     lane, ts, ts_end = (segments[name][order] for name in ("lane", "ts", "ts_end"))
@@ -299,24 +301,24 @@ def _path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
         return Path()
     begins, ends = np.minimum.reduceat(ts, first), np.maximum.reduceat(ts_end, first)
     lane = lane[first]
-    return Path(*(_numbers(column[lane >= 0]) for column in (lane, begins, ends - begins)))
+    return Path(*(_number_names(column[lane >= 0]) for column in (lane, begins, ends - begins)))
 
 
-def _table(pieces: Pieces) -> dict[str, npt.NDArray[Any]]:
+def _make_table(pieces: Pieces) -> dict[str, npt.NDArray[Any]]:
     """The table timeline_piece: `alone` is the slice that a piece is, -1 where it is several."""
     named = {"shown": pieces.number, "slices": pieces.slices, "alone": np.where(pieces.is_alone, pieces.number, -1)}
     kept = ("track", "depth", "is_fine", "is_culprit", "cell", "ts", "ts_end", "busy")
     return {**{name: getattr(pieces, name) for name in kept}, **named}
 
 
-def _lanes(tracks: Sequence[Mapping[str, Any]], pieces: Pieces) -> tuple[Lane, ...]:
+def _read_lanes(tracks: Sequence[Mapping[str, Any]], pieces: Pieces) -> tuple[Lane, ...]:
     """The lanes of the tracks that have pieces."""
     levels = {track["track"]: int(pieces.depth[pieces.track == track["track"]].max(initial=-1)) + 1 for track in tracks}
     drawn = [track for track in tracks if levels[track["track"]]]
     has_several = len({track["device"] for track in drawn} - {None}) > 1
     return tuple(
         Lane(
-            (f"GPU {track['device']}: " if has_several and track["device"] is not None else "") + _label(track),
+            (f"GPU {track['device']}: " if has_several and track["device"] is not None else "") + _label_lane(track),
             track["side"],
             levels[track["track"]],
             track["device"],
@@ -325,7 +327,7 @@ def _lanes(tracks: Sequence[Mapping[str, Any]], pieces: Pieces) -> tuple[Lane, .
     )
 
 
-def _label(row: Mapping[str, Any]) -> str:
+def _label_lane(row: Mapping[str, Any]) -> str:
     number = row["number"]
     match row["side"]:
         case "step":
@@ -338,7 +340,7 @@ def _label(row: Mapping[str, Any]) -> str:
             return f"thread {number} {shortened(row['thread_name'] or '', _NAME_LIMIT)}".rstrip()
 
 
-def _slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
+def _read_slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
     each = list(zip(found["name"].tolist(), found["kind"].tolist(), strict=True))
     times: Counter[tuple[str, str]] = Counter()
     for name, busy in zip(each, found["busy"].tolist(), strict=True):
@@ -350,9 +352,9 @@ def _slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tup
         called = Called(*name) if name in kept else Called(RARE, name[1])
         number_of[name] = numbers.setdefault(called, len(numbers))
     named = ("lane", "depth", "ts", "dur", "busy", "count", "launch")
-    columns_drawn = {name: _numbers(found[name]) for name in named}
+    columns_drawn = {name: _number_names(found[name]) for name in named}
     return tuple(numbers), Slices(called=array("q", [number_of[name] for name in each]), **columns_drawn)
 
 
-def _numbers(column: npt.NDArray[Any]) -> array[int]:
+def _number_names(column: npt.NDArray[Any]) -> array[int]:
     return array("q", column.astype(np.int64).tobytes())

@@ -47,23 +47,23 @@ def calibration_section(lines: Sequence[Calibrated]) -> Iterator[str]:
     yield "| rule | on | predictions | programs | inside | by interval | error | bias |"
     yield "|---|---|---:|---:|---:|---:|---:|---:|"
     for kind, group in group_by_hardware(lines).items():
-        yield _row("all", kind, group)
+        yield _format_row("all", kind, group)
     for rule, of_rule in group_by_rule(lines).items():
         for kind, group in group_by_hardware(of_rule).items():
-            yield _row(rule, kind, group)
+            yield _format_row(rule, kind, group)
     yield ""
-    yield from _misses([line for line in lines if not line.is_inside])
-    yield from _fits(fit_all(lines))
+    yield from _list_misses([line for line in lines if not line.is_inside])
+    yield from _list_fits(fit_all(lines))
 
 
-def _row(name: str, kind: Hardware | None, lines: Sequence[Calibrated]) -> str:
+def _format_row(name: str, kind: Hardware | None, lines: Sequence[Calibrated]) -> str:
     found = measure_accuracy(lines)
     inside = f"{found.inside} ({share(found.inside / found.predictions)})"
     numbers = f"{found.predictions} | {found.programs} | {inside} | {found.reaching}"
     return f"| {name} | {_ON[kind]} | {numbers} | {share(found.error)} | {change_share(found.bias)} |"
 
 
-def _misses(missed: Sequence[Calibrated]) -> Iterator[str]:
+def _list_misses(missed: Sequence[Calibrated]) -> Iterator[str]:
     if not missed:
         return
     yield "### Misses"
@@ -78,7 +78,14 @@ def _misses(missed: Sequence[Calibrated]) -> Iterator[str]:
     for line in missed:
         low, high = line.saving_low_ns / line.step_ns, line.saving_high_ns / line.step_ns
         cells = (
-            *(line.rule, _ON[line.hardware], line.program or "not named", line.pair, _changed(line), _recording(line)),
+            *(
+                line.rule,
+                _ON[line.hardware],
+                line.program or "not named",
+                line.pair,
+                _format_change(line),
+                _format_recording(line),
+            ),
             *(share(line.likely_share), f"{share(low)} to {share(high)}", change_share(line.won_share)),
             f"{change_share(line.won_low_ns / line.base_ns)} to {change_share(line.won_high_ns / line.base_ns)}",
             line.note or "not explained yet",
@@ -87,16 +94,16 @@ def _misses(missed: Sequence[Calibrated]) -> Iterator[str]:
     yield ""
 
 
-def _changed(line: Calibrated) -> str:
+def _format_change(line: Calibrated) -> str:
     return f"{line.knob} {line.knob_before} to {line.knob_after}" if line.knob else "-"
 
 
-def _recording(line: Calibrated) -> str:
+def _format_recording(line: Calibrated) -> str:
     """How much longer the recorded step was; - where what was won was recorded, too."""
     return "-" if line.how == "verify" else change_share(line.step_ns / line.base_ns - 1)
 
 
-def _fits(found: Mapping[str, Mapping[Hardware, Fit]]) -> Iterator[str]:
+def _list_fits(found: Mapping[str, Mapping[Hardware, Fit]]) -> Iterator[str]:
     if not found:
         return
     yield "### Shares of claimed time"
@@ -109,21 +116,28 @@ def _fits(found: Mapping[str, Mapping[Hardware, Fit]]) -> Iterator[str]:
         for kind, fit in of_rule.items():
             score = fit.score
             cells = (
-                *(rule, _ON[kind], str(fit.programs), str(fit.beyond), _shares(fit.assumed), _shares(fit.fitted)),
-                *(_number(score.error if score else None), _number(fit.score_assumed.error)),
+                *(
+                    rule,
+                    _ON[kind],
+                    str(fit.programs),
+                    str(fit.beyond),
+                    _format_shares(fit.assumed),
+                    _format_shares(fit.fitted),
+                ),
+                *(_format_number(score.error if score else None), _format_number(fit.score_assumed.error)),
                 *(share(score.coverage) if score else "-", share(fit.score_assumed.coverage)),
-                _shares(fit.taken) if fit.taken else "assumed",
+                _format_shares(fit.taken) if fit.taken else "assumed",
             )
             yield f"| {' | '.join(cells)} |"
     yield ""
 
 
-def _shares(shares: Shares | None) -> str:
+def _format_shares(shares: Shares | None) -> str:
     if shares is None:
         return "-"
     low, likely, high = (f"{each:.2g}" for each in shares)
     return f"{likely} ({low} to {high})"
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"

@@ -44,7 +44,7 @@ class Paths:
     """The paths, outermost first; they are numbered in this order. `_first` and `_times` say which calls a slice has."""
 
     levels: tuple[Level, ...]
-    _place: _Places
+    _place: _IdPlaces
     _first: Numbers
     _times: Numbers
     _path: Numbers
@@ -60,7 +60,7 @@ class Paths:
         return found
 
 
-class _Places:
+class _IdPlaces:
     """Where each id stands in a column of ids, which are numbered from near 0."""
 
     def __init__(self, ids: Numbers) -> None:
@@ -77,14 +77,14 @@ class _Places:
         return places
 
 
-def paths(slices: Slices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
+def find_paths(slices: Slices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
     """The paths of the calls, cut at the ends of the periods, which are in the order of time; `label` is below `labels`.
 
     No call reaches beyond the one around it: what lasts longer than the call that it began in, as a range that a function opens,
     stands beside that call, which counts until then.
     """
-    place = _Places(slices.slice_id)
-    around, row_end = _settled(place.of(slices.parent_id), slices.ts, slices.ts_end)
+    place = _IdPlaces(slices.slice_id)
+    around, row_end = _settle_parents(place.of(slices.parent_id), slices.ts, slices.ts_end)
     first_period = np.searchsorted(period_ts_end, slices.ts, side="right")
     times = np.maximum(np.searchsorted(period_ts, row_end, side="left") - first_period, 0)
     first = np.cumsum(times) - times
@@ -96,11 +96,11 @@ def paths(slices: Slices, period_ts: Numbers, period_ts_end: Numbers, labels: in
     parent[up == _NONE] = _NONE
     ts = np.maximum(slices.ts[row], period_ts[period])
     ts_end = np.minimum(row_end[row], period_ts_end[period])
-    levels, path = _levels(parent, slices.thread_id[row], slices.label[row], ts, ts_end, labels)
+    levels, path = _number_levels(parent, slices.thread_id[row], slices.label[row], ts, ts_end, labels)
     return Paths(tuple(levels), place, first, times, path)
 
 
-def _settled(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numbers, Numbers]:
+def _settle_parents(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numbers, Numbers]:
     """The place of the call around each, the first that it does not outlive, and its end: where one begins that outlives it."""
     moved = np.flatnonzero((around >= 0) & (ts_end > ts_end[around] + _ROUNDING))
     if not len(moved):
@@ -114,7 +114,7 @@ def _settled(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numbers, Nu
     return settled, cut
 
 
-def _levels(
+def _number_levels(
     parent: Numbers, thread_id: Numbers, label: Numbers, ts: Numbers, ts_end: Numbers, labels: int
 ) -> tuple[list[Level], Numbers]:
     """The paths of each level, and the number of the path of each call; -1 of those that are in none."""
@@ -125,8 +125,8 @@ def _levels(
     around = thread_id[now].astype(np.int64)
     while len(now):
         size = int(around.max()) + 1
-        keys, places = numbered(around * labels + label[now], size * labels)
-        spent = summed(places, ts_end[now] - ts[now], len(keys))
+        keys, places = number_keys(around * labels + label[now], size * labels)
+        spent = sum_at(places, ts_end[now] - ts[now], len(keys))
         levels.append(Level(keys // labels, keys % labels, np.bincount(places), spent))
         path[now] = known + places
         before, known = known, known + len(keys)
@@ -138,7 +138,7 @@ def _levels(
     return levels, path
 
 
-def numbered(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
+def number_keys(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
     """The different `keys`, which are below `size`, in order, and the place of each among them."""
     if size > 4 * len(keys) + 1_000_000:
         return np.unique(keys, return_inverse=True)
@@ -147,7 +147,7 @@ def numbered(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[keys]
 
 
-def summed(places: Numbers, values: Numbers, size: int) -> Numbers:
+def sum_at(places: Numbers, values: Numbers, size: int) -> Numbers:
     """The sums of the whole numbers at each of `size` places: as fractions they would be rounded above 2^53."""
     found = np.zeros(size, np.int64)
     np.add.at(found, places, values)

@@ -53,7 +53,7 @@ class Reference(str):
 Spans = tuple[str, ...]
 
 
-def with_code(text: str) -> Spans:
+def split_code(text: str) -> Spans:
     """`text` as spans: what stands in backticks is to be typed. With one that has no partner none counts."""
     if text.count("`") % 2:
         return (text,)
@@ -197,7 +197,7 @@ class Table:
     text_columns: tuple[int, ...] = (0,)
 
 
-def table(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: tuple[int, ...] = (0,)) -> Table:
+def make_table(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: tuple[int, ...] = (0,)) -> Table:
     """A table with a row for each of `rows`; `columns` gives by their titles what stands in them, `text` those of text."""
     cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
     return Table(tuple(columns), cells, text)

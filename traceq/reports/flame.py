@@ -44,7 +44,7 @@ class Hot:
     gpu_ns: int
 
 
-def hottest(flame: Flame, most: int) -> list[Hot]:
+def find_hottest(flame: Flame, most: int) -> list[Hot]:
     """The names with most time of their own on the host."""
     own = [frame.host_ns for frame in flame.frames]
     for frame in flame.frames[1:]:

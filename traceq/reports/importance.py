@@ -18,7 +18,7 @@ _FINDINGS = "findings"
 _FINDING = re.compile(r"F(\d+)")
 
 
-def importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
+def rate_importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
     """The greater, the sooner it may be left out; `above` are the sections around it, from the outside inwards."""
     headings = [each for each in above if isinstance(each.head, Heading)]
     if isinstance(leaf.blocks[-1], Query):
@@ -30,7 +30,7 @@ def importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
     _, trace, section, *inner = headings
     if _comes_after_findings(section, trace):
         return _AFTER, 0
-    number = max((_number(each) for each in inner), default=0)
+    number = max((_number_of(each) for each in inner), default=0)
     if not number:
         return _RANKING, 0
     return (_FIX if isinstance(leaf.blocks[-1], Facts) else _EVIDENCE), number
@@ -39,15 +39,15 @@ def importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
 def _comes_after_findings(section: Section, trace: Section) -> bool:
     """Also where there are no findings."""
     sections = [each for each in trace.nodes if isinstance(each, Section)]
-    found = [number for number, each in enumerate(sections) if _anchor(each) == _FINDINGS]
+    found = [number for number, each in enumerate(sections) if _anchor_of(each) == _FINDINGS]
     return sections.index(section) > (found[0] if found else -1)
 
 
-def _number(section: Section) -> int:
+def _number_of(section: Section) -> int:
     """Of the finding that the section is about."""
-    found = _FINDING.fullmatch(_anchor(section))
+    found = _FINDING.fullmatch(_anchor_of(section))
     return int(found[1]) if found else 0
 
 
-def _anchor(section: Section) -> str:
+def _anchor_of(section: Section) -> str:
     return (isinstance(section.head, Heading) and section.head.anchor) or ""

@@ -26,7 +26,7 @@ class Leaf:
 Node = Section | Leaf
 
 
-def outline(blocks: Iterable[Block]) -> list[Node]:
+def build_outline(blocks: Iterable[Block]) -> list[Node]:
     """The blocks, each under its heading, in the same order. A fold ends where its own blocks end."""
     top: list[Node] = []
     opened: list[tuple[int, list[Node]]] = [(0, top)]
@@ -39,13 +39,13 @@ def outline(blocks: Iterable[Block]) -> list[Node]:
             opened[-1][1].append(section)
             opened.append((block.level, section.nodes))
         elif isinstance(block, Fold):
-            nodes.append(Section(block, outline(block.blocks)))
-        elif nodes and isinstance(nodes[-1], Leaf) and _leads(nodes[-1].blocks[-1]):
+            nodes.append(Section(block, build_outline(block.blocks)))
+        elif nodes and isinstance(nodes[-1], Leaf) and _is_introduction(nodes[-1].blocks[-1]):
             nodes[-1].blocks += (block,)
         else:
             nodes.append(Leaf((block,)))
     return top
 
 
-def _leads(block: Block) -> bool:
+def _is_introduction(block: Block) -> bool:
     return isinstance(block, Paragraph) and "".join(block.spans).endswith(":")

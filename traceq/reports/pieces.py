@@ -58,15 +58,15 @@ def pieces_of(
     return Pieces(track, depth, is_fine, is_culprit, is_alone, ts, number, dur, ts, ts_end, dur, np.ones_like(ts))
 
 
-def joined(pieces: Iterable[Pieces]) -> Pieces:
+def join_pieces(pieces: Iterable[Pieces]) -> Pieces:
     """All of them."""
     return Pieces(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
 
-def together(pieces: Pieces, stretch: Stretch) -> Pieces:
+def merge_short(pieces: Pieces, stretch: Stretch) -> Pieces:
     """The pieces, those that are short as one; `stretch` is a multiple of what they were put together by."""
-    least, stays = _short(pieces, stretch)
-    order, first, cell = _cells(pieces, least, stays)
+    least, stays = _find_short(pieces, stretch)
+    order, first, cell = _sort_cells(pieces, least, stays)
     if not len(order):
         return pieces
     longest_of = pieces.longest[order]
@@ -84,25 +84,25 @@ def together(pieces: Pieces, stretch: Stretch) -> Pieces:
         busy=np.add.reduceat(longest_of if is_of_slices else pieces.busy[order], first),
         slices=count if is_of_slices else np.add.reduceat(pieces.slices[order], first),
     )
-    return joined((pieces.where(stays), grouped))
+    return join_pieces((pieces.where(stays), grouped))
 
 
-def size(pieces: Pieces, stretch: Stretch) -> tuple[int, int]:
+def count_merged(pieces: Pieces, stretch: Stretch) -> tuple[int, int]:
     """How many pieces there would be with this `stretch`: outside of detailed steps and in them."""
-    least, stays = _short(pieces, stretch)
-    order, first, _ = _cells(pieces, least, stays)
+    least, stays = _find_short(pieces, stretch)
+    order, first, _ = _sort_cells(pieces, least, stays)
     is_fine = np.concatenate((pieces.is_fine[stays], pieces.is_fine[order[first]]))
     fine = int(np.count_nonzero(is_fine))
     return len(is_fine) - fine, fine
 
 
-def _short(pieces: Pieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
+def _find_short(pieces: Pieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
     """Below how many ns each piece is drawn together with others, and which are not."""
     least = np.where(pieces.is_fine, stretch.fine, stretch.coarse)
     return least, (least == 0) | (pieces.is_alone & (pieces.is_culprit | (pieces.longest >= least)))
 
 
-def _cells(pieces: Pieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+def _sort_cells(pieces: Pieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """The places of those that do not stay, a cell after the other, where among these each cell begins, and its number."""
     order = np.flatnonzero(~stays)
     lane = ((pieces.track[order].astype(np.uint16) * 16 + pieces.depth[order]) * 2 + pieces.is_fine[order]).astype(
@@ -110,13 +110,13 @@ def _cells(pieces: Pieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Num
     )
     cell = pieces.cell[order] // least[order]
     by_lane = np.argsort(lane, kind="stable")
-    is_next, later = _changes(lane[by_lane]), np.diff(cell[by_lane])
+    is_next, later = _find_changes(lane[by_lane]), np.diff(cell[by_lane])
     if np.any((later < 0) & ~is_next):
         by_lane = np.lexsort((cell, lane))
-        is_next, later = _changes(lane[by_lane]), np.diff(cell[by_lane])
+        is_next, later = _find_changes(lane[by_lane]), np.diff(cell[by_lane])
     first = np.flatnonzero(np.concatenate((np.ones(min(len(order), 1), bool), is_next | (later != 0))))
     return order[by_lane], first, cell[by_lane]
 
 
-def _changes(lane: Numbers) -> Numbers:
+def _find_changes(lane: Numbers) -> Numbers:
     return np.not_equal(lane[1:], lane[:-1])

@@ -58,36 +58,36 @@ class Queries:
     """The queries of a report on one database; those that would find nothing, for their table is empty, are not run."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        empty = {row["table_name"] for row in rows(connection, "empty_table")}
+        empty = {row["table_name"] for row in read_rows(connection, "empty_table")}
         self.connection = connection
         self._idle = {query for query, table in NEEDS.items() if table in empty}
 
     def rows(self, name: str, **values: Setting) -> list[dict[str, Any]]:
         """Return the rows of the query `name`, as dictionaries by column name."""
-        return [] if name in self._idle else rows(self.connection, name, **values)
+        return [] if name in self._idle else read_rows(self.connection, name, **values)
 
     def records(self, made: Callable[..., T], name: str, **values: Setting) -> tuple[T, ...]:
         """Return `made` of each row of the query `name`; its columns are the first fields, in their order."""
         return tuple(made(*row.values()) for row in self.rows(name, **values))
 
 
-def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
+def read_rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
     """Return the rows of the query `name`, as dictionaries by column name."""
-    return ask(connection, statement(_path(name)), **values)
+    return ask(connection, statement(_find_file(name)), **values)
 
 
-def columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> dict[str, npt.NDArray[Any]]:
+def read_columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> dict[str, npt.NDArray[Any]]:
     """Return the rows of the query `name`, a NumPy array for each column; none of them may hold NULL."""
     import numpy as np
 
-    read = run(connection, _path(name), **values).fetchnumpy()
+    read = run(connection, _find_file(name), **values).fetchnumpy()
     return {column: np.asarray(numbers) for column, numbers in read.items()}
 
 
-def standalone(name: str, **values: Setting) -> str:
+def print_query(name: str, **values: Setting) -> str:
     """Return the query `name` on one line, with `values` in place of its parameters."""
-    return literal(statement(_path(name)), **values)
+    return literal(statement(_find_file(name)), **values)
 
 
-def _path(name: str) -> str:
+def _find_file(name: str) -> str:
     return _ELSEWHERE.get(name, f"reports/sql/{name}.sql")

@@ -14,33 +14,33 @@ def step_ns(finding: Finding) -> float:
     return finding.expected_step_ns + finding.saving_ns
 
 
-def step_share(finding: Finding) -> str:
+def saving_share_text(finding: Finding) -> str:
     """The likely saving as a share of the step."""
     step = step_ns(finding)
     return share(finding.saving_ns / step if step else None)
 
 
-def saves(finding: Finding | FindingKept | PartKept) -> str:
+def saving_text(finding: Finding | FindingKept | PartKept) -> str:
     """Return the likely saving; where only bounds are known, the one that is not passed."""
     if isinstance(finding, PartKept) or not finding.only_bounds:
         return duration(finding.saving_ns)
     return f"<= {duration(finding.saving_high_ns)}"
 
 
-def saves_share(finding: Finding) -> str:
+def bounded_share_text(finding: Finding) -> str:
     """Return the same as a share of the step."""
     if not finding.only_bounds:
-        return step_share(finding)
+        return saving_share_text(finding)
     step = step_ns(finding)
     return f"<= {share(finding.saving_high_ns / step)}" if step else share(None)
 
 
-def cumulative(found: Sequence[Finding]) -> str:
+def cumulative_text(found: Sequence[Finding]) -> str:
     """Return how many times as fast a step is with all of them fixed; a dash where of one only bounds are known."""
     step = step_ns(found[0])
     if any(each.only_bounds for each in found):
         return "-"
-    return speed_up(step, step - sum(each.saving_ns for each in found))
+    return speed_up_text(step, step - sum(each.saving_ns for each in found))
 
 
 def saving_bounds(finding: Finding) -> str:
@@ -48,6 +48,6 @@ def saving_bounds(finding: Finding) -> str:
     return f"{duration(finding.saving_low_ns)} to {duration(finding.saving_high_ns)}"
 
 
-def speed_up(before: float, after: float) -> str:
+def speed_up_text(before: float, after: float) -> str:
     """How many times as fast; a dash where nothing would be left."""
     return f"{short(before / after)}x" if after > 0 else "-"

@@ -29,22 +29,22 @@ from traceq.reports.document import (
     Table,
     Title,
     Warn,
-    with_code,
+    split_code,
 )
 from traceq.reports.fit import pick_fitting
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.renderers.to_jira import jira_of
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.savings import cumulative, saving_bounds, step_share
-from traceq.reports.sections.brief import critical_trace
+from traceq.reports.renderers.to_jira import blocks_to_jira
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.savings import cumulative_text, saving_bounds, saving_share_text
+from traceq.reports.sections.brief import find_critical_trace
 from traceq.reports.sections.header import header_line
-from traceq.reports.sections.job_findings import findings_of_job
-from traceq.reports.sections.jobs import judged
-from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.job_findings import list_job_findings
+from traceq.reports.sections.jobs import find_job
+from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import frequent_reasons
 from traceq.reports.sections.snapshot import is_snapshot
-from traceq.reports.sections.verdict import verdict
-from traceq.reports.sections.where_time_goes import where_time_goes
+from traceq.reports.sections.verdict import write_verdict
+from traceq.reports.sections.where_time_goes import show_where_time_goes
 from traceq.runs.compare.comparison import Comparison
 
 # Bytes of UTF-8.
@@ -52,9 +52,9 @@ LIMIT = 10_240
 
 Site = OneOf["github", "gitlab", "jira"]
 _RENDERERS: Mapping[Site, Callable[[Iterable[Block]], str]] = {
-    "github": markdown_of,
-    "gitlab": markdown_of,
-    "jira": jira_of,
+    "github": blocks_to_markdown,
+    "gitlab": blocks_to_markdown,
+    "jira": blocks_to_jira,
 }
 SITES = tuple(_RENDERERS)
 
@@ -116,12 +116,12 @@ def _blocks(ticket: Ticket, size: _Size) -> Iterator[Block]:
     if not traces:
         yield Warn(("The database holds no trace.",))
         return
-    first, why = critical_trace(ticket.report) if len(traces) > 1 else (traces[0], "")
+    first, why = find_critical_trace(ticket.report) if len(traces) > 1 else (traces[0], "")
     yield from _answer(first, why, len(traces), size)
-    job = judged(ticket.report.jobs)
+    job = find_job(ticket.report.jobs)
     if job is not None and job.findings:
         yield Heading(2, ("The job",))
-        yield from findings_of_job(replace(job, findings=job.findings[: size.ranked]), in_full=False)
+        yield from list_job_findings(replace(job, findings=job.findings[: size.ranked]), in_full=False)
     if ticket.comparison is not None:
         yield Heading(2, ("Compared with the base",))
         # Its own headings would stand beside that.
@@ -137,7 +137,7 @@ def _below(block: Block) -> Block:
 
 
 def _answer(report: TraceReport, why: str, traces: int, size: _Size) -> Iterator[Block]:
-    told = verdict(report)
+    told = write_verdict(report)
     yield replace(told, lines=tuple(_shortened(line, size.text) for line in told.lines))
     yield Paragraph(_shortened(header_line(report), size.text))
     if why:
@@ -156,8 +156,8 @@ def _findings(report: TraceReport, size: _Size) -> Iterator[Block]:
     yield Heading(2, ("What to fix",))
     rows = []
     for number, each in enumerate(report.findings[: size.ranked], 1):
-        likely, part = ("-", "-") if each.only_bounds else (duration(each.saving_ns), step_share(each))
-        together = cumulative(report.findings[:number])
+        likely, part = ("-", "-") if each.only_bounds else (duration(each.saving_ns), saving_share_text(each))
+        together = cumulative_text(report.findings[:number])
         title = Title(shortened(each.title, size.text))
         rows.append((f"F{number}", title, likely, part, saving_bounds(each), together, each.confidence))
     header = ("", "finding", f"saves per {report.unit}", "share", "bounds", "cumulative", "confidence")
@@ -179,7 +179,7 @@ def _finding(number: int, finding: Finding, size: _Size) -> Iterator[Block]:
     yield Heading(3, (f"F{number}. {shortened(finding.title, size.text)}",))
     yield Facts(
         (
-            ("fix", with_code(shortened(finding.fix, size.text))),
+            ("fix", split_code(shortened(finding.fix, size.text))),
             ("wrong if", (shortened(finding.wrong_if, size.text),)),
             ("confidence", (f"{finding.confidence}. {shortened(finding.confidence_reason, size.text)}",)),
             ("id", (Name(finding.finding_id),)),
@@ -225,7 +225,7 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
     """Where a step goes, on the GPU or the thread that findings are about; nothing of a snapshot, which has no steps."""
     if is_snapshot(report):
         return
-    for block in where_time_goes(report):
+    for block in show_where_time_goes(report):
         if isinstance(block, Ledger):
             yield Heading(2, block.title)
             yield Paragraph((f"{block.total}:",))
@@ -257,7 +257,7 @@ def _capture(report: TraceReport, size: _Size) -> Iterator[Block]:
     if facts.overhead_share is not None:
         rows.append(("profiler overhead", (f"{share(facts.overhead_share)} of a step",)))
     yield Facts(tuple(rows))
-    for each in list(warnings(report.notes))[:_MOST_WARNINGS]:
+    for each in list(list_warnings(report.notes))[:_MOST_WARNINGS]:
         yield Warn(_shortened(each.spans, size.text))
 
 

@@ -21,8 +21,8 @@ from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_json import check_to_json
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.budgets.budget import Budget, Check, Judged, Limit
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Change
@@ -222,15 +222,15 @@ def test_sarif_names_files_elsewhere_in_full(tmp_path):
 
 
 def test_text_and_markdown_and_json(golden):
-    golden.check("check.txt", text_of(compose_check(made_up())))
-    golden.check("check.md", markdown_of(compose_check(made_up())))
+    golden.check("check.txt", blocks_to_text(compose_check(made_up())))
+    golden.check("check.md", blocks_to_markdown(compose_check(made_up())))
     golden.check("check.json", check_to_json(made_up()))
 
 
 def test_names_stay_names():
-    text = text_of(compose_check(hostile()))
+    text = blocks_to_text(compose_check(hostile()))
     assert all(line.isprintable() for line in text.splitlines())
-    page = markdown_of(compose_check(hostile()))
+    page = blocks_to_markdown(compose_check(hostile()))
     outside_of_code = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", page, flags=re.DOTALL)
     assert "<script" not in outside_of_code
     assert "@octocat" not in outside_of_code

@@ -14,8 +14,8 @@ from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.baselines import decode_runs
 from traceq.runs.baselines import encode_runs as kept_text
 from traceq.runs.budgets.budget import Budget, Check
@@ -46,7 +46,7 @@ def compared(**facts):
 
 
 def said(blocks):
-    return " ".join(text_of(blocks, 1000, colour=False).split())
+    return " ".join(blocks_to_text(blocks, 1000, colour=False).split())
 
 
 def test_a_regression_names_what_the_training_thread_does_longer():
@@ -72,7 +72,7 @@ def test_check_ticket_and_json_name_it_too():
     judged = with_cause(judge_regression(Budget("compare", "main", ()), found), found)
     check = Check(path=None, runs=found.new.runs, judged=(judged,), baseline="main", comparison=found)
     assert "data loading (host_data, +40.00 ms)" in said(compose_check(check))
-    ticket = markdown_of(compose_ticket(redact_comparison(found)))
+    ticket = blocks_to_markdown(compose_ticket(redact_comparison(found)))
     assert "data loading (host_data, +40.00 ms)" in ticket
     assert "alice" not in ticket
     assert json.loads(comparison_to_json(found))["named_causes"][0]["category"] == "host_data"

@@ -8,7 +8,7 @@ import pytest
 from handmade_runs import MS, item, noisy, run
 
 from traceq.reports.comparison.comparison import compose_comparison
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
@@ -52,7 +52,7 @@ def test_the_kind_that_surely_changed_is_shown():
     assert found.level == 0.01
     assert sum(cause.delta_ns for cause in found.causes) == found.change.delta_ns
     assert [part.name for part in found.causes[0].parts if part.name] == ["attention"]
-    text = text_of(compose_comparison(found, 10), 120)
+    text = blocks_to_text(compose_comparison(found, 10), 120)
     assert f"Regression: steps of kind {DECODE}: a step takes" in text
     assert "prefill of 1 request" in text
 

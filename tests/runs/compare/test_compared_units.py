@@ -8,7 +8,7 @@ from handmade_runs import MS, item, noisy, run
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
 from traceq.runs.run import Capture
 
@@ -33,8 +33,8 @@ def test_steps_against_a_window_are_said_with_their_times_and_no_difference():
     )
     assert (found.verdict, found.change, found.causes) == ("cannot tell", None, ())
     for words in (
-        text_of(compose_comparison(found, 10), 100),
-        text_of(compose_ticket(found), 100),
+        blocks_to_text(compose_comparison(found, 10), 100),
+        blocks_to_text(compose_ticket(found), 100),
     ):
         assert "157" not in words
         assert "%" not in words.replace("1.0 %", "").replace("98 %", "").replace("1%", "")

@@ -15,8 +15,8 @@ from traceq.reports.charts import waterfall
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_html import html_of
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
 
@@ -27,7 +27,7 @@ EVIL = "]]> <script>alert(1)</script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octoc
 
 
 def text(comparison, top=10, width=100):
-    return text_of(compose_comparison(comparison, top), width, colour=False)
+    return blocks_to_text(compose_comparison(comparison, top), width, colour=False)
 
 
 def made(**facts):
@@ -69,7 +69,8 @@ def test_a_regression_in_a_narrow_terminal():
 
 def test_without_a_verdict_the_reason_stands_first(golden):
     golden.check(
-        "other_gpu.md", markdown_of(compose_comparison(compare(*made(device_name="NVIDIA A100"), noise=NONE), 10))
+        "other_gpu.md",
+        blocks_to_markdown(compose_comparison(compare(*made(device_name="NVIDIA A100"), noise=NONE), 10)),
     )
 
 
@@ -140,7 +141,7 @@ def test_the_box_on_a_page_is_that_of_the_verdict():
 def test_every_format_can_say_it(sides):
     found = compare(*sides)
     assert text(found)
-    assert markdown_of(compose_comparison(found, 1))
+    assert blocks_to_markdown(compose_comparison(found, 1))
     assert html_of(compose_comparison(found, 1, draws=True))
     assert json.loads(comparison_to_json(found))["verdict"] == found.verdict
 
@@ -184,7 +185,7 @@ def hostile():
     "rendered",
     [
         pytest.param(text, id="text"),
-        pytest.param(lambda found: markdown_of(compose_comparison(found, 10)), id="md"),
+        pytest.param(lambda found: blocks_to_markdown(compose_comparison(found, 10)), id="md"),
         pytest.param(lambda found: html_of(compose_comparison(found, 10, draws=True)), id="html"),
     ],
 )
@@ -198,7 +199,7 @@ def test_names_are_shown_as_text_and_cut(hostile, rendered):
 
 def test_no_name_becomes_markup(hostile):
     assert "<script>alert" not in html_of(compose_comparison(hostile, 10, draws=True))
-    outside_of_code = re.sub(r"(`+).*?\1", "", markdown_of(compose_comparison(hostile, 10)))
+    outside_of_code = re.sub(r"(`+).*?\1", "", blocks_to_markdown(compose_comparison(hostile, 10)))
     assert "<script>" not in outside_of_code
     assert " @octocat" not in outside_of_code
 

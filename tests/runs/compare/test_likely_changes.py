@@ -10,7 +10,7 @@ from handmade_runs import MS, item, noisy, run
 
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.comparison.verdict import verdict_sentence
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.budgets.budget import Budget
 from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import compare
@@ -208,11 +208,15 @@ def test_a_likely_regression_fails_no_gate_unless_asked():
 
 
 def test_a_ticket_does_not_speak_of_noise_that_nobody_knows():
-    words = " ".join(text_of(compose_ticket(compare([window(300, 60)], [window(290, 70, name="new")])), 120).split())
+    words = " ".join(
+        blocks_to_text(compose_ticket(compare([window(300, 60)], [window(290, 70, name="new")])), 120).split()
+    )
     assert "How sure the change of a part is, is not known: a side has too few steps. The largest:" in words
     assert "- kernels (compute, -10.00 ms)" in words
     assert "its own noise" not in words
-    likely = " ".join(text_of(compose_ticket(compare([window(300, 60)], [window(100, 20, name="new")])), 120).split())
+    likely = " ".join(
+        blocks_to_text(compose_ticket(compare([window(300, 60)], [window(100, 20, name="new")])), 120).split()
+    )
     assert (
         "gemm: 3.00x faster at the same shape, -200.0 ms; how sure is not known; the part: 300.0 ms in 50 before"
         in likely

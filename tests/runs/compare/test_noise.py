@@ -12,7 +12,7 @@ from handmade_runs import MS, noisy, run
 from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
 from traceq.reports.renderers.noise_to_json import noise_to_json
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.noise import measure_noise
 
 STEP = 100 * MS
@@ -71,7 +71,7 @@ def test_what_has_no_noise_is_refused(given, why):
 
 def test_it_is_said_with_the_option_that_takes_it():
     found = measure_noise(runs(0.97, 1.03, 1.0))
-    text = text_of(compose_noise(found), 100)
+    text = blocks_to_text(compose_noise(found), 100)
     assert "traceq compare BASE NEW --noise 2.9%" in text
     assert "3 runs are too few for a good estimate: record 5 or more." in text
     told = json.loads(noise_to_json(found))

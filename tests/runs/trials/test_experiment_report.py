@@ -10,8 +10,8 @@ from handmade_trials import made, studied
 from traceq.common.text import width
 from traceq.reports.renderers.experiment_to_json import experiment_to_json
 from traceq.reports.renderers.to_html import html_of
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.trials import chart_front, chart_steps
 from traceq.reports.trials.experiment import compose_experiment
 from traceq.runs.trials.experiment import Limits, Predicted
@@ -45,15 +45,15 @@ def found():
 
 
 def said(found):
-    return " ".join(text_of(compose_experiment(found)).split())
+    return " ".join(blocks_to_text(compose_experiment(found)).split())
 
 
 def test_golden(found, golden):
-    golden.check("experiment.txt", text_of(compose_experiment(found)))
+    golden.check("experiment.txt", blocks_to_text(compose_experiment(found)))
 
 
 def test_the_first_screen_has_the_whole_answer(found):
-    screen = text_of(compose_experiment(found)).splitlines()[:40]
+    screen = blocks_to_text(compose_experiment(found)).splitlines()[:40]
     text = " ".join(" ".join(screen).split())
     assert max(map(width, screen)) <= 100
     for expected in (
@@ -79,7 +79,7 @@ def test_predictions_are_held_against_what_was_won(found):
 
 
 def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
-    text = text_of(
+    text = blocks_to_text(
         compose_experiment(
             studied("baseline : 10 10 10\ndevice=cuda : 1 1 1 : gpu_memory_peak=100\na=1 : 9 9 9", predictions={})
         )
@@ -159,7 +159,9 @@ def test_a_setting_that_has_nothing_to_act_on_is_no_failure():
     assert "failed" not in text
 
 
-@pytest.mark.parametrize("show", [text_of, markdown_of, html_of, lambda blocks: text_of(blocks, 40)])
+@pytest.mark.parametrize(
+    "show", [blocks_to_text, blocks_to_markdown, html_of, lambda blocks: blocks_to_text(blocks, 40)]
+)
 def test_hostile_names(show):
     settings = [Setting("baseline", "baseline"), *(Setting(HOSTILE + n, "vary", {HOSTILE: n}) for n in "124")]
     trials = [

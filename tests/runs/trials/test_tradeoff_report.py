@@ -6,8 +6,8 @@ import pytest
 from hand_made import MS, about, batch, run, series
 
 from traceq.reports.renderers.to_html import html_of
-from traceq.reports.renderers.to_markdown import markdown_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_markdown import blocks_to_markdown
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
 from traceq.reports.trials.tradeoff import compose_tradeoff
 from traceq.runs.trials.study_tradeoff import study_tradeoff
@@ -29,7 +29,7 @@ def found():
 
 
 def test_golden(found, golden):
-    golden.check("tradeoff.txt", text_of(compose_tradeoff(found)))
+    golden.check("tradeoff.txt", blocks_to_text(compose_tradeoff(found)))
 
 
 def test_json(found):
@@ -47,7 +47,9 @@ def test_same_runs_same_bytes(found):
     assert tradeoff_to_json(again) == tradeoff_to_json(found)
 
 
-@pytest.mark.parametrize("show", [text_of, markdown_of, html_of, lambda blocks: text_of(blocks, 40)])
+@pytest.mark.parametrize(
+    "show", [blocks_to_text, blocks_to_markdown, html_of, lambda blocks: blocks_to_text(blocks, 40)]
+)
 def test_hostile_names(show):
     taken = [
         Taken(
@@ -68,7 +70,9 @@ def test_hostile_names(show):
 
 
 def said(taken, **setting):
-    return " ".join(text_of(compose_tradeoff(study_tradeoff(taken, batch(**setting)))).replace("\n! ", "\n").split())
+    return " ".join(
+        blocks_to_text(compose_tradeoff(study_tradeoff(taken, batch(**setting)))).replace("\n! ", "\n").split()
+    )
 
 
 @pytest.mark.parametrize(

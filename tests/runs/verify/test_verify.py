@@ -11,7 +11,7 @@ from traceq.app.verify import _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.renderers.to_html import html_of
-from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.renderers.verification_to_json import verification_to_json
 from traceq.runs.compare.compare import compare
 from traceq.runs.run import FindingKept, PartKept
@@ -129,7 +129,7 @@ def test_a_single_step_has_no_interval():
 
 
 def said(verification):
-    return " ".join(text_of(compose_verification(verification), 1000, colour=False).split())
+    return " ".join(blocks_to_text(compose_verification(verification), 1000, colour=False).split())
 
 
 def test_other_causes_are_spoken_of_only_where_something_was_saved():
@@ -188,7 +188,7 @@ def test_text_and_json_say_what_became_of_it():
     told = json.loads(verification_to_json(result))
     assert (told["state"], told["prediction"], told["won_ns"]) == ("gone", "right", result.won_ns)
     assert told["won_interval_ns"] == list(result.won_interval_ns)
-    text = text_of(compose_verification(result))
+    text = blocks_to_text(compose_verification(result))
     assert "gone" in text
     assert "A title" in text
 
@@ -201,7 +201,7 @@ def test_earlier_predictions_of_the_rule_are_told(tmp_path):
     assert _with_earlier(other, path, "cpu") is other
     told = _with_earlier(other, path, "gpu")
     assert (told.earlier.predictions, told.earlier.inside) == (1, 1)
-    said = " ".join(text_of(compose_verification(told)).split())
+    said = " ".join(blocks_to_text(compose_verification(told)).split())
     assert "1 prediction of this rule on a GPU: 1 inside the bounds, median error" in said
     assert json.loads(verification_to_json(told))["earlier"]["predictions"] == 1
 

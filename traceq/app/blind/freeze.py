@@ -21,9 +21,9 @@ from traceq.errors import StoreError, TraceqError, UnusableLabel, WrongUse
 from traceq.loading.sources import content_hash
 from traceq.reports.model import TraceReport
 from traceq.reports.renderers.to_text import WIDTH
-from traceq.reports.sections.brief import critical_trace
+from traceq.reports.sections.brief import find_critical_trace
 from traceq.reports.sections.header import header_line
-from traceq.reports.sections.verdict import verdict
+from traceq.reports.sections.verdict import write_verdict
 
 NAME = "frozen.json"
 # All that there are.
@@ -144,7 +144,7 @@ def _frozen_trace(folder: Path, file: TraceFile) -> tuple[FrozenTrace, str]:
 
 def _summarize_trace(name: str, path: str, sha256: str, view: ReportView) -> FrozenTrace:
     every = view.content.traces
-    trace = every[0] if len(every) == 1 else critical_trace(view.content)[0]
+    trace = every[0] if len(every) == 1 else find_critical_trace(view.content)[0]
     counted = 0 if trace.steps.is_window else trace.steps.counted
     return FrozenTrace(
         name,
@@ -167,7 +167,7 @@ def _summarize_trace(name: str, path: str, sha256: str, view: ReportView) -> Fro
 
 
 def _first_words(trace: TraceReport) -> str:
-    first = verdict(trace)
+    first = write_verdict(trace)
     return ". ".join("".join(spans).removesuffix(".") for spans in (first.spans, *first.lines))
 
 

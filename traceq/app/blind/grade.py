@@ -18,7 +18,7 @@ from traceq.diagnosis.grading.graded import Graded, GradedPair, grade_trace, rec
 from traceq.diagnosis.grading.labels import parse_label
 from traceq.errors import NoTraces, StoreError, UnusableLabel
 from traceq.loading.sources import content_hash
-from traceq.reports.blind import page
+from traceq.reports.blind import write_page
 
 RECORD = "graded.json"
 
@@ -54,7 +54,7 @@ def measure(folder: Path, after: str | None = None) -> Measured:
         file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
     frozen = {each.path for each in graded.frozen.traces}
     unseen = tuple(each.name for place, each in now.items() if place not in frozen)
-    return Measured("\n".join(page(folder.resolve().name, graded, blind)), path, unseen)
+    return Measured("\n".join(write_page(folder.resolve().name, graded, blind)), path, unseen)
 
 
 def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:

@@ -23,7 +23,7 @@ from traceq.reports.document import (
     Spans,
     Table,
     Verdict,
-    table,
+    make_table,
 )
 from traceq.runs.budgets.budget import Check, Judged, State
 from traceq.runs.compare.comparison import Change, Comparison
@@ -42,7 +42,7 @@ def compose_check(check: Check) -> Iterator[Block]:
     yield Heading(1, ("traceq check",))
     yield Verdict((outcome_sentence(check),), _OUTCOMES[check.state], label="Check")
     ordered = sorted(check.judged, key=lambda each: _ORDER.index(each.state))
-    yield table(
+    yield make_table(
         ordered,
         {
             "result": lambda each: _SHOUTED[each.state],

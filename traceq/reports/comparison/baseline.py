@@ -9,8 +9,8 @@ from fractions import Fraction
 from traceq.common.units import count, duration, rate, share, size
 from traceq.reports.comparison.job import summarize_job
 from traceq.reports.comparison.words import list_capture, name_gpus
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
-from traceq.reports.savings import saves
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, make_table
+from traceq.reports.savings import saving_text
 from traceq.runs.baselines import Kept
 from traceq.runs.compare.side import runs_with_steps, step_ns
 from traceq.runs.run import Run
@@ -81,12 +81,12 @@ def _compose_findings(run: Run) -> Iterator[Block]:
     if not run.findings:
         yield Paragraph(("There were no findings.",))
         return
-    yield table(
+    yield make_table(
         run.findings[:_LISTED],
         {
             "finding": lambda each: Name(each.title),
             "rule": lambda each: Literal(each.rule),
-            "saving per step": saves,
+            "saving per step": saving_text,
             "confidence": lambda each: each.confidence,
         },
         text=(0, 1, 3),

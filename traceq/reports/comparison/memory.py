@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from traceq.common.units import change_share, size, sizes_alike, some
-from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Spans, Table, Verdict, table
-from traceq.reports.queries import rows
+from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Spans, Table, Verdict, make_table
+from traceq.reports.queries import read_rows
 from traceq.reports.topics import MemoryCategory, MemoryHolder, SnapshotPeak
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class MemoryComparison:
 def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path: str) -> MemorySide | None:
     """Read the snapshot's device with the highest peak; None if nothing was ever in use."""
     asked = {
-        name: rows(connection, f"snapshot_{name}", trace_id=trace_id, top=_ALL)
+        name: read_rows(connection, f"snapshot_{name}", trace_id=trace_id, top=_ALL)
         for name in ("peak", "category", "holder", "segment")
     }
     if not asked["peak"]:
@@ -148,7 +148,7 @@ def _tabulate_sides(comparison: MemoryComparison) -> Table:
         sizes_alike(getattr(each.peak, name) for each in sides.values())
         for name in ("peak_bytes", "most_reserved_bytes", "bytes_at_end", "reserved_at_end")
     )
-    return table(
+    return make_table(
         tuple(sides.items()),
         {
             "": lambda each: Literal(each[0]),
@@ -166,7 +166,7 @@ def _tabulate_sides(comparison: MemoryComparison) -> Table:
 def _tabulate_changes(what: str, changes: Sequence[MemoryChange]) -> Table:
     base, new = sizes_alike(each.base_bytes for each in changes), sizes_alike(each.new_bytes for each in changes)
     delta = sizes_alike(abs(each.delta_bytes) for each in changes)
-    return table(
+    return make_table(
         changes,
         {
             what: lambda each: Name(each.name),

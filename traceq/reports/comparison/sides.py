@@ -8,7 +8,7 @@ from traceq.common.text import shortened
 from traceq.common.units import count, rate, share
 from traceq.reports.comparison.words import list_capture, name_gpus
 from traceq.reports.document import Block, Facts, Heading, Items, Literal, Name, Paragraph, Spans
-from traceq.reports.savings import saves
+from traceq.reports.savings import saving_text
 from traceq.runs.compare.comparison import Comparison, Side
 from traceq.runs.run import FindingKept
 
@@ -38,7 +38,7 @@ def _describe_finding(finding: FindingKept) -> Spans:
     return (
         f"{finding.title} (",
         Literal(finding.rule),
-        f"), {saves(finding)} a step {'' if finding.only_bounds else 'likely '}saved, {finding.confidence} confidence",
+        f"), {saving_text(finding)} a step {'' if finding.only_bounds else 'likely '}saved, {finding.confidence} confidence",
     )
 
 

@@ -11,7 +11,7 @@ from traceq.common.units import change, change_share, count, duration
 from traceq.reports.comparison.job import compose_for_ticket, rank_title
 from traceq.reports.comparison.verdict import describe_cause, other_causes, verdict_sentence
 from traceq.reports.comparison.words import both_sides, compose_knobs, format_confidence, format_interval, verdict_block
-from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, table
+from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, make_table
 from traceq.runs.compare.comparison import Comparison, NamedCause, Side
 from traceq.runs.compare.known_noise import ENOUGH_RUNS
 from traceq.runs.compare.named_causes import MOST_NAMED
@@ -71,7 +71,7 @@ def _compose_grounds(comparison: Comparison) -> Iterator[Block]:
     steps = f"{count(comparison.base.counted)} against {count(comparison.new.counted)} steps"
     yield Paragraph((f"{steps}; p = {p} (level {comparison.level:g}){found}.",))
     if comparison.kinds:
-        yield table(
+        yield make_table(
             comparison.kinds,
             {
                 "kind of step": lambda each: Name(each.kind),

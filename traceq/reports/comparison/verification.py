@@ -21,7 +21,7 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-from traceq.reports.savings import saves
+from traceq.reports.savings import saving_text
 from traceq.runs.verify.verify import Verification, hardware_of
 
 _STATES = {
@@ -96,7 +96,7 @@ def _list_facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
         level = format_confidence(verification.comparison.level)
         what = "won" if verification.is_saved else "shorter by"
         yield what, (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
-    yield "now", (f"{saves(after)} a step left to save" if after else "nothing of it found",)
+    yield "now", (f"{saving_text(after)} a step left to save" if after else "nothing of it found",)
     if verification.earlier is not None:
         of = f" of this rule {ON[hardware_of(verification.comparison.base.runs)]}"
         yield "earlier", (describe_accuracy(verification.earlier, of),)

@@ -13,12 +13,12 @@ from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
 from traceq.reports.mcp.budget import Answer, fit_answer
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.renderers.to_llm import LIMIT, finding_line, to_llm
-from traceq.reports.savings import saving_bounds, step_ns, step_share
-from traceq.reports.sections.brief import critical_trace
+from traceq.reports.renderers.to_llm import LIMIT, summarize_finding, to_llm
+from traceq.reports.savings import saving_bounds, saving_share_text, step_ns
+from traceq.reports.sections.brief import find_critical_trace
 from traceq.reports.sections.header import header_line
 from traceq.reports.sections.outcomes import frequent_reasons
-from traceq.reports.sections.verdict import verdict
+from traceq.reports.sections.verdict import write_verdict
 
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
 _ROWS, _COLUMNS = 3, 8
@@ -43,7 +43,7 @@ def _describe_database(report: Report, name: str, path: str) -> Iterator[Answer]
             lines.append(f"and {some(len(report.traces) - traces, 'more trace')}")
         if shown is not None:
             lines += ["", *_verdict_lines(shown)]
-            lines += [finding_line(*each) for each in number_findings(shown.findings[:findings])]
+            lines += [summarize_finding(*each) for each in number_findings(shown.findings[:findings])]
             lines += _list_reasons(shown) if not shown.findings else ()
             data["findings"] = [_finding_summary(*each) for each in number_findings(shown.findings[:findings])]
         yield Answer("\n".join(lines) + "\n", data)
@@ -99,14 +99,14 @@ def _find_trace(report: Report, trace: int | None) -> TraceReport:
 def _first_trace(report: Report) -> TraceReport | None:
     """Return the trace to look at first."""
     if len(report.traces) > 1:
-        return critical_trace(report)[0]
+        return find_critical_trace(report)[0]
     return report.traces[0] if report.traces else None
 
 
 def _answer_without_finding(report: TraceReport, name: str) -> Answer | None:
     """Answer for a rule that found nothing or cannot tell, and for F1 where the trace has no finding; else None."""
     if not report.rules_asked:
-        told = verdict(report)
+        told = write_verdict(report)
         words = "\n".join(_verdict_lines(report))
         return _answer_no_finding(report, words, told.outcome, "".join(told.spans))
     if report.extra_left_out and is_of_extra(name):
@@ -119,7 +119,7 @@ def _answer_without_finding(report: TraceReport, name: str) -> Answer | None:
             return _answer_no_finding(report, f"Not found: {clean.title}: {clean.reason}", "healthy", clean.reason)
     if report.findings or not (name.casefold().startswith("f") and name[1:].isdecimal()):
         return None
-    told = verdict(report)
+    told = write_verdict(report)
     words = "\n".join([*_verdict_lines(report), *_list_reasons(report)])
     return _answer_no_finding(report, words, told.outcome, "".join(told.spans))
 
@@ -151,19 +151,19 @@ def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
     claim = _sql_lines("how much it claims", found.summary.query)
     query = found.instances.query
     own = _sql_lines("the evidence", query)
-    yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query})
+    yield _join_answer((*facts, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query})
     # As data the queries would be the same text again: there is not always room for that.
-    yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query})
-    yield _answer((*facts, *evidence, *own), {**data, "sql": query})
+    yield _join_answer((*facts, *evidence, *own, *claim), {**data, "sql": query})
+    yield _join_answer((*facts, *evidence, *own), {**data, "sql": query})
     data["sql_note"] = _IN_TEXT
-    yield _answer((*facts, *evidence, *own, *claim), data)
-    yield _answer((*facts, *evidence, *own), data)
+    yield _join_answer((*facts, *evidence, *own, *claim), data)
+    yield _join_answer((*facts, *evidence, *own), data)
     brief = {"trace": data["trace"], "outcome": "problem", **_finding_summary(*chosen), "sql_note": _IN_TEXT}
-    yield _answer((*facts, *own), brief)
-    yield _answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
+    yield _join_answer((*facts, *own), brief)
+    yield _join_answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
 
 
-def _answer(lines: Sequence[str], data: Mapping[str, Any]) -> Answer:
+def _join_answer(lines: Sequence[str], data: Mapping[str, Any]) -> Answer:
     return Answer("\n".join(lines) + "\n", data)
 
 
@@ -184,7 +184,7 @@ def _finding_lines(report: TraceReport, chosen: Chosen) -> list[str]:
     likely = (
         "no likely value, the replay is too far off"
         if found.only_bounds
-        else f"{duration(found.saving_ns)} ({step_share(found)}), {step} -> {duration(found.expected_step_ns)}"
+        else f"{duration(found.saving_ns)} ({saving_share_text(found)}), {step} -> {duration(found.expected_step_ns)}"
     )
     lines = [
         f"# {chosen.place} {found.title}",
@@ -269,13 +269,13 @@ def _verdict_data(report: Report) -> dict[str, Any]:
     shown = _first_trace(report)
     if shown is None:
         return {"outcome": "cannot tell", "verdict": "The database holds no trace."}
-    told = verdict(shown)
+    told = write_verdict(shown)
     lines = ["".join(spans) for spans in (told.spans, *told.lines[:1])]
     return {"trace": shown.trace.trace_id, "outcome": told.outcome, "verdict": shortened(". ".join(lines), 2 * _TITLE)}
 
 
 def _verdict_lines(report: TraceReport) -> list[str]:
-    told = verdict(report)
+    told = write_verdict(report)
     beside = f" ({told.beside})" if told.beside else ""
     first = f"# {''.join(told.spans)}{beside} [{told.outcome}]"
     return [shortened(printable(line), 2 * _TITLE) for line in (first, *("".join(spans) for spans in told.lines))]

@@ -8,7 +8,7 @@ from itertools import cycle
 from traceq.common.text import shortened, width
 from traceq.reports.charts import palette
 from traceq.reports.document import BarRow
-from traceq.reports.renderers.colour import Paint, plain
+from traceq.reports.renderers.colour import Paint, paint_nothing
 
 WIDTH = 60
 _SCALED_WIDTH = 48
@@ -24,24 +24,24 @@ _OTHERS = "▙▟▛▜"
 _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
-def draw(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint = plain) -> list[str]:
+def draw_bar(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
     """The bar, WIDTH columns wide if there is `room`, and its legend.
 
     Parts too small for a column are in the legend only.
     """
     columns = min(WIDTH, room)
-    symbols = _symbols([label for label, _ in parts])
-    drawn = _drawn(parts, symbols, _apportion([share * columns for _, share in parts], columns), paint)
-    return [drawn, *_legend(symbols, room, paint)]
+    symbols = _choose_symbols([label for label, _ in parts])
+    drawn = _draw_parts(parts, symbols, _apportion_columns([share * columns for _, share in parts], columns), paint)
+    return [drawn, *_write_legend(symbols, room, paint)]
 
 
-def draw_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = plain) -> list[str]:
+def draw_bar_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
     """A line for each row: label, bar, text; then the legend of the parts that have names.
 
     Where there is little `room`, the bar stands below its label and text.
     """
     longest = max(sum(amount for _, amount in row.parts) for row in rows) or 1
-    symbols = _symbols([label for row in rows for label, _ in row.parts])
+    symbols = _choose_symbols([label for row in rows for label, _ in row.parts])
     margin = max(width(row.label) for row in rows)
     left = room - margin - 2 * len(_GAP) - max(width(row.text) for row in rows)
     columns = min(_SCALED_WIDTH, left if left >= _LEAST_WIDTH else room)
@@ -49,17 +49,17 @@ def draw_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = plain) ->
     for row in rows:
         exact = [amount / longest * columns for _, amount in row.parts]
         filled = round(sum(exact))
-        drawn = _drawn(row.parts, symbols, _apportion(exact, filled), paint)
+        drawn = _draw_parts(row.parts, symbols, _apportion_columns(exact, filled), paint)
         if left >= _LEAST_WIDTH:
             label = row.label + " " * (margin - width(row.label))
             lines.append(f"{label}{_GAP}{drawn}{' ' * (columns - filled)}{_GAP}{row.text}")
         else:
             lines += [shortened(f"{row.label}{_GAP}{row.text}", room), drawn]
     named = {label: symbol for label, symbol in symbols.items() if label}
-    return [*lines, *_legend(named, room, paint)] if named else lines
+    return [*lines, *_write_legend(named, room, paint)] if named else lines
 
 
-def curve(values: Sequence[float], room: int = _ANY) -> str:
+def draw_curve(values: Sequence[float], room: int = _ANY) -> str:
     """A column for each value, or for the highest of several, from 0 to the highest of all.
 
     What is not 0 never looks like 0.
@@ -71,16 +71,18 @@ def curve(values: Sequence[float], room: int = _ANY) -> str:
     return "".join(_LEVELS[max(round(value / highest * top), int(value > 0))] for value in peaks)
 
 
-def _symbols(labels: Sequence[str]) -> dict[str, str]:
+def _choose_symbols(labels: Sequence[str]) -> dict[str, str]:
     others = cycle(_OTHERS)
     return {label: _SYMBOLS.get(label) or next(others) for label in dict.fromkeys(labels)}
 
 
-def _drawn(parts: Sequence[tuple[str, float]], symbols: dict[str, str], numbers: Sequence[int], paint: Paint) -> str:
+def _draw_parts(
+    parts: Sequence[tuple[str, float]], symbols: dict[str, str], numbers: Sequence[int], paint: Paint
+) -> str:
     return "".join(paint(symbols[label] * number, label) for (label, _), number in zip(parts, numbers, strict=True))
 
 
-def _legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
+def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
     """In as many lines as it takes."""
     lines: list[list[str]] = [[]]
     used = 0
@@ -94,7 +96,7 @@ def _legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
     return [_GAP.join(line) for line in lines]
 
 
-def _apportion(exact: Sequence[float], total: int) -> list[int]:
+def _apportion_columns(exact: Sequence[float], total: int) -> list[int]:
     """Whole columns that add up to `total`, by largest remainder."""
     columns = [int(value) for value in exact]
     by_remainder = sorted(range(len(exact)), key=lambda i: (columns[i] - exact[i], i))

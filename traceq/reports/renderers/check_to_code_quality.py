@@ -11,8 +11,8 @@ from typing import Any
 
 from traceq.common.text import printable, shortened
 from traceq.reports.check.words import explain_result
-from traceq.reports.renderers.check_to_junit import message
-from traceq.reports.renderers.check_to_sarif import fingerprint, place
+from traceq.reports.renderers.check_to_junit import write_message
+from traceq.reports.renderers.check_to_sarif import find_place, hash_budget
 from traceq.runs.budgets.budget import Check, Judged
 
 _TEXT = 1_000
@@ -22,24 +22,24 @@ _NO_FILE = "traceq.toml"
 
 def check_to_code_quality(check: Check, root: Path) -> str:
     """The JSON; files below `root` are named relative to it, as GitLab wants them."""
-    found = [_entry(each, check, root.resolve()) for each in check.judged if each.state != "pass"]
+    found = [_make_entry(each, check, root.resolve()) for each in check.judged if each.state != "pass"]
     return json.dumps(found, ensure_ascii=False, sort_keys=True, indent=2) + "\n"
 
 
-def _entry(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
-    path, line = place(judged, check)
-    text = message(judged)
+def _make_entry(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
+    path, line = find_place(judged, check)
+    text = write_message(judged)
     if judged.state == "fail" and judged.reason:
         text += f" ({explain_result(judged)})"
     return {
         "description": shortened(printable(text), _TEXT),
         "check_name": f"traceq/{judged.budget.table}",
-        "fingerprint": fingerprint(judged),
+        "fingerprint": hash_budget(judged),
         "severity": "major" if judged.state == "fail" else "minor",
-        "location": {"path": _relative(path or Path(_NO_FILE), root), "lines": {"begin": line or 1}},
+        "location": {"path": _relative_path(path or Path(_NO_FILE), root), "lines": {"begin": line or 1}},
     }
 
 
-def _relative(path: Path, root: Path) -> str:
+def _relative_path(path: Path, root: Path) -> str:
     whole = path.resolve()
     return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path.as_posix()

@@ -21,9 +21,9 @@ def check_to_json(check: Check) -> str:
             "schema_version": SCHEMA_VERSION,
             "state": check.state,
             "budget_file": check.path,
-            "budgets": [_judged(each) for each in check.judged],
+            "budgets": [_encode_judged(each) for each in check.judged],
             "baseline": check.baseline,
-            "comparison": check.comparison and _comparison(check.comparison),
+            "comparison": check.comparison and _encode_comparison(check.comparison),
             "runs": [
                 {
                     **pick(run, "source", "file", "sha256", "rank", "device_name"),
@@ -36,7 +36,7 @@ def check_to_json(check: Check) -> str:
     )
 
 
-def _judged(judged: Judged) -> dict[str, Any]:
+def _encode_judged(judged: Judged) -> dict[str, Any]:
     return {
         **pick(judged.budget, "table", "name", "unit", "line"),
         **pick(judged, "state", "measured", "query"),
@@ -45,7 +45,7 @@ def _judged(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
+def _encode_comparison(comparison: Comparison) -> dict[str, Any]:
     change = pick(comparison.change, *_CHANGE) if comparison.change else dict.fromkeys(_CHANGE)
     change["delta_share"] = change.pop("share")
     return {**pick(comparison, "verdict", "reasons", "obstacles", "level", "job"), **change}

@@ -25,29 +25,29 @@ def check_to_junit(check: Check) -> str:
     root = ET.Element("testsuites", {"name": _SUITE, **numbers})
     suite = ET.SubElement(root, "testsuite", {"name": _SUITE, **numbers, "skipped": "0"})
     for each in check.judged:
-        _case(suite, each, check.path)
+        _make_case(suite, each, check.path)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: ET.Element, judged: Judged, path: str | None) -> None:
+def _make_case(suite: ET.Element, judged: Judged, path: str | None) -> None:
     case = ET.SubElement(
-        suite, "testcase", classname=f"traceq.{judged.budget.table}", name=_text(judged.budget.name, _NAME)
+        suite, "testcase", classname=f"traceq.{judged.budget.table}", name=_escape_text(judged.budget.name, _NAME)
     )
     if judged.state == "pass":
         return
     kind = "failure" if judged.state == "fail" else "error"
     type_ = "budget" if judged.state == "fail" else "cannot judge"
-    found = ET.SubElement(case, kind, type=type_, message=_text(message(judged), _TEXT))
+    found = ET.SubElement(case, kind, type=type_, message=_escape_text(write_message(judged), _TEXT))
     lines = [explain_result(judged)]
     if path is not None and judged.budget.line is not None:
         lines.append(f"{path}:{judged.budget.line}")
     if judged.query is not None:
         lines.append(judged.query)
-    found.text = "\n".join(_text(line, _TEXT) for line in lines if line)
+    found.text = "\n".join(_escape_text(line, _TEXT) for line in lines if line)
 
 
-def message(judged: Judged) -> str:
+def write_message(judged: Judged) -> str:
     """The outcome in one line."""
     if judged.state == "fail":
         return (
@@ -56,6 +56,6 @@ def message(judged: Judged) -> str:
     return f"{name_budget(judged.budget)}: cannot judge: {explain_result(judged)}"
 
 
-def _text(text: str, limit: int) -> str:
+def _escape_text(text: str, limit: int) -> str:
     """In one line, with escapes for what XML does not allow."""
     return shortened(printable(text), limit)

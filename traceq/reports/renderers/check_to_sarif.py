@@ -15,46 +15,46 @@ from urllib.parse import quote
 from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
 from traceq.reports.check.words import explain_result, format_measured
-from traceq.reports.renderers.check_to_junit import message
+from traceq.reports.renderers.check_to_junit import write_message
 from traceq.runs.budgets.budget import Check, Judged, Table
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _TEXT = 1_000
 
 
-class _Rule(NamedTuple):
+class _SarifRule(NamedTuple):
     name: str
     short: str
     help: str
 
 
-_RULES: Mapping[Table, _Rule] = {
-    "step": _Rule(
+_RULES: Mapping[Table, _SarifRule] = {
+    "step": _SarifRule(
         "StepBudget",
         "A step takes longer than its budget.",
         "See where its time goes: traceq report. Percentiles need steps: 20 for p95, 100 for p99.",
     ),
-    "throughput": _Rule(
+    "throughput": _SarifRule(
         "ThroughputBudget",
         "Throughput is below the budget.",
         "See where the time of a step goes: traceq report. The numbers come from payload marks of traceq.annotate.",
     ),
-    "ledger": _Rule(
+    "ledger": _SarifRule(
         "LedgerBudget",
         "A part of the step takes more time than its budget.",
         "docs/metrics.md says what each category is; traceq report says what it is made of.",
     ),
-    "findings": _Rule(
+    "findings": _SarifRule(
         "FindingBudget",
         "A finding could save more than its budget allows.",
         "traceq explain RULE explains the rule and what to try; a rule that cannot judge says what the capture is missing.",
     ),
-    "sql": _Rule(
+    "sql": _SarifRule(
         "SqlBudget",
         "A number that a query of your own returns is outside its limits.",
         "Ask the query again: traceq sql DB QUERY. It must return one number.",
     ),
-    "compare": _Rule(
+    "compare": _SarifRule(
         "Regression",
         "The step takes longer than in the baseline.",
         "traceq compare BASELINE SOURCE says what changed. Keep a new baseline when the change is meant: "
@@ -65,13 +65,13 @@ _RULES: Mapping[Table, _Rule] = {
 
 def check_to_sarif(check: Check, root: Path) -> str:
     """The JSON; files below `root` are named relative to it, as code scanning wants them."""
-    results = [_result(each, check, root) for each in check.judged if each.state != "pass"]
+    results = [_make_result(each, check, root) for each in check.judged if each.state != "pass"]
     run = {
         "tool": {
             "driver": {
                 "name": "traceq",
                 "semanticVersion": __version__,
-                "rules": [_rule(table, rule) for table, rule in _RULES.items()],
+                "rules": [_make_rule(table, rule) for table, rule in _RULES.items()],
             }
         },
         "columnKind": "utf16CodeUnits",
@@ -82,9 +82,9 @@ def check_to_sarif(check: Check, root: Path) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2) + "\n"
 
 
-def _rule(table: Table, rule: _Rule) -> dict[str, Any]:
+def _make_rule(table: Table, rule: _SarifRule) -> dict[str, Any]:
     return {
-        "id": _id(table),
+        "id": _rule_id(table),
         "name": rule.name,
         "shortDescription": {"text": rule.short},
         "fullDescription": {"text": rule.short},
@@ -94,53 +94,53 @@ def _rule(table: Table, rule: _Rule) -> dict[str, Any]:
     }
 
 
-def _id(table: Table) -> str:
+def _rule_id(table: Table) -> str:
     return f"traceq/{table}"
 
 
-def _result(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
+def _make_result(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
     budget = judged.budget
-    text = message(judged)
+    text = write_message(judged)
     if judged.state == "fail" and judged.reason:
         text += f" ({explain_result(judged)})"
     result: dict[str, Any] = {
-        "ruleId": _id(budget.table),
+        "ruleId": _rule_id(budget.table),
         "ruleIndex": list(_RULES).index(budget.table),
         "level": "error" if judged.state == "fail" else "warning",
         "message": {"text": shortened(printable(text), _TEXT)},
-        "partialFingerprints": _fingerprints(judged),
+        "partialFingerprints": _make_fingerprints(judged),
         "properties": {"budget": shortened(printable(budget.name), _TEXT), "measured": format_measured(judged)},
     }
-    where = _where(judged, check, root)
+    where = _make_location(judged, check, root)
     return {**result, "locations": [{"physicalLocation": where}]} if where else result
 
 
-def _fingerprints(judged: Judged) -> dict[str, str]:
-    key = fingerprint(judged)
+def _make_fingerprints(judged: Judged) -> dict[str, str]:
+    key = hash_budget(judged)
     return {"primaryLocationLineHash": f"{key}:1", "traceqBudget/v1": key}
 
 
-def fingerprint(judged: Judged) -> str:
+def hash_budget(judged: Judged) -> str:
     """The same for a budget wherever it stands and whatever its limit is."""
     return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
 
 
-def place(judged: Judged, check: Check) -> tuple[Path | None, int | None]:
+def find_place(judged: Judged, check: Check) -> tuple[Path | None, int | None]:
     """File and line of the budget; for what the command line asks, the file of the baseline, which has no line."""
     line = judged.budget.line
     path = check.path if line is not None else check.baseline_path or check.path
     return (None if path is None else Path(path)), line
 
 
-def _where(judged: Judged, check: Check, root: Path) -> dict[str, Any] | None:
-    path, line = place(judged, check)
+def _make_location(judged: Judged, check: Check, root: Path) -> dict[str, Any] | None:
+    path, line = find_place(judged, check)
     if path is None:
         return None
-    where: dict[str, Any] = {"artifactLocation": _artifact(path, root)}
+    where: dict[str, Any] = {"artifactLocation": _make_artifact(path, root)}
     return where if line is None else {**where, "region": {"startLine": line}}
 
 
-def _artifact(path: Path, root: Path) -> dict[str, str]:
+def _make_artifact(path: Path, root: Path) -> dict[str, str]:
     whole = path.resolve()
     if whole.is_relative_to(root.resolve()):
         return {"uri": quote(whole.relative_to(root.resolve()).as_posix()), "uriBaseId": "%SRCROOT%"}

@@ -28,17 +28,17 @@ _CODES = {
 PARTS = {name: str(look.terminal) for name, look in palette.LOOKS.items() if look.terminal}
 
 
-def plain(text: str, _style: str) -> str:
+def paint_nothing(text: str, _style: str) -> str:
     """`text` without a colour."""
     return text
 
 
-def painted(text: str, style: str) -> str:
+def paint_text(text: str, style: str) -> str:
     """`text` in `style`, which may also be the name of a part of a bar; as it is where there is none for it."""
-    code = _CODES.get(style) or _of_part(style)
+    code = _CODES.get(style) or _colour_of_part(style)
     return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
 
-def _of_part(label: str) -> str | None:
+def _colour_of_part(label: str) -> str | None:
     colour = PARTS.get("idle" if label.startswith("idle_") else label)
     return f"38;5;{colour}" if colour else None

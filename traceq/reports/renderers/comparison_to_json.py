@@ -13,16 +13,16 @@ SCHEMA_VERSION = 1
 
 def comparison_to_json(comparison: Comparison) -> str:
     """One object. `causes` add up to `delta_ns`, and the parts of each to its own."""
-    return json_text({"schema_version": SCHEMA_VERSION, **_compared(comparison), **_job(comparison)})
+    return json_text({"schema_version": SCHEMA_VERSION, **_encode_comparison(comparison), **_encode_job(comparison)})
 
 
-def _job(comparison: Comparison) -> dict[str, Any]:
+def _encode_job(comparison: Comparison) -> dict[str, Any]:
     """Of a job who changed, and the comparison of one rank; null of single traces."""
     rank = comparison.of_rank
-    return {"job": comparison.job, "of_rank": None if rank is None else _compared(rank)}
+    return {"job": comparison.job, "of_rank": None if rank is None else _encode_comparison(rank)}
 
 
-def _compared(comparison: Comparison) -> dict[str, Any]:
+def _encode_comparison(comparison: Comparison) -> dict[str, Any]:
     total = comparison.change
     return {
         **pick(
@@ -36,21 +36,21 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
             "level",
             "floor_share",
         ),
-        **(_change(total) if total else dict.fromkeys(_CHANGE)),
-        "other_statistic": comparison.other and _change(comparison.other),
-        "base": _side(comparison.base),
-        "new": _side(comparison.new),
-        "knobs": [_difference(each) for each in comparison.made_with if is_turned(each)],
-        "also_differs": [_difference(each) for each in comparison.made_with if not is_turned(each)],
+        **(_encode_change(total) if total else dict.fromkeys(_CHANGE)),
+        "other_statistic": comparison.other and _encode_change(comparison.other),
+        "base": _encode_side(comparison.base),
+        "new": _encode_side(comparison.new),
+        "knobs": [_encode_difference(each) for each in comparison.made_with if is_turned(each)],
+        "also_differs": [_encode_difference(each) for each in comparison.made_with if not is_turned(each)],
         "causes": comparison.causes,
-        "named_causes": [_named(each) for each in comparison.named],
+        "named_causes": [_encode_cause(each) for each in comparison.named],
         "across_the_board": comparison.across,
         "kernels": [part for cause in comparison.causes if cause.category == "compute" for part in cause.parts],
         **pick(comparison, "operators", "phases", "counts", "findings_gone", "findings_new", "kind"),
         "kinds": [
             {
                 **pick(each, "kind", "base_steps", "new_steps", "verdict"),
-                **(_change(each.change) if each.change else {}),
+                **(_encode_change(each.change) if each.change else {}),
             }
             for each in comparison.kinds
         ],
@@ -60,16 +60,16 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
 _CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "delta_share", "interval_ns", "p", "detectable_ns", "noise_ns")
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _encode_change(change: Change) -> dict[str, Any]:
     return {**to_dict(change), "delta_share": change.share}
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
+def _encode_difference(difference: Difference) -> dict[str, Any]:
     base, new = difference.values
     return {**pick(difference, "name", "unit", "is_knob", "follows"), "base": base, "new": new}
 
 
-def _named(cause: NamedCause) -> dict[str, Any]:
+def _encode_cause(cause: NamedCause) -> dict[str, Any]:
     part = cause.part
     return {
         **pick(cause, "category", "delta_ns", "interval_ns", "how", "per_call", "calls"),
@@ -79,7 +79,7 @@ def _named(cause: NamedCause) -> dict[str, Any]:
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _encode_side(side: Side) -> dict[str, Any]:
     return {
         **pick(side, "counted", "excluded", "drifts", "outliers"),
         "runs": [

@@ -22,8 +22,8 @@ def experiment_to_json(found: Experiment) -> str:
             "level": found.level,
             "noise_share": found.noise,
             "needed_rounds": found.needed,
-            "settings": [_setting(each) for each in found.results],
-            "choice": found.choice and _choice(found.choice),
+            "settings": [_encode_setting(each) for each in found.results],
+            "choice": found.choice and _encode_choice(found.choice),
             "effects": found.effects,
             "interactions": found.interactions,
             "predictions": found.checked,
@@ -33,35 +33,35 @@ def experiment_to_json(found: Experiment) -> str:
                 {
                     "setting": each.setting,
                     **{
-                        state: [_finding(one) for one in getattr(each, state)]
+                        state: [_encode_finding(one) for one in getattr(each, state)]
                         for state in ("gone", "smaller", "new", "unsure")
                     },
                 }
                 for each in found.removed
             ],
-            "untried": [_finding(each) for each in found.untried],
+            "untried": [_encode_finding(each) for each in found.untried],
         }
     )
 
 
-def _setting(result: Result) -> dict[str, Any]:
+def _encode_setting(result: Result) -> dict[str, Any]:
     return {
         **pick(result.setting, "name", "kind", "finding"),
         "values": dict(result.setting.values),
         **pick(result, "outcome", "reason", "trials", "failed", "steps", "on_gpu"),
         "work_per_step": result.work,
-        "measures": {name: _measure(each) for name, each in sorted(result.measures.items())},
+        "measures": {name: _encode_measure(each) for name, each in sorted(result.measures.items())},
         "changes": dict(sorted(result.differences.items())),
     }
 
 
-def _measure(found: Measure) -> dict[str, Any]:
+def _encode_measure(found: Measure) -> dict[str, Any]:
     return pick(found, "value", "interval", "trials")
 
 
-def _choice(found: Choice) -> dict[str, Any]:
+def _encode_choice(found: Choice) -> dict[str, Any]:
     return {**pick(found, "setting", "alike", "wins", "combined", "unsure"), "over": dict(found.over)}
 
 
-def _finding(found: FindingKept) -> dict[str, Any]:
+def _encode_finding(found: FindingKept) -> dict[str, Any]:
     return {"id": found.finding_id, **pick(found, "rule", "title", "saving_ns")}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from traceq.common.text import printable, shortened, width
 from traceq.reports.document import Ledger, LedgerRow, RankedFinding, Ranking, Spans, Verdict
 from traceq.reports.renderers.colour import Paint
-from traceq.reports.renderers.plain_text import plain_text
-from traceq.reports.renderers.wrapping import wrapped
+from traceq.reports.renderers.plain_text import to_plain_text
+from traceq.reports.renderers.wrapping import wrap_text
 
 _INDENT = "  "
 _GAP = "  "
@@ -22,9 +22,9 @@ _LEAST_LABEL = 8
 
 def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
     """The sentence, how sure it is at the end of its line where there is room, and the lines on its saving and how."""
-    text = plain_text(block.spans)
+    text = to_plain_text(block.spans)
     beside = f"{_GAP}{block.beside}" if block.beside else ""
-    lines = [text[start:end] for start, end in wrapped(text, room, whole=True)] or [""]
+    lines = [text[start:end] for start, end in wrap_text(text, room, whole=True)] or [""]
     is_beside = width(lines[-1]) + width(beside) <= room
     for number, line in enumerate(lines, 1):
         blanks = " " * (room - width(line) - width(beside) + len(_GAP))
@@ -33,12 +33,12 @@ def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
     if block.beside and not is_beside:
         yield _INDENT + block.beside
     for spans in block.lines:
-        yield from _cut(spans, room, _INDENT)
+        yield from _cut_lines(spans, room, _INDENT)
 
 
 def ledger_lines(block: Ledger, room: int, paint: Paint) -> Iterator[str]:
     """The title with what a step takes, then a bar for each category with its share, time and findings."""
-    title = plain_text(block.title)
+    title = to_plain_text(block.title)
     if width(title) + width(block.total) + len(_GAP) <= room:
         yield paint(title, "heading") + " " * (room - width(title) - width(block.total)) + block.total
     else:
@@ -46,31 +46,31 @@ def ledger_lines(block: Ledger, room: int, paint: Paint) -> Iterator[str]:
         yield shortened(block.total, room)
     labels = max(width(row.label) for row in block.rows)
     times = max(width(row.text) for row in block.rows)
-    owners = max(width(_owners(row)) for row in block.rows)
+    owners = max(width(_list_owners(row)) for row in block.rows)
     # Columns besides the label and the bar: indent, gaps, "100.0 %".
     left = room - len(_INDENT) - times - owners - len("100.0 %") - 2 * len(_GAP)
     labels = min(labels, max(left, _LEAST_LABEL))
     bar = min(left - labels - len(_GAP), _MOST_BAR)
     for row in block.rows:
-        drawn = _bar(row, bar, paint) + _GAP if bar >= _LEAST_BAR else ""
+        drawn = _draw_bar(row, bar, paint) + _GAP if bar >= _LEAST_BAR else ""
         label = shortened(row.label, labels)
         start = f"{_INDENT}{label}{' ' * (labels - width(label))}{_GAP}{drawn}"
-        line = f"{start}{_percent(row.share)}{_GAP}{row.text.rjust(times)}{_owners(row)}".rstrip()
+        line = f"{start}{_format_percent(row.share)}{_GAP}{row.text.rjust(times)}{_list_owners(row)}".rstrip()
         yield line if drawn else shortened(line, room)
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     smallest = 0.0005
     return ("< 0.1 %" if 0 < share < smallest else f"{share:.1%}".replace("%", " %")).rjust(len("100.0 %"))
 
 
-def _bar(row: LedgerRow, columns: int, paint: Paint) -> str:
+def _draw_bar(row: LedgerRow, columns: int, paint: Paint) -> str:
     eighths = max(round(min(row.share, 1.0) * columns * 8), int(row.share > 0))
     drawn = _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
     return paint(drawn, row.category) + " " * (columns - width(drawn))
 
 
-def _owners(row: LedgerRow) -> str:
+def _list_owners(row: LedgerRow) -> str:
     owners = f"<- {' '.join(row.owners)}" if row.owners else ""
     rest = f"{'rest ' if owners else ''}{row.verdict}" if row.verdict else ""
     said = "; ".join(filter(None, (owners, rest)))
@@ -98,14 +98,14 @@ def ranking_lines(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
         cells = (row.saves, row.share, row.cumulative, row.confidence)
         styles = ("saving", "", "", row.confidence)
         numbers = _GAP.join(
-            _padded(paint(cell, style), cell, size, left=left)
+            _pad_text(paint(cell, style), cell, size, left=left)
             for cell, style, size, (_, _, left) in zip(cells, styles, sizes, columns, strict=True)
         )
         yield from _title_lines(row, numbers.rstrip(), title_room, paint)
-        yield from _cut(row.deed, room, "   ")
+        yield from _cut_lines(row.deed, room, "   ")
 
 
-def _padded(painted: str, cell: str, size: int, *, left: bool) -> str:
+def _pad_text(painted: str, cell: str, size: int, *, left: bool) -> str:
     blanks = " " * (size - width(cell))
     return painted + blanks if left else blanks + painted
 
@@ -113,7 +113,7 @@ def _padded(painted: str, cell: str, size: int, *, left: bool) -> str:
 def _title_lines(row: RankedFinding, numbers: str, room: int, paint: Paint) -> Iterator[str]:
     """The title in as many lines as it needs, with the numbers at the end of the last one."""
     text = printable(row.title)
-    lines = [text[start:end] for start, end in wrapped(text, room - len("F10 "), whole=True)][: _MOST_LINES + 1]
+    lines = [text[start:end] for start, end in wrap_text(text, room - len("F10 "), whole=True)][: _MOST_LINES + 1]
     for number, line in enumerate(lines, 1):
         first = f"{paint(row.anchor, 'heading')} " if number == 1 else "   "
         used = len(row.anchor) + 1 if number == 1 else len("   ")
@@ -125,16 +125,16 @@ def _narrow_ranking(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
     yield paint("What to fix", "heading")
     for row in block.rows:
         text = f"{row.anchor} {printable(row.title)}"
-        yield from (text[start:end] for start, end in wrapped(text, room, whole=True))
-        yield from _cut((f"{row.saves} ({row.share}), {row.confidence} confidence",), room, "   ")
-        yield from _cut(row.deed, room, "   ")
+        yield from (text[start:end] for start, end in wrap_text(text, room, whole=True))
+        yield from _cut_lines((f"{row.saves} ({row.share}), {row.confidence} confidence",), room, "   ")
+        yield from _cut_lines(row.deed, room, "   ")
 
 
-def _cut(spans: Spans, room: int, indent: str) -> Iterator[str]:
+def _cut_lines(spans: Spans, room: int, indent: str) -> Iterator[str]:
     """The spans in at most two lines."""
-    text = plain_text(spans)
+    text = to_plain_text(spans)
     inside = room - len(indent)
-    lines = [text[start:end] for start, end in wrapped(text, inside, whole=True)]
+    lines = [text[start:end] for start, end in wrap_text(text, inside, whole=True)]
     for line in lines[: _MOST_LINES - 1]:
         yield indent + line
     if len(lines) >= _MOST_LINES:

@@ -19,11 +19,11 @@ def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence
     `secrets` is what the files of traces name, by path.
     """
     found = secrets or {}
-    parts = [_part(trace, found.get(trace.path, ())) for trace in traces]
+    parts = [_encode_trace(trace, found.get(trace.path, ())) for trace in traces]
     return json_text({"schema_version": SCHEMA_VERSION, "traces": parts})
 
 
-def _part(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> dict[str, Any]:
+def _encode_trace(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> dict[str, Any]:
     held = to_dict(trace.inputs)
     lost = held.pop("lost")
     inputs = {

@@ -27,24 +27,24 @@ def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence
     if not traces:
         return "The database holds no trace.\n"
     found = secrets or {}
-    return "\n\n".join("\n".join(_part(trace, found.get(trace.path, ()))) for trace in traces) + "\n"
+    return "\n\n".join("\n".join(_describe_trace(trace, found.get(trace.path, ()))) for trace in traces) + "\n"
 
 
-def _part(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> Iterator[str]:
+def _describe_trace(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> Iterator[str]:
     title = printable(trace.path)
     yield title
     yield "=" * min(width(title), _WIDTH)
-    yield from _wrapped(printable(", ".join(_facts(trace))))
-    yield from _lost(trace)
+    yield from _wrap_text(printable(", ".join(_list_facts(trace))))
+    yield from _list_lost(trace)
     for log in trace.logs:
-        yield from _wrapped(printable(f"{'' if log.kept else '! '}{log.text}."), others=_INDENT)
-    yield from _made_with(trace)
+        yield from _wrap_text(printable(f"{'' if log.kept else '! '}{log.text}."), others=_INDENT)
+    yield from _list_made_with(trace)
     yield ""
     by_state = sorted(trace.metrics, key=lambda each: STATES.index(each.state))
-    yield from _table((each.state, each.metric, each.reason) for each in by_state)
-    yield from _ways(trace)
+    yield from _align_rows((each.state, each.metric, each.reason) for each in by_state)
+    yield from _list_ways(trace)
     yield ""
-    yield from _identities(trace)
+    yield from _list_identities(trace)
     if secrets:
         yield ""
         names = ", ".join(f"{each.kind} ({each.number:,})" for each in secrets)
@@ -53,10 +53,10 @@ def _part(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> Iterator[str]:
             if trace.format in ANONYMISED
             else "Traces of its format cannot be anonymised yet; share a report instead: traceq report --ticket"
         )
-        yield from _wrapped(f"! The file names {names}. {advice}", others=_INDENT)
+        yield from _wrap_text(f"! The file names {names}. {advice}", others=_INDENT)
 
 
-def _facts(trace: TraceHealth) -> Iterator[str]:
+def _list_facts(trace: TraceHealth) -> Iterator[str]:
     yield f"trace {trace.trace_id}"
     if trace.run:
         yield f"run {trace.run}"
@@ -67,23 +67,23 @@ def _facts(trace: TraceHealth) -> Iterator[str]:
     yield some(trace.inputs.host_slices, "host slice")
 
 
-def _lost(trace: TraceHealth) -> Iterator[str]:
+def _list_lost(trace: TraceHealth) -> Iterator[str]:
     if trace.inputs.lost:
         codes = ", ".join(f"{each.code} ({each.count:,})" for each in trace.inputs.lost)
-        yield from _wrapped(f"! Not everything is there: {codes}. The table import_note says more.", others=_INDENT)
+        yield from _wrap_text(f"! Not everything is there: {codes}. The table import_note says more.", others=_INDENT)
 
 
-def _made_with(trace: TraceHealth) -> Iterator[str]:
+def _list_made_with(trace: TraceHealth) -> Iterator[str]:
     if trace.made_with:
-        yield from _wrapped(f"{some(trace.made_with, 'fact')} on what it was made with, in the table made_with.")
+        yield from _wrap_text(f"{some(trace.made_with, 'fact')} on what it was made with, in the table made_with.")
     elif trace.format in _RECORDED:
-        yield from _wrapped(
+        yield from _wrap_text(
             "What it was made with is not known; traceq record and traceq.profile write that beside a trace.",
             others=_INDENT,
         )
 
 
-def _ways(trace: TraceHealth) -> Iterator[str]:
+def _list_ways(trace: TraceHealth) -> Iterator[str]:
     """Per profiler what brings more; then the command that says it in full."""
     told: dict[str, list[tuple[str, str]]] = {}
     for each in trace.metrics:
@@ -94,35 +94,35 @@ def _ways(trace: TraceHealth) -> Iterator[str]:
     for tool, lines in told.items():
         yield ""
         yield f"What {tool} would bring"
-        yield from _table(lines)
+        yield from _align_rows(lines)
     if told:
         names = " ".join(each.metric for each in trace.metrics if each.ways)
         yield ""
-        yield from _wrapped(f"All of it, to paste: traceq doctor --plan {names}", others=_INDENT)
+        yield from _wrap_text(f"All of it, to paste: traceq doctor --plan {names}", others=_INDENT)
 
 
-def _identities(trace: TraceHealth) -> Iterator[str]:
+def _list_identities(trace: TraceHealth) -> Iterator[str]:
     broken, number = len(trace.broken), len(trace.identities)
     yield f"{broken} of {number} identities DO NOT HOLD" if broken else f"All {number} identities hold"
-    yield from _table(_identity(each) for each in trace.identities)
+    yield from _align_rows(_describe_identity(each) for each in trace.identities)
 
 
-def _identity(each: Checked) -> tuple[str, ...]:
+def _describe_identity(each: Checked) -> tuple[str, ...]:
     where = f" - not so: {each.example}" if each.example else ""
     return f"{each.checked:,}", each.identity.unit, f"{each.broken:,} broken", f"{each.identity.rule}{where}"
 
 
-def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def _align_rows(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Rows in columns as wide as needed; the last column is wrapped, and must not be empty. Numbers stand right."""
     listed = [tuple(map(printable, row)) for row in rows]
     widths = [max(map(len, column)) for column in list(zip(*listed, strict=True))[:-1]]
     for *cells, last in listed:
         padded = (c.rjust(w) if c[:1].isdigit() else c.ljust(w) for c, w in zip(cells, widths, strict=True))
         first = _INDENT + "".join(f"{cell}  " for cell in padded)
-        yield from _wrapped(last, first=first, others=" " * len(first))
+        yield from _wrap_text(last, first=first, others=" " * len(first))
 
 
-def _wrapped(text: str, *, first: str = "", others: str = "") -> list[str]:
+def _wrap_text(text: str, *, first: str = "", others: str = "") -> list[str]:
     return textwrap.wrap(
         text, _WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False, break_long_words=False
     )

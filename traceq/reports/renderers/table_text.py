@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from traceq.common.text import fits, printable, shortened, width
 from traceq.reports.document import Name, Table, Title
 from traceq.reports.renderers.colour import Paint
-from traceq.reports.renderers.wrapping import wrapped
+from traceq.reports.renderers.wrapping import wrap_text
 
 _GAP = "  "
 _LEAST_NAME = 16
@@ -23,21 +23,21 @@ _WIDE = 100
 _Lines = tuple[str, ...]
 
 
-def table_text(table: Table, room: int, paint: Paint) -> Iterator[str]:
+def render_table(table: Table, room: int, paint: Paint) -> Iterator[str]:
     """The lines of the table, each at most `room` columns wide."""
     columns = [printable(title) for title in table.columns]
     whole: list[_Lines] = [(title,) for title in columns]
-    broken = [_two_lines(title) for title in columns]
+    broken = [_break_title(title) for title in columns]
     limit = _name_limit(table, whole, room)
     cuts = any(isinstance(text, Name) and not fits(printable(text), limit) for row in table.rows for text in row)
     for head in [broken] if cuts and room < _WIDE else [whole, broken]:
         limit = _name_limit(table, head, room)
-        cells = [[_cell(text, limit, room) for text in row] for row in table.rows]
+        cells = [[_cell_lines(text, limit, room) for text in row] for row in table.rows]
         sizes = [max(map(width, chain(title, *column))) for title, *column in zip(head, *cells, strict=True)]
         if sum(sizes) + len(_GAP) * (len(sizes) - 1) <= room:
-            yield from _in_columns(table, head, cells, sizes, paint)
+            yield from _render_columns(table, head, cells, sizes, paint)
             return
-    yield from _row_by_row(table, columns, room, paint)
+    yield from _render_rows(table, columns, room, paint)
 
 
 def _name_limit(table: Table, head: Sequence[_Lines], room: int) -> int:
@@ -52,27 +52,27 @@ def _name_limit(table: Table, head: Sequence[_Lines], room: int) -> int:
     return max(_LEAST_NAME, free // with_names) if with_names else free
 
 
-def _two_lines(title: str) -> _Lines:
+def _break_title(title: str) -> _Lines:
     """`title` broken at the space where the longer line is shortest."""
     words = title.split(" ")
     broken = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
     return min(broken, key=lambda lines: max(map(len, lines)), default=(title,))
 
 
-def _cell(text: str, limit: int, room: int) -> _Lines:
+def _cell_lines(text: str, limit: int, room: int) -> _Lines:
     if isinstance(text, Title) and room < _WIDE:
         title = shortened(printable(text), _MOST_LINES * limit)
-        return tuple(title[start:end] for start, end in wrapped(title, limit, whole=True))
+        return tuple(title[start:end] for start, end in wrap_text(title, limit, whole=True))
     return (shortened(printable(text), limit) if isinstance(text, Name) else printable(text),)
 
 
-def _in_columns(
+def _render_columns(
     table: Table, head: Sequence[_Lines], cells: Sequence[Sequence[_Lines]], sizes: Sequence[int], paint: Paint
 ) -> Iterator[str]:
     def lines(row: Sequence[_Lines], styles: Sequence[str]) -> Iterator[str]:
         for texts in zip_longest(*row, fillvalue=""):
             padded = (
-                _padded(text, size, style, paint, left=index in table.text_columns)
+                _pad_text(text, size, style, paint, left=index in table.text_columns)
                 for index, (text, size, style) in enumerate(zip(texts, sizes, styles, strict=True))
             )
             yield _GAP.join(padded).rstrip()
@@ -83,27 +83,27 @@ def _in_columns(
     yield from lines([("",) * (height - len(title)) + title for title in head], unstyled)
     yield from lines([("-" * size,) for size in sizes], unstyled)
     for texts, row in zip(cells, table.rows, strict=True):
-        yield from lines(texts, _styles(table, row))
+        yield from lines(texts, _choose_styles(table, row))
 
 
-def _row_by_row(table: Table, columns: Sequence[str], room: int, paint: Paint) -> Iterator[str]:
+def _render_rows(table: Table, columns: Sequence[str], room: int, paint: Paint) -> Iterator[str]:
     """A line for each cell, with the title of its column before it; what has no title stands above."""
     margin = min(max(map(width, columns)) + len(_GAP), room // 2)
     for number, row in enumerate(table.rows):
         if number:
             yield ""
-        for title, text, style in zip(columns, row, _styles(table, row), strict=True):
+        for title, text, style in zip(columns, row, _choose_styles(table, row), strict=True):
             if not title:
                 yield paint(shortened(printable(text), room), "heading")
                 continue
             label = shortened(title, margin - len(_GAP))
             value = shortened(printable(text), _MOST_LINES * room) if isinstance(text, Name) else printable(text)
-            for start, end in wrapped(value, room - margin, whole=True):
-                yield _padded(label, margin, "", paint, left=True) + paint(value[start:end], style)
+            for start, end in wrap_text(value, room - margin, whole=True):
+                yield _pad_text(label, margin, "", paint, left=True) + paint(value[start:end], style)
                 label = ""
 
 
-def _styles(table: Table, row: Sequence[str]) -> list[str]:
+def _choose_styles(table: Table, row: Sequence[str]) -> list[str]:
     """Per cell: a table that says how sure its rows are is one of savings."""
     if "confidence" not in table.columns:
         return [""] * len(row)
@@ -113,6 +113,6 @@ def _styles(table: Table, row: Sequence[str]) -> list[str]:
     ]
 
 
-def _padded(text: str, size: int, style: str, paint: Paint, *, left: bool) -> str:
+def _pad_text(text: str, size: int, style: str, paint: Paint, *, left: bool) -> str:
     blanks = " " * (size - width(text))
     return paint(text, style) + blanks if left else blanks + paint(text, style)

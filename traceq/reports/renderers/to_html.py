@@ -15,7 +15,7 @@ from traceq.reports.charts import palette
 from traceq.reports.document import Block, Flame, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
 from traceq.reports.model import Report
 from traceq.reports.renderers.html.blocks import environment, markup, source
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.compose import compose_report
 
 # Of a page, bytes: for each trace, and for all of a job.
 _LIMIT_OF_TRACE, LIMIT = 1_500_000, 4_000_000
@@ -56,7 +56,7 @@ class _Chapter:
 
 def to_html(report: Report) -> str:
     """The report as a page. What would make it too large is left out, the least important first, and that is said."""
-    return html_of(compose(report, folds=True, draws=True))
+    return html_of(compose_report(report, folds=True, draws=True))
 
 
 def html_of(blocks: Iterable[Block]) -> str:

@@ -30,68 +30,70 @@ _SPECIAL = re.compile(
 _START = re.compile(r"^(?:h[1-6]|bq)(?=\.)")
 
 
-def jira_of(blocks: Iterable[doc.Block]) -> str:
+def blocks_to_jira(blocks: Iterable[doc.Block]) -> str:
     """The blocks as wiki markup, with blank lines between them; of the blocks those that tickets are made of."""
-    return "\n\n".join(map(_block, blocks)) + "\n"
+    return "\n\n".join(map(_render_block, blocks)) + "\n"
 
 
-def _block(block: doc.Block) -> str:
+def _render_block(block: doc.Block) -> str:
     return _TEXT[type(block)](block)
 
 
-def _fold(block: doc.Fold) -> str:
-    return "\n\n".join([f"h5. {_inline(block.title)}", *map(_block, block.blocks)])
+def _render_fold(block: doc.Fold) -> str:
+    return "\n\n".join([f"h5. {_render_spans(block.title)}", *map(_render_block, block.blocks)])
 
 
-def _verdict(block: doc.Verdict) -> str:
-    beside = f" ({_entities(block.beside)})" if block.beside else ""
-    return "\n\n".join([f"*{_inline(block.spans).strip()}*{beside}", *map(_line, block.lines)])
+def _render_verdict(block: doc.Verdict) -> str:
+    beside = f" ({_escape_match(block.beside)})" if block.beside else ""
+    return "\n\n".join([f"*{_render_spans(block.spans).strip()}*{beside}", *map(_render_line, block.lines)])
 
 
-def _table(block: doc.Table) -> str:
-    head = "||" + "||".join(_span(each) or " " for each in block.columns) + "||"
-    rows = ["|" + "|".join(_span(each) or " " for each in row) + "|" for row in block.rows]
+def _render_table(block: doc.Table) -> str:
+    head = "||" + "||".join(_render_span(each) or " " for each in block.columns) + "||"
+    rows = ["|" + "|".join(_render_span(each) or " " for each in row) + "|" for row in block.rows]
     return "\n".join([head, *rows])
 
 
-def _noformat(lines: Iterable[str]) -> str:
+def _render_verbatim(lines: Iterable[str]) -> str:
     # The macro ends at its name, wherever that stands.
     shown = "\n".join(printable(line).rstrip().replace("{noformat", "{ noformat") for line in lines)
     return f"{{noformat}}\n{shown}\n{{noformat}}"
 
 
 _TEXT: dict[type, Callable[[Any], str]] = {
-    doc.Heading: lambda block: f"h{block.level}. {_inline(block.spans)}",
-    doc.Verdict: _verdict,
-    doc.Paragraph: lambda block: _line(block.spans),
-    doc.Warn: lambda block: f"{{note}}{_inline(block.spans)}{{note}}",
-    doc.Items: lambda block: "\n".join(f"* {_inline(spans)}" for spans in block.items),
-    doc.Facts: lambda block: "\n".join(f"* *{_span(label)}*: {_inline(spans)}" for label, spans in block.rows),
-    doc.Table: _table,
-    doc.Query: lambda block: _noformat([block.sql]),
-    doc.Fold: _fold,
+    doc.Heading: lambda block: f"h{block.level}. {_render_spans(block.spans)}",
+    doc.Verdict: _render_verdict,
+    doc.Paragraph: lambda block: _render_line(block.spans),
+    doc.Warn: lambda block: f"{{note}}{_render_spans(block.spans)}{{note}}",
+    doc.Items: lambda block: "\n".join(f"* {_render_spans(spans)}" for spans in block.items),
+    doc.Facts: lambda block: "\n".join(
+        f"* *{_render_span(label)}*: {_render_spans(spans)}" for label, spans in block.rows
+    ),
+    doc.Table: _render_table,
+    doc.Query: lambda block: _render_verbatim([block.sql]),
+    doc.Fold: _render_fold,
 }
 
 
-def _inline(spans: doc.Spans) -> str:
-    return "".join(map(_span, spans))
+def _render_spans(spans: doc.Spans) -> str:
+    return "".join(map(_render_span, spans))
 
 
-def _line(spans: doc.Spans) -> str:
-    return _START.sub(lambda match: _coded(match[0]), _inline(spans).strip())
+def _render_line(spans: doc.Spans) -> str:
+    return _START.sub(lambda match: _render_code(match[0]), _render_spans(spans).strip())
 
 
-def _span(text: str) -> str:
+def _render_span(text: str) -> str:
     if isinstance(text, doc.Name) and not isinstance(text, doc.Title):
-        return f"{{{{{_entities(shortened(printable(text), _NAME_LIMIT))}}}}}"
+        return f"{{{{{_escape_match(shortened(printable(text), _NAME_LIMIT))}}}}}"
     if isinstance(text, doc.Literal):
-        return f"{{{{{_entities(shortened(printable(text), _TEXT_LIMIT))}}}}}"
-    return _entities(shortened(printable(text), _TEXT_LIMIT))
+        return f"{{{{{_escape_match(shortened(printable(text), _TEXT_LIMIT))}}}}}"
+    return _escape_match(shortened(printable(text), _TEXT_LIMIT))
 
 
-def _entities(text: str) -> str:
-    return _SPECIAL.sub(lambda match: _coded(match[0]), text)
+def _escape_match(text: str) -> str:
+    return _SPECIAL.sub(lambda match: _render_code(match[0]), text)
 
 
-def _coded(text: str) -> str:
+def _render_code(text: str) -> str:
     return "".join(f"&#{ord(each)};" for each in text)

@@ -7,7 +7,7 @@ from typing import Any
 from traceq.diagnosis.finding import Finding, Observation, Part
 from traceq.reports.model import SCHEMA_VERSION, Job, MadeWith, Report, TraceReport
 from traceq.reports.renderers.json_text import json_text, pick, to_dict
-from traceq.reports.sections.verdict import verdict
+from traceq.reports.sections.verdict import write_verdict
 
 # What only pages draw.
 _DRAWN = ("step_ledgers", "over_time", "flame", "close_ups", "lateness", "worst")
@@ -15,36 +15,38 @@ _DRAWN = ("step_ledgers", "over_time", "flame", "close_ups", "lateness", "worst"
 
 def to_json(report: Report) -> str:
     """Return one object with the lists `jobs` and `traces`, also of one trace or none."""
-    traces = [_trace(trace) for trace in report.traces]
-    return json_text({"schema_version": SCHEMA_VERSION, "jobs": [_shown(job) for job in report.jobs], "traces": traces})
+    traces = [_encode_trace(trace) for trace in report.traces]
+    return json_text(
+        {"schema_version": SCHEMA_VERSION, "jobs": [_drop_drawn(job) for job in report.jobs], "traces": traces}
+    )
 
 
-def _shown(value: Job | TraceReport) -> dict[str, Any]:
+def _drop_drawn(value: Job | TraceReport) -> dict[str, Any]:
     return {name: part for name, part in to_dict(value).items() if name not in _DRAWN}
 
 
-def _trace(report: TraceReport) -> dict[str, Any]:
-    content = _shown(report)
+def _encode_trace(report: TraceReport) -> dict[str, Any]:
+    content = _drop_drawn(report)
     del content["topics"]
-    told = verdict(report)
+    told = write_verdict(report)
     return {
         **content,
         **to_dict(report.topics),
-        "made_with": [_made_with(fact) for fact in report.made_with],
+        "made_with": [_encode_made_with(fact) for fact in report.made_with],
         "verdict": {"outcome": told.outcome, "text": "".join(told.spans)},
         "ledger": [{"device": device.device, **to_dict(part)} for device in report.ledger for part in device.parts],
         "step_ledger": [
             {"device": ledger.device, "step": ledger.step, "dur_ns": ledger.dur, "parts_ns": dict(ledger.parts)}
             for ledger in report.step_ledgers
         ],
-        "findings": [_finding(finding) for finding in report.findings],
-        "extra_findings": [_finding(finding) for finding in report.extra_findings],
+        "findings": [_encode_finding(finding) for finding in report.findings],
+        "extra_findings": [_encode_finding(finding) for finding in report.extra_findings],
         "observations": [_with_id(observation) for observation in report.observations],
         "quality": [pick(metric, "metric", "state", "reason", "needs") for metric in report.quality],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _encode_finding(finding: Finding) -> dict[str, Any]:
     content = _with_id(finding)
     del content["owned_by_category"]
     return {
@@ -64,6 +66,6 @@ def _with_id(value: Finding | Observation | Part) -> dict[str, Any]:
     return {"id": value.finding_id, **content}
 
 
-def _made_with(fact: MadeWith) -> dict[str, Any]:
+def _encode_made_with(fact: MadeWith) -> dict[str, Any]:
     # In the model it is `text`, since redact.py leaves a field of the name `value` as it is.
     return {"value": fact.text, **pick(fact, "topic", "instance", "name", "unit", "is_knob")}

@@ -18,15 +18,15 @@ from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Title
 from traceq.reports.fit import drop_until_fits
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.savings import saving_bounds, step_share
-from traceq.reports.sections.brief import critical_trace
-from traceq.reports.sections.extra import extra_left_out
+from traceq.reports.savings import saving_bounds, saving_share_text
+from traceq.reports.sections.brief import find_critical_trace
+from traceq.reports.sections.extra import count_extra_left_out
 from traceq.reports.sections.header import header_line
-from traceq.reports.sections.jobs import judged
-from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.jobs import find_job
+from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import frequent_reasons
-from traceq.reports.sections.verdict import verdicts
-from traceq.reports.sections.where_time_goes import where_time_goes
+from traceq.reports.sections.verdict import write_verdicts
+from traceq.reports.sections.where_time_goes import show_where_time_goes
 
 # Bytes of UTF-8; the text is shorter.
 LIMIT = 4_096
@@ -44,7 +44,7 @@ _SOURCE_NAME = "TRACE"
 _JOB, _LEDGER, _FINDING, _OTHER_TRACE, _REASON, _REMARK, _LESSER, _DETAIL = range(8)
 
 
-class Line(NamedTuple):
+class LlmLine(NamedTuple):
     """A line of the text. The greatest `rank` is left out first, None never; `kind` is what is counted when it is."""
 
     text: str
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str:
     """The report in fewer than `limit` bytes, at least 2,048; `source` is what commands call the traces."""
-    lines = list(_lines(report, _quoted(source)))
+    lines = list(_write_lines(report, _quote_source(source)))
     sizes = [len(line.text.encode()) + 1 for line in lines]
 
     def fits(dropped: set[int]) -> bool:
@@ -68,170 +68,176 @@ def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str
     return "\n".join(shown) + "\n"
 
 
-def _quoted(source: str | None) -> str:
+def _quote_source(source: str | None) -> str:
     # A path that was cut would be another one.
     return quote(printable(source)) if source and len(source.encode()) <= _SOURCE else _SOURCE_NAME
 
 
-def _lines(report: Report, source: str) -> Iterator[Line]:
+def _write_lines(report: Report, source: str) -> Iterator[LlmLine]:
     if not report.traces:
-        yield Line("# traceq report: the database holds no trace")
+        yield LlmLine("# traceq report: the database holds no trace")
         return
     if len(report.traces) == 1:
-        yield from _job(report)
-        yield from _trace(report.traces[0], source, "")
+        yield from _describe_job(report)
+        yield from _describe_trace(report.traces[0], source, "")
         return
-    first, why = critical_trace(report)
-    yield Line(f"{some(len(report.traces), 'trace')}. {_cut(why, _SENTENCE)}")
-    yield from _job(report)
-    yield from _trace(first, source, f" --trace {first.trace.trace_id}")
-    yield Line("", (_OTHER_TRACE, 0))
+    first, why = find_critical_trace(report)
+    yield LlmLine(f"{some(len(report.traces), 'trace')}. {_cut_text(why, _SENTENCE)}")
+    yield from _describe_job(report)
+    yield from _describe_trace(first, source, f" --trace {first.trace.trace_id}")
+    yield LlmLine("", (_OTHER_TRACE, 0))
     others = [trace for trace in report.traces if trace is not first]
     for number, trace in enumerate(others):
-        yield from _other_trace(trace, number)
+        yield from _summarize_trace(trace, number)
 
 
-def _job(report: Report) -> Iterator[Line]:
+def _describe_job(report: Report) -> Iterator[LlmLine]:
     """The findings of the job that the traces are; what it waits for first."""
-    job = judged(report.jobs)
+    job = find_job(report.jobs)
     if job is None or not job.findings:
         return
-    yield Line("Findings of the job (saving per step, alone):", (_JOB, 0))
+    yield LlmLine("Findings of the job (saving per step, alone):", (_JOB, 0))
     for number, each in enumerate(job.findings, 1):
         group = (_JOB if number == 1 else _FINDING if number <= _FIRST else _LESSER, number)
         saves = "" if each.saving_ns is None else f", {duration(each.saving_ns)}"
-        because = f": {_cut(each.because, _TITLE)}" if each.because else ""
-        yield Line(
-            f"- {each.rule}, `{_cut(each.unit, _NAME)}`{saves}, {each.confidence} confidence{because}",
+        because = f": {_cut_text(each.because, _TITLE)}" if each.because else ""
+        yield LlmLine(
+            f"- {each.rule}, `{_cut_text(each.unit, _NAME)}`{saves}, {each.confidence} confidence{because}",
             group,
             "job finding",
         )
         if number == 1:
-            yield Line(f"  do: {_cut(each.fix, _SENTENCE)}", (_JOB, number))
+            yield LlmLine(f"  do: {_cut_text(each.fix, _SENTENCE)}", (_JOB, number))
 
 
-def _trace(report: TraceReport, source: str, chosen: str) -> Iterator[Line]:
+def _describe_trace(report: TraceReport, source: str, chosen: str) -> Iterator[LlmLine]:
     """All there is about a trace; `chosen` is how commands name it among several."""
-    for number, each in enumerate(verdicts(report)):
+    for number, each in enumerate(write_verdicts(report)):
         beside = f" ({each.beside})" if each.beside else ""
-        yield Line(f"{'' if number else '# '}{_spans(each.spans, _TITLE)}{beside} [{each.outcome}]")
-        yield from (Line(_spans(line, _SENTENCE)) for line in each.lines)
-    yield Line("")
+        yield LlmLine(f"{'' if number else '# '}{_render_spans(each.spans, _TITLE)}{beside} [{each.outcome}]")
+        yield from (LlmLine(_render_spans(line, _SENTENCE)) for line in each.lines)
+    yield LlmLine("")
     facts = report.trace
-    yield Line(f"Trace {facts.trace_id}: {_spans(header_line(report), _SENTENCE)} · sha256 {facts.sha256[:16]}")
-    for number, warned in enumerate(list(warnings(report.notes))[:_WARNINGS]):
-        yield Line(f"Warning: {_spans(warned.spans, _SENTENCE)}", (_LEDGER, number))
-    yield from _ledger(report)
-    yield from _findings(report)
-    yield from _remarks(report)
-    yield from _reasons(report)
-    yield from _next(report, source, chosen)
+    yield LlmLine(
+        f"Trace {facts.trace_id}: {_render_spans(header_line(report), _SENTENCE)} · sha256 {facts.sha256[:16]}"
+    )
+    for number, warned in enumerate(list(list_warnings(report.notes))[:_WARNINGS]):
+        yield LlmLine(f"Warning: {_render_spans(warned.spans, _SENTENCE)}", (_LEDGER, number))
+    yield from _describe_ledger(report)
+    yield from _list_findings(report)
+    yield from _list_remarks(report)
+    yield from _list_reasons(report)
+    yield from _next_commands(report, source, chosen)
 
 
-def _ledger(report: TraceReport) -> Iterator[Line]:
-    for block in where_time_goes(report):
+def _describe_ledger(report: TraceReport) -> Iterator[LlmLine]:
+    for block in show_where_time_goes(report):
         if isinstance(block, Ledger):
-            parts = "; ".join(map(_part, block.rows))
-            yield Line(f"{_spans(block.title, _TITLE)} - {block.total}: {parts}.", (_LEDGER, 0))
+            parts = "; ".join(map(_describe_part, block.rows))
+            yield LlmLine(f"{_render_spans(block.title, _TITLE)} - {block.total}: {parts}.", (_LEDGER, 0))
 
 
-def _part(row: LedgerRow) -> str:
+def _describe_part(row: LedgerRow) -> str:
     said = "; ".join(filter(None, (" ".join(row.owners), row.verdict)))
     owners = f" ({said})" if said else ""
-    return f"{_cut(row.label, _NAME)} {share(row.share)}, {row.text}{owners}"
+    return f"{_cut_text(row.label, _NAME)} {share(row.share)}, {row.text}{owners}"
 
 
-def _findings(report: TraceReport) -> Iterator[Line]:
-    yield from _confirmed(report)
+def _list_findings(report: TraceReport) -> Iterator[LlmLine]:
+    yield from _list_confirmed(report)
     if report.extra_findings:
-        yield Line("Extra findings, whose rules no labelled real trace has confirmed:", (_FINDING, _FIRST + 1))
+        yield LlmLine("Extra findings, whose rules no labelled real trace has confirmed:", (_FINDING, _FIRST + 1))
     for number, (place, each) in enumerate(number_findings(report.extra_findings), 1):
-        yield Line(finding_line(place, each), (_FINDING, _FIRST + 1 + number), "extra finding")
-    if told := extra_left_out(report):
-        yield Line(f"Not asked: {told}.", (_REMARK, 0))
+        yield LlmLine(summarize_finding(place, each), (_FINDING, _FIRST + 1 + number), "extra finding")
+    if told := count_extra_left_out(report):
+        yield LlmLine(f"Not asked: {told}.", (_REMARK, 0))
 
 
-def _confirmed(report: TraceReport) -> Iterator[Line]:
+def _list_confirmed(report: TraceReport) -> Iterator[LlmLine]:
     if not report.findings:
         return
-    yield Line("")
-    yield Line(f"Findings (saving per {report.unit}; bounds; confidence):")
+    yield LlmLine("")
+    yield LlmLine(f"Findings (saving per {report.unit}; bounds; confidence):")
     for number, (place, each) in enumerate(number_findings(report.findings), 1):
         group = _FINDING if number <= _FIRST else _LESSER
-        yield Line(finding_line(place, each), None if number == 1 else (group, number), "finding")
+        yield LlmLine(summarize_finding(place, each), None if number == 1 else (group, number), "finding")
         if number == 1:
             # Its first sentence stands in the verdict.
-            yield Line(f"  fix: {_cut(each.fix, 2 * _SENTENCE)}", (_FINDING, number))
+            yield LlmLine(f"  fix: {_cut_text(each.fix, 2 * _SENTENCE)}", (_FINDING, number))
         else:
-            yield Line(f"  do: {_cut(each.deed, _SENTENCE)}", (group, number))
-        yield Line(f"  wrong if: {_cut(each.wrong_if, _SENTENCE)}", (_DETAIL, number))
+            yield LlmLine(f"  do: {_cut_text(each.deed, _SENTENCE)}", (group, number))
+        yield LlmLine(f"  wrong if: {_cut_text(each.wrong_if, _SENTENCE)}", (_DETAIL, number))
     left = [
         some(report.findings_left_out, "more finding") if report.findings_left_out else "",
-        f"below 1 %: {_few(report.small)}" if report.small else "",
+        f"below 1 %: {_list_few(report.small)}" if report.small else "",
     ]
     if any(left):
-        yield Line(f"Also {'; '.join(filter(None, left))}.", (_REMARK, 0))
+        yield LlmLine(f"Also {'; '.join(filter(None, left))}.", (_REMARK, 0))
 
 
-def finding_line(place: str, finding: Finding) -> str:
+def summarize_finding(place: str, finding: Finding) -> str:
     """A finding in a line: its place (F1), rule and title, what it saves, and how sure that is."""
-    likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} ({step_share(finding)}); "
+    likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} ({saving_share_text(finding)}); "
     sure = f"{saving_bounds(finding)}; {finding.confidence} confidence"
-    return f"- {place} `{_cut(finding.finding_id, _NAME)}` {_cut(finding.title, _TITLE)}: {likely}{sure}"
+    return f"- {place} `{_cut_text(finding.finding_id, _NAME)}` {_cut_text(finding.title, _TITLE)}: {likely}{sure}"
 
 
-def _remarks(report: TraceReport) -> Iterator[Line]:
+def _list_remarks(report: TraceReport) -> Iterator[LlmLine]:
     for number, each in enumerate(report.observations):
-        yield Line(f"- remark `{_cut(each.rule, _NAME)}`: {_cut(each.title, _TITLE)}", (_REMARK, number), "remark")
+        yield LlmLine(
+            f"- remark `{_cut_text(each.rule, _NAME)}`: {_cut_text(each.title, _TITLE)}", (_REMARK, number), "remark"
+        )
 
 
-def _reasons(report: TraceReport) -> Iterator[Line]:
+def _list_reasons(report: TraceReport) -> Iterator[LlmLine]:
     """Why rules cannot tell, and what brings that; those that broke."""
     for number, (reason, rules) in enumerate(frequent_reasons(report)):
         # Where nothing is found, these are the answer.
         group = _REASON if report.findings or number else _LEDGER
-        yield Line(f"Cannot tell {_few(rules)}: {_cut(reason, _SENTENCE)}", (group, number), "reason")
+        yield LlmLine(f"Cannot tell {_list_few(rules)}: {_cut_text(reason, _SENTENCE)}", (group, number), "reason")
     for number, each in enumerate(report.failed):
-        yield Line(f"Failed {each.rule}: {_cut(each.error, _SENTENCE)}", (_REASON, number), "failed check")
+        yield LlmLine(f"Failed {each.rule}: {_cut_text(each.error, _SENTENCE)}", (_REASON, number), "failed check")
 
 
-def _few(names: Sequence[str]) -> str:
+def _list_few(names: Sequence[str]) -> str:
     more = len(names) - _LISTED
-    return ", ".join(_cut(each, _NAME) for each in names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(_cut_text(each, _NAME) for each in names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _next(report: TraceReport, source: str, chosen: str) -> Iterator[Line]:
-    yield Line("")
+def _next_commands(report: TraceReport, source: str, chosen: str) -> Iterator[LlmLine]:
+    yield LlmLine("")
     if report.findings:
-        yield Line(f"Next: evidence and SQL: `traceq report {source}{chosen} --finding F1 --sql`")
-        yield Line(f"      before it is built: `traceq whatif {source}{chosen} --list`", (_REMARK, 0))
-        yield Line(f"      after the fix: `traceq verify F1 --before {source} --after NEW_TRACE`")
+        yield LlmLine(f"Next: evidence and SQL: `traceq report {source}{chosen} --finding F1 --sql`")
+        yield LlmLine(f"      before it is built: `traceq whatif {source}{chosen} --list`", (_REMARK, 0))
+        yield LlmLine(f"      after the fix: `traceq verify F1 --before {source} --after NEW_TRACE`")
     else:
-        yield Line(f"Next: what is missing in the capture: `traceq doctor {source}`")
-    yield Line("      tables for SQL: `traceq tables`; findings are in the table `finding`")
+        yield LlmLine(f"Next: what is missing in the capture: `traceq doctor {source}`")
+    yield LlmLine("      tables for SQL: `traceq tables`; findings are in the table `finding`")
 
 
-def _other_trace(report: TraceReport, number: int) -> Iterator[Line]:
+def _summarize_trace(report: TraceReport, number: int) -> Iterator[LlmLine]:
     facts = report.trace
     rank = "" if facts.rank is None else f", rank {facts.rank}"
-    *_, told = verdicts(report)
-    words = f"{_spans(told.spans, _TITLE)} [{told.outcome}]"
+    *_, told = write_verdicts(report)
+    words = f"{_render_spans(told.spans, _TITLE)} [{told.outcome}]"
     step = duration(report.steps.mean_ns)
-    yield Line(
-        f"Trace {facts.trace_id}{rank}, `{_cut(facts.file, _NAME)}`, {report.unit} {step}. {words}",
+    yield LlmLine(
+        f"Trace {facts.trace_id}{rank}, `{_cut_text(facts.file, _NAME)}`, {report.unit} {step}. {words}",
         (_OTHER_TRACE, 1 + number),
         "trace",
     )
     for count, (place, each) in enumerate(number_findings(report.findings), 1):
-        yield Line(finding_line(place, each), (_DETAIL if count > 1 else _LESSER, 1_000 * number + count), "finding")
+        yield LlmLine(
+            summarize_finding(place, each), (_DETAIL if count > 1 else _LESSER, 1_000 * number + count), "finding"
+        )
 
 
-def _spans(spans: Spans, limit: int) -> str:
+def _render_spans(spans: Spans, limit: int) -> str:
     """The spans in at most `limit` bytes and some backticks; names of the trace and code stand in these."""
     shown: list[str] = []
     for text in spans:
         is_name = isinstance(text, Name) and not isinstance(text, Title)
-        cut = _cut(text, min(_NAME, limit) if is_name else limit)
+        cut = _cut_text(text, min(_NAME, limit) if is_name else limit)
         limit -= len(cut.encode())
         shown.append(f"`{cut}`" if is_name or isinstance(text, Literal) else cut)
         if limit <= 0:
@@ -239,7 +245,7 @@ def _spans(spans: Spans, limit: int) -> str:
     return "".join(shown)
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_text(text: str, limit: int) -> str:
     """`text` in one line of at most `limit` bytes: where it is longer, its start and a little of its end."""
     line = printable(text).encode()
     if len(line) <= limit:

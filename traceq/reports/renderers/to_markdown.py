@@ -17,11 +17,11 @@ from traceq.common.text import printable, shortened
 from traceq.common.units import share, some
 from traceq.reports import document as doc
 from traceq.reports.fit import Around, Part, Summary, join_fitting
-from traceq.reports.importance import importance
+from traceq.reports.importance import rate_importance
 from traceq.reports.model import Report
-from traceq.reports.outline import Leaf, Node, Section, outline
+from traceq.reports.outline import Leaf, Node, Section, build_outline
 from traceq.reports.renderers import bar
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.compose import compose_report
 
 # GitHub takes 65,536 characters, and people add some of their own.
 LIMIT = 60_000
@@ -78,50 +78,53 @@ def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] 
     Where it does not fit, parts are left out, the least important first; a line says what and where it is.
     `pictures` says for a chart, by its name, in which file it is, relative to that of the report.
     """
-    return markdown_of(compose(report, folds=True), limit, pictures)
+    return blocks_to_markdown(compose_report(report, folds=True), limit, pictures)
 
 
-def markdown_of(blocks: Iterable[doc.Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
+def blocks_to_markdown(
+    blocks: Iterable[doc.Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None
+) -> str:
     """The blocks as `to_markdown` shows them."""
-    shown = list(_shown(blocks, pictures or {}))
+    shown = list(_drop_drawn(blocks, pictures or {}))
     first = next((each for each in shown if isinstance(each, doc.Verdict)), None)
-    return join_fitting(list(_parts(outline(shown), (), first, pictures or {})), limit, _note, _summary(limit))
+    parts = list(_make_parts(build_outline(shown), (), first, pictures or {}))
+    return join_fitting(parts, limit, _write_note, _summary_for(limit))
 
 
-def _shown(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[doc.Block]:
+def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[doc.Block]:
     """Without what only other formats draw."""
     for block in blocks:
         if isinstance(block, doc.Fold):
-            yield doc.Fold(block.title, tuple(_shown(block.blocks, files)))
+            yield doc.Fold(block.title, tuple(_drop_drawn(block.blocks, files)))
         elif not isinstance(block, doc.Tracks | doc.Flame) and not (
             isinstance(block, doc.Picture) and block.name not in files
         ):
             yield block
 
 
-def _parts(
+def _make_parts(
     nodes: Iterable[Node], above: tuple[Section, ...], first: doc.Verdict | None, files: Mapping[str, str]
 ) -> Iterator[Part | Around]:
     """The text of the nodes; that of the `first` verdict is never left out."""
     for node in nodes:
         if isinstance(node, Leaf):
-            text = "\n\n".join(_markdown(block, files) for block in node.blocks)
-            rank = None if any(block is first for block in node.blocks) else importance(node, above)
+            text = "\n\n".join(_render_block(block, files) for block in node.blocks)
+            rank = None if any(block is first for block in node.blocks) else rate_importance(node, above)
             yield Part(text, rank, _KINDS.get(type(node.blocks[-1]), ""))
         elif node.nodes:
-            inside = list(_parts(node.nodes, (*above, node), first, files))
+            inside = list(_make_parts(node.nodes, (*above, node), first, files))
             closing = "</details>" if isinstance(node.head, doc.Fold) else ""
-            yield Around(_markdown(node.head, files), closing, _title(node.head), inside)
+            yield Around(_render_block(node.head, files), closing, _write_title(node.head), inside)
         elif isinstance(node.head, doc.Heading):
-            yield Part(_markdown(node.head, files), importance(Leaf((node.head,)), above), "heading")
+            yield Part(_render_block(node.head, files), rate_importance(Leaf((node.head,)), above), "heading")
 
 
-def _title(head: doc.Heading | doc.Fold) -> str:
+def _write_title(head: doc.Heading | doc.Fold) -> str:
     spans = head.title if isinstance(head, doc.Fold) else head.spans
-    return _words(shortened(printable("".join(spans)), _TITLE_LIMIT))
+    return _escape_words(shortened(printable("".join(spans)), _TITLE_LIMIT))
 
 
-def _note(titles: Sequence[str], kinds: Sequence[str]) -> str:
+def _write_note(titles: Sequence[str], kinds: Sequence[str]) -> str:
     named = [some(number, kind) for kind, number in Counter(kinds).items()]
     named += [f"“{title}”" for title in titles[:_LISTED]]
     if len(titles) > _LISTED:
@@ -129,7 +132,7 @@ def _note(titles: Sequence[str], kinds: Sequence[str]) -> str:
     return f"*Left out here: {', '.join(named)}.* {_WHOLE} shows it."
 
 
-def _summary(limit: int) -> Summary:
+def _summary_for(limit: int) -> Summary:
     def text(left_out: Sequence[Part]) -> str:
         queries = sum(not each.kind for each in left_out)
         named = [some(queries, "query", "queries")] if queries else []
@@ -139,73 +142,75 @@ def _summary(limit: int) -> Summary:
     return text
 
 
-def _markdown(block: doc.Block, files: Mapping[str, str]) -> str:
+def _render_block(block: doc.Block, files: Mapping[str, str]) -> str:
     return (
-        f"![{_words(block.alt)}]({quote(files[block.name])})"
+        f"![{_escape_words(block.alt)}]({quote(files[block.name])})"
         if isinstance(block, doc.Picture)
         else _TEXT[type(block)](block)
     )
 
 
-def _fold(block: doc.Fold) -> str:
+def _render_fold(block: doc.Fold) -> str:
     # Blank lines on both sides of what is folded make it Markdown and not HTML.
     title = _MENTION.sub(_APART, shortened(printable("".join(block.title)), _NAME_LIMIT))
     return f"<details><summary>{html.escape(title)}</summary>"
 
 
-def _verdict(block: doc.Verdict) -> str:
-    sentence = _words(shortened(printable("".join(block.spans)), _VERDICT_LIMIT)).strip()
-    beside = f" ({_words(block.beside)})" if block.beside else ""
-    return "\n\n".join([f"**{sentence}**{beside}", *map(_line, block.lines)])
+def _render_verdict(block: doc.Verdict) -> str:
+    sentence = _escape_words(shortened(printable("".join(block.spans)), _VERDICT_LIMIT)).strip()
+    beside = f" ({_escape_words(block.beside)})" if block.beside else ""
+    return "\n\n".join([f"**{sentence}**{beside}", *map(_render_line, block.lines)])
 
 
-def _ledger(block: doc.Ledger) -> str:
+def _render_ledger(block: doc.Ledger) -> str:
     rows = (
         (row.label, share(row.share), row.text, " ".join(filter(None, (*row.owners, row.verdict))))
         for row in block.rows
     )
-    title = f"{_inline(block.title)}: {_words(block.total)}"
-    return f"{title}\n\n{_table(doc.Table(('category', 'share', 'time', 'findings'), tuple(rows), (0, 3)))}"
+    title = f"{_render_spans(block.title)}: {_escape_words(block.total)}"
+    return f"{title}\n\n{_render_table(doc.Table(('category', 'share', 'time', 'findings'), tuple(rows), (0, 3)))}"
 
 
-def _ranking(block: doc.Ranking) -> str:
+def _render_ranking(block: doc.Ranking) -> str:
     rows = (
         (row.anchor, row.title, row.saves, row.share, row.cumulative, row.confidence, "".join(row.deed))
         for row in block.rows
     )
     head = ("", "what to fix", f"saves per {block.unit}", "share", "cumulative", "confidence", "how")
-    return _table(doc.Table(head, tuple(rows), (0, 1, 5, 6)))
+    return _render_table(doc.Table(head, tuple(rows), (0, 1, 5, 6)))
 
 
-def _table(block: doc.Table) -> str:
+def _render_table(block: doc.Table) -> str:
     rule = [":---" if index in block.text_columns else "---:" for index in range(len(block.columns))]
-    head = f"{_row(block.columns)}\n{_row_of(rule)}"
-    return "\n".join([head, _listed((_row(row) for row in block.rows), before="\n")]) if block.rows else head
+    head = f"{_render_row(block.columns)}\n{_join_cells(rule)}"
+    return "\n".join([head, _join_lines((_render_row(row) for row in block.rows), before="\n")]) if block.rows else head
 
 
 _TEXT: dict[type, Callable[[Any], str]] = {
-    doc.Heading: lambda block: f"{'#' * block.level} {_inline(block.spans)}",
-    doc.Fold: _fold,
-    doc.Header: lambda block: _listed(
-        f"- **{_span(label)}**: {_inline(spans)}" for label, spans in (*block.rows, *block.more)
+    doc.Heading: lambda block: f"{'#' * block.level} {_render_spans(block.spans)}",
+    doc.Fold: _render_fold,
+    doc.Header: lambda block: _join_lines(
+        f"- **{_render_span(label)}**: {_render_spans(spans)}" for label, spans in (*block.rows, *block.more)
     ),
-    doc.Verdict: _verdict,
-    doc.Ledger: _ledger,
-    doc.Ranking: _ranking,
-    doc.Commands: lambda block: _fenced("sh", (f"{command}  # {what}" for what, command in block.rows)),
-    doc.Paragraph: lambda block: _line(block.spans),
-    doc.Warn: lambda block: f"> **Note:** {_inline(block.spans)}",
-    doc.Items: lambda block: _listed(f"- {_line(spans)}" for spans in block.items),
-    doc.Facts: lambda block: _listed(f"- **{_span(label)}**: {_inline(spans)}" for label, spans in block.rows),
-    doc.Table: _table,
-    doc.Bar: lambda block: _fenced("text", bar.draw(block.parts)),
-    doc.Bars: lambda block: _fenced("text", bar.draw_rows(block.rows)),
-    doc.Curve: lambda block: _fenced("text", [bar.curve(block.values), block.text]),
-    doc.Query: lambda block: _fenced("sh", [f'traceq sql DB "{block.sql}"']),
+    doc.Verdict: _render_verdict,
+    doc.Ledger: _render_ledger,
+    doc.Ranking: _render_ranking,
+    doc.Commands: lambda block: _fence_lines("sh", (f"{command}  # {what}" for what, command in block.rows)),
+    doc.Paragraph: lambda block: _render_line(block.spans),
+    doc.Warn: lambda block: f"> **Note:** {_render_spans(block.spans)}",
+    doc.Items: lambda block: _join_lines(f"- {_render_line(spans)}" for spans in block.items),
+    doc.Facts: lambda block: _join_lines(
+        f"- **{_render_span(label)}**: {_render_spans(spans)}" for label, spans in block.rows
+    ),
+    doc.Table: _render_table,
+    doc.Bar: lambda block: _fence_lines("text", bar.draw_bar(block.parts)),
+    doc.Bars: lambda block: _fence_lines("text", bar.draw_bar_rows(block.rows)),
+    doc.Curve: lambda block: _fence_lines("text", [bar.draw_curve(block.values), block.text]),
+    doc.Query: lambda block: _fence_lines("sh", [f'traceq sql DB "{block.sql}"']),
 }
 
 
-def _listed(lines: Iterable[str], *, before: str = "- ") -> str:
+def _join_lines(lines: Iterable[str], *, before: str = "- ") -> str:
     """As many of the lines as there is room for; `before` is what the line about the others begins with."""
     kept: list[str] = []
     used = left_out = 0
@@ -220,58 +225,60 @@ def _listed(lines: Iterable[str], *, before: str = "- ") -> str:
     return "\n".join(kept)
 
 
-def _row(cells: tuple[str, ...]) -> str:
-    return _row_of(_span(text).replace("|", "\\|") for text in cells)
+def _render_row(cells: tuple[str, ...]) -> str:
+    return _join_cells(_render_span(text).replace("|", "\\|") for text in cells)
 
 
-def _row_of(cells: Iterable[str]) -> str:
+def _join_cells(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _fenced(language: str, lines: Iterable[str]) -> str:
+def _fence_lines(language: str, lines: Iterable[str]) -> str:
     shown = [printable(line).rstrip() for line in lines]
-    fence = _longer_than("`", shown, least=3)
+    fence = _unused_fence("`", shown, least=3)
     return "\n".join([f"{fence}{language}", *shown, fence])
 
 
-def _longer_than(mark: str, texts: Iterable[str], least: int) -> str:
+def _unused_fence(mark: str, texts: Iterable[str], least: int) -> str:
     """So many of `mark` that no text holds as many in a row."""
     longest = max((len(run) for text in texts for run in re.findall(f"{mark}+", text)), default=0)
     return mark * max(least, longest + 1)
 
 
-def _line(spans: doc.Spans) -> str:
+def _render_line(spans: doc.Spans) -> str:
     """Text at the start of a line, where some of it would mean more than itself."""
-    return _START.sub(lambda match: f"{match[1]}&#{ord(match[2])};", _inline(spans)).strip()
+    return _START.sub(lambda match: f"{match[1]}&#{ord(match[2])};", _render_spans(spans)).strip()
 
 
-def _inline(spans: doc.Spans) -> str:
-    return "".join(map(_span, spans))
+def _render_spans(spans: doc.Spans) -> str:
+    return "".join(map(_render_span, spans))
 
 
-def _span(text: str) -> str:
+def _render_span(text: str) -> str:
     if isinstance(text, doc.Name) and not isinstance(text, doc.Title):
-        return _code(shortened(printable(text), _NAME_LIMIT))
+        return _render_code(shortened(printable(text), _NAME_LIMIT))
     if isinstance(text, doc.Literal):
-        return _code(shortened(printable(text), _TEXT_LIMIT))
+        return _render_code(shortened(printable(text), _TEXT_LIMIT))
     if isinstance(text, doc.Address) and _ADDRESS.fullmatch(text):
         return f"<{text}>"
-    return _words(shortened(printable(text), _TEXT_LIMIT))
+    return _escape_words(shortened(printable(text), _TEXT_LIMIT))
 
 
-def _words(text: str) -> str:
+def _escape_words(text: str) -> str:
     """Text that means nothing to Markdown, nor to what GitHub and GitLab look for in it."""
     pieces = _REFERENCE.split(text)
-    return "".join(_code(piece) if index % 2 else _SPECIAL.sub(_entities, piece) for index, piece in enumerate(pieces))
+    return "".join(
+        _render_code(piece) if index % 2 else _SPECIAL.sub(_escape_match, piece) for index, piece in enumerate(pieces)
+    )
 
 
-def _entities(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     """As entities and not after backslashes, which not everything that reads Markdown takes for escapes."""
     return "".join(_ENTITIES.get(character, f"&#{ord(character)};") for character in match[0])
 
 
-def _code(text: str) -> str:
+def _render_code(text: str) -> str:
     """`text` as a code span: fenced by one backtick more than it holds, padded where they touch."""
-    fence = _longer_than("`", [text], least=1)
+    fence = _unused_fence("`", [text], least=1)
     padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{padding}{text}{padding}{fence}"

@@ -10,12 +10,12 @@ from traceq.common.text import printable, width
 from traceq.reports import document as doc
 from traceq.reports.model import Report
 from traceq.reports.renderers import bar
-from traceq.reports.renderers.colour import Paint, painted, plain
+from traceq.reports.renderers.colour import Paint, paint_nothing, paint_text
 from traceq.reports.renderers.first_screen import ledger_lines, ranking_lines, verdict_lines
-from traceq.reports.renderers.plain_text import plain_text
-from traceq.reports.renderers.table_text import table_text
-from traceq.reports.renderers.wrapping import wrapped, wrapped_sql
-from traceq.reports.sections.brief import brief
+from traceq.reports.renderers.plain_text import to_plain_text
+from traceq.reports.renderers.table_text import render_table
+from traceq.reports.renderers.wrapping import wrap_sql, wrap_text
+from traceq.reports.sections.brief import first_screen
 
 WIDTH = 100
 LEAST_WIDTH = 40
@@ -28,7 +28,7 @@ _LEAST_ROOM = 44
 
 
 @dataclass(frozen=True)
-class _Page:
+class _TextPage:
     """How wide a line may be, in columns, how text is coloured, and the source named in commands."""
 
     width: int
@@ -42,62 +42,65 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
     Only commands are longer, so that they can be copied. With `colour` there are escape codes for colours, and no others:
     nothing in a trace can bring its own.
     """
-    return text_of(brief(report), width, colour=colour)
+    return blocks_to_text(first_screen(report), width, colour=colour)
 
 
-def text_of(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
+def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
     """The blocks as `to_text` shows them; queries have words longer than a line. `source` is named in commands."""
-    page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain, source)
+    page = _TextPage(min(max(width, LEAST_WIDTH), WIDTH), paint_text if colour else paint_nothing, source)
     lines: list[str] = []
-    for block in _in_sight(blocks):
+    for block in _unfold(blocks):
         if lines and not (isinstance(block, doc.Query) and not lines[-1]):
             lines.append("")
         lines.extend(_LINES[type(block)](block, page))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _in_sight(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
+def _unfold(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
     """What is drawn elsewhere is said in words too; what is folded elsewhere has its title above it."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Heading(4, block.title)
-            yield from _in_sight(block.blocks)
+            yield from _unfold(block.blocks)
         elif not isinstance(block, doc.Picture | doc.Tracks | doc.Flame):
             yield block
 
 
-def _heading(block: doc.Heading, page: _Page) -> Iterator[str]:
-    yield from _wrapped(plain_text(block.spans), page, style="heading")
+def _render_heading(block: doc.Heading, page: _TextPage) -> Iterator[str]:
+    yield from _wrap_spans(to_plain_text(block.spans), page, style="heading")
     if block.level in _UNDERLINES:
-        columns = max((width(line) for line in _wrapped(plain_text(block.spans), _Page(page.width, plain))), default=0)
+        columns = max(
+            (width(line) for line in _wrap_spans(to_plain_text(block.spans), _TextPage(page.width, paint_nothing))),
+            default=0,
+        )
         yield _UNDERLINES[block.level] * columns
 
 
-def _warn(block: doc.Warn, page: _Page) -> Iterator[str]:
+def _render_warning(block: doc.Warn, page: _TextPage) -> Iterator[str]:
     mark = page.paint("!", "warning") + " "
-    return _wrapped(plain_text(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
+    return _wrap_spans(to_plain_text(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
 
 
-def _items(block: doc.Items, page: _Page) -> Iterator[str]:
+def _render_items(block: doc.Items, page: _TextPage) -> Iterator[str]:
     for spans in block.items:
-        yield from _wrapped(plain_text(spans), page, first="- ", others=_INDENT, indent=len(_INDENT))
+        yield from _wrap_spans(to_plain_text(spans), page, first="- ", others=_INDENT, indent=len(_INDENT))
 
 
-def _facts(block: doc.Facts, page: _Page) -> Iterator[str]:
+def _render_facts(block: doc.Facts, page: _TextPage) -> Iterator[str]:
     margin = max(width(printable(label)) for label, _ in block.rows) + len(_INDENT)
     beside = page.width - margin >= _LEAST_ROOM
     for label, spans in block.rows:
-        text = plain_text(spans)
-        style, styled = _weight(label, text)
+        text = to_plain_text(spans)
+        style, styled = _choose_style(label, text)
         if beside:
             first, indent = printable(label).ljust(margin), margin
         else:
             yield printable(label)
             first, indent = _INDENT, len(_INDENT)
-        yield from _wrapped(text, page, first=first, others=" " * indent, style=style, styled=styled, indent=indent)
+        yield from _wrap_spans(text, page, first=first, others=" " * indent, style=style, styled=styled, indent=indent)
 
 
-def _weight(label: str, text: str) -> tuple[str, int]:
+def _choose_style(label: str, text: str) -> tuple[str, int]:
     """The style of what a fact begins with, and how many characters that are."""
     if label == "confidence":
         level = text.partition(".")[0]
@@ -111,7 +114,7 @@ def _weight(label: str, text: str) -> tuple[str, int]:
 _VARIABLE = '"$TRACE"'
 
 
-def _commands(block: doc.Commands, page: _Page) -> Iterator[str]:
+def _render_commands(block: doc.Commands, page: _TextPage) -> Iterator[str]:
     """Render commands, each after what it shows; a command is never cut, so that it can be copied.
 
     A long path that makes them wider than the page stands once, as a variable of the shell.
@@ -127,35 +130,38 @@ def _commands(block: doc.Commands, page: _Page) -> Iterator[str]:
         yield f"{(_INDENT + what).ljust(margin)}{command}"
 
 
-def _query(block: doc.Query, page: _Page) -> Iterator[str]:
+def _render_query(block: doc.Query, page: _TextPage) -> Iterator[str]:
     # A shell reads a quoted argument over several lines, so that they can be pasted as they are.
     rooms = page.width - len(_INDENT), page.width - 2 * len(_INDENT)
-    for number, line in enumerate(wrapped_sql(f'traceq sql {page.source} "{printable(block.sql)}"', *rooms)):
+    for number, line in enumerate(wrap_sql(f'traceq sql {page.source} "{printable(block.sql)}"', *rooms)):
         yield _INDENT * (2 if number else 1) + page.paint(line, "dim")
 
 
-_LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
-    doc.Heading: _heading,
-    doc.Header: lambda block, page: _wrapped(" · ".join(plain_text(spans) for _, spans in block.rows), page),
+_LINES: dict[type, Callable[[Any, _TextPage], Iterable[str]]] = {
+    doc.Heading: _render_heading,
+    doc.Header: lambda block, page: _wrap_spans(" · ".join(to_plain_text(spans) for _, spans in block.rows), page),
     doc.Verdict: lambda block, page: verdict_lines(block, page.width, page.paint),
     doc.Ledger: lambda block, page: ledger_lines(block, page.width, page.paint),
     doc.Ranking: lambda block, page: ranking_lines(block, page.width, page.paint),
-    doc.Commands: _commands,
-    doc.Paragraph: lambda block, page: _wrapped(plain_text(block.spans), page),
-    doc.Warn: _warn,
-    doc.Items: _items,
-    doc.Facts: _facts,
-    doc.Table: lambda block, page: table_text(block, page.width, page.paint),
-    doc.Bar: lambda block, page: bar.draw(block.parts, page.width, page.paint),
-    doc.Bars: lambda block, page: bar.draw_rows(block.rows, page.width, page.paint),
-    doc.Curve: lambda block, page: [bar.curve(block.values, page.width), *_wrapped(printable(block.text), page)],
-    doc.Query: _query,
+    doc.Commands: _render_commands,
+    doc.Paragraph: lambda block, page: _wrap_spans(to_plain_text(block.spans), page),
+    doc.Warn: _render_warning,
+    doc.Items: _render_items,
+    doc.Facts: _render_facts,
+    doc.Table: lambda block, page: render_table(block, page.width, page.paint),
+    doc.Bar: lambda block, page: bar.draw_bar(block.parts, page.width, page.paint),
+    doc.Bars: lambda block, page: bar.draw_bar_rows(block.rows, page.width, page.paint),
+    doc.Curve: lambda block, page: [
+        bar.draw_curve(block.values, page.width),
+        *_wrap_spans(printable(block.text), page),
+    ],
+    doc.Query: _render_query,
 }
 
 
-def _wrapped(
+def _wrap_spans(
     text: str,
-    page: _Page,
+    page: _TextPage,
     *,
     first: str = "",
     others: str = "",
@@ -165,6 +171,6 @@ def _wrapped(
 ) -> Iterator[str]:
     """Lines that begin with `first` or `others`, both `indent` columns; `style` is for the first `styled` characters."""
     until = len(text) if styled is None else styled
-    for number, (start, end) in enumerate(wrapped(text, page.width - indent, whole=page.width < WIDTH)):
+    for number, (start, end) in enumerate(wrap_text(text, page.width - indent, whole=page.width < WIDTH)):
         middle = min(max(start, until), end)
         yield (others if number else first) + page.paint(text[start:middle], style) + text[middle:end]

@@ -22,7 +22,7 @@ def tradeoff_to_json(found: Tradeoff) -> str:
             "latency_budget_ns": found.setting.budget_ns,
             "values_from": found.setting.values_from,
             "window_launches": found.launches,
-            "values": [_point(point, found) for point in found.points],
+            "values": [_encode_point(point, found) for point in found.points],
             "left_out": [
                 {
                     **pick(each.taken, "value", "run.source", "run.file"),
@@ -35,7 +35,7 @@ def tradeoff_to_json(found: Tradeoff) -> str:
             "gpus": found.gpus,
             "differs": dict(found.differs),
             "intervals_hold_runs": found.between_runs,
-            "curve": found.fit and _curve(found.fit),
+            "curve": found.fit and _encode_curve(found.fit),
             "curve_missed_share": found.missed,
             "knee": found.knee and pick(found.knee, "place", "value", "interval", "best_tried"),
             "latency_optimal": choice and choice.latency.value,
@@ -56,12 +56,12 @@ def tradeoff_to_json(found: Tradeoff) -> str:
                 **pick(limit, "point.value", "compute_share", "is_compute", "category"),
                 "category_share": limit.share,
             },
-            "headroom": [_headroom(each) for each in found.headroom],
+            "headroom": [_encode_headroom(each) for each in found.headroom],
         }
     )
 
 
-def _point(point: Point, found: Tradeoff) -> dict[str, Any]:
+def _encode_point(point: Point, found: Tradeoff) -> dict[str, Any]:
     return {
         **pick(point, "value", "steps", "excluded", "typical_ns", "typical_interval_ns", "p50_ns", "p95_ns", "p99_ns"),
         "runs": [pick(run, "source", "file", "rank") for run in point.runs],
@@ -73,7 +73,7 @@ def _point(point: Point, found: Tradeoff) -> dict[str, Any]:
     }
 
 
-def _curve(fit: Fit) -> dict[str, Any]:
+def _encode_curve(fit: Fit) -> dict[str, Any]:
     return {
         **pick(fit.curve, "shape", "flat_ns", "fixed_ns", "per_unit_ns"),
         "left_out_error_share": fit.left_out_error,
@@ -82,7 +82,7 @@ def _curve(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _headroom(each: Headroom) -> dict[str, Any]:
+def _encode_headroom(each: Headroom) -> dict[str, Any]:
     return {
         **pick(each, "value", "run.source", "run.file", "saturated", "reason"),
         "is_saturated": _is_saturated(each),

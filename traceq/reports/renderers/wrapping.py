@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"https?://")
 _SQL_WORD = re.compile(r"(?:'[^']*'|[^ '])+|'")
 
 
-def wrapped(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]:
+def wrap_text(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]:
     """The (start, end) in `text` of each line of at most `room` columns.
 
     A word that is longer than a line fills this one and goes on in the next; or, with `whole`, it begins
@@ -44,7 +44,7 @@ def wrapped(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]:
         yield line
 
 
-def wrapped_sql(sql: str, first: int, others: int) -> Iterator[str]:
+def wrap_sql(sql: str, first: int, others: int) -> Iterator[str]:
     """The lines of a query, which is the same query again when they are read as one; long words stand out."""
     line, room = "", first
     for word in _SQL_WORD.findall(sql):

@@ -10,23 +10,30 @@ from shlex import quote
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
+from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, make_table
 from traceq.reports.model import Job, Note, Report, TraceReport
-from traceq.reports.savings import saves
-from traceq.reports.sections.extra import extra_in_short, extra_left_out
-from traceq.reports.sections.header import header
-from traceq.reports.sections.job_collectives import collectives_of_job
-from traceq.reports.sections.job_findings import findings_of_job
-from traceq.reports.sections.job_not import not_the_cause
-from traceq.reports.sections.job_ranks import ranks_of_job, usual
-from traceq.reports.sections.jobs import example, holds_up, in_a_line, judged, of_rank, verdict_of_job
-from traceq.reports.sections.notes import warnings
-from traceq.reports.sections.ranking import ranking
-from traceq.reports.sections.snapshot import brief_snapshot, highest_peak, is_snapshot
-from traceq.reports.sections.snapshots import first_out_of_memory, snapshots
-from traceq.reports.sections.triage import nothing_to_judge
-from traceq.reports.sections.verdict import fault_of_file, verdicts
-from traceq.reports.sections.where_time_goes import where_time_goes
+from traceq.reports.savings import saving_text
+from traceq.reports.sections.extra import count_extra_left_out, list_extra_findings
+from traceq.reports.sections.header import write_header
+from traceq.reports.sections.job_collectives import list_collectives_of_job
+from traceq.reports.sections.job_findings import list_job_findings
+from traceq.reports.sections.job_ranks import find_usual_rank, list_ranks_of_job
+from traceq.reports.sections.job_ruled_out import list_ruled_out
+from traceq.reports.sections.jobs import (
+    describe_rank_in_job,
+    find_job,
+    holds_up,
+    judge_job_in_words,
+    show_example,
+    summarize_job,
+)
+from traceq.reports.sections.notes import list_warnings
+from traceq.reports.sections.ranking import rank_findings
+from traceq.reports.sections.snapshot import highest_peak, is_snapshot, summarize_snapshot
+from traceq.reports.sections.snapshots import describe_snapshots, find_first_failure
+from traceq.reports.sections.triage import refuse_to_judge
+from traceq.reports.sections.verdict import find_fault_of_file, write_verdicts
+from traceq.reports.sections.where_time_goes import show_where_time_goes
 
 # So that all of it is at most 60 lines: each finding takes two or three.
 _MOST_FINDINGS = 8
@@ -44,7 +51,7 @@ _AS_ON_OTHERS = 0.5
 _SOURCE = "TRACE"
 
 
-def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
+def first_screen(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
     """The first screen on one trace; of several a line each, and that of the one to look at first.
 
     `source` is what commands call the traces; at most `most` findings are listed.
@@ -52,32 +59,32 @@ def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS)
     if not report.traces:
         yield Warn(("The database holds no trace.",))
         return
-    job = judged(report.jobs)
+    job = find_job(report.jobs)
     called = quote(source or _SOURCE)
-    critical = report.traces[0] if len(report.traces) == 1 else critical_trace(report)[0]
+    critical = report.traces[0] if len(report.traces) == 1 else find_critical_trace(report)[0]
     of_several = job is not None and {each.trace_id for each in job.members} != {critical.trace.trace_id}
     chosen = f" --trace {critical.trace.trace_id}" if len(report.traces) > 1 or of_several else ""
     if job is None:
         if len(report.traces) > 1:
-            yield from traces(report, _MOST_RANKS)
+            yield from list_traces(report, _MOST_RANKS)
     elif len(report.traces) == 1 and of_several:
-        told = of_rank(job, critical)
+        told = describe_rank_in_job(job, critical)
         if told:
             yield Paragraph((told,))
     else:
-        yield from job_screen(report, job)
+        yield from describe_job(report, job)
         if _is_enough(report, job):
             yield from _on_every_rank(report, job)
-            yield _next_of_job(critical, called, several=len(report.traces) > 1)
+            yield _next_commands_of_job(critical, called, several=len(report.traces) > 1)
             return
-    yield from _trace(critical, most)
+    yield from _describe_trace(critical, most)
     if is_snapshot(critical):
-        yield from brief_snapshot(critical, called, _to_compare(report, source, called))
+        yield from summarize_snapshot(critical, called, _snapshot_pair(report, source, called))
     else:
-        yield _next(critical, called, chosen)
+        yield _next_commands(critical, called, chosen)
 
 
-def _to_compare(report: Report, source: str | None, called: str) -> str:
+def _snapshot_pair(report: Report, source: str | None, called: str) -> str:
     """Two snapshots as the words of a command; empty where they are in one database, of which none can be named."""
     if len(report.traces) == 1:
         return f"BASE {called}"
@@ -92,27 +99,27 @@ def _is_enough(report: Report, job: Job) -> bool:
     return len(job.members) > _FEW_DEVICES and (holds_up(job) or not report.traces[0].findings)
 
 
-def job_screen(
+def describe_job(
     report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True, in_full: bool = False
 ) -> Iterator[Block]:
     """The job in one verdict, and its ranks and collectives; `opened` are the traces that have a section of their own."""
     by_id = {trace.trace.trace_id: trace for trace in report.traces}
     first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
-    deed = _deed(first, by_id.get(usual(job).trace_id)) if first is not None else ""
-    faulty = [(each.trace.rank, fault) for each in report.traces if (fault := fault_of_file(each))]
-    yield from verdict_of_job(job, deed, [f"the file of rank {rank} is {fault}" for rank, fault in faulty])
-    yield from findings_of_job(job, in_full=in_full)
-    yield from example(job)
-    yield from not_the_cause(job)
+    deed = _choose_deed(first, by_id.get(find_usual_rank(job).trace_id)) if first is not None else ""
+    faulty = [(each.trace.rank, fault) for each in report.traces if (fault := find_fault_of_file(each))]
+    yield from judge_job_in_words(job, deed, [f"the file of rank {rank} is {fault}" for rank, fault in faulty])
+    yield from list_job_findings(job, in_full=in_full)
+    yield from show_example(job)
+    yield from list_ruled_out(job)
     if job.dur_ns is None:
         if len(report.traces) > 1:
-            yield from traces(report, _MOST_RANKS)
+            yield from list_traces(report, _MOST_RANKS)
         return
-    yield from ranks_of_job(job, opened, strip=strip)
-    yield from collectives_of_job(job)
+    yield from list_ranks_of_job(job, opened, strip=strip)
+    yield from list_collectives_of_job(job)
 
 
-def _deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
+def _choose_deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
     """What to do about what the late rank has and the usual one has not; empty where findings do not tell."""
     others = {each.rule: each.saving_ns for each in usual_rank.findings} if usual_rank is not None else {}
     its_own = [each.deed for each in late.findings if others.get(each.rule, 0.0) < _AS_ON_OTHERS * each.saving_ns]
@@ -121,37 +128,37 @@ def _deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
 
 def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
     """What there is to fix on the usual rank, and so on all, or on those of its stage: late ranks hide none of it."""
-    trace_id = usual(job).trace_id
+    trace_id = find_usual_rank(job).trace_id
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
     if shown is not None:
         like = "the ranks of its stage" if len({each.stage for each in job.members}) > 1 else "every rank"
-        yield Paragraph((f"On the usual rank, {usual(job).rank}, and so on {like}:",))
-        yield ranking(shown, _MOST_ON_EVERY_RANK)
+        yield Paragraph((f"On the usual rank, {find_usual_rank(job).rank}, and so on {like}:",))
+        yield rank_findings(shown, _MOST_ON_EVERY_RANK)
 
 
-def _trace(report: TraceReport, most: int) -> Iterator[Block]:
-    yield header(report)
-    warned = list(warnings(_given_first(report.notes)))
+def _describe_trace(report: TraceReport, most: int) -> Iterator[Block]:
+    yield write_header(report)
+    warned = list(list_warnings(_sort_notes(report.notes)))
     yield from (Warn((shortened("".join(each.spans), _WARNING_LENGTH),)) for each in warned[:_MOST_WARNINGS])
-    yield from verdicts(report)
+    yield from write_verdicts(report)
     if is_snapshot(report):
         return
     # the time of a fragment is nobody's step
-    if not report.ledger or nothing_to_judge(report) is None:
-        yield from where_time_goes(report)
+    if not report.ledger or refuse_to_judge(report) is None:
+        yield from show_where_time_goes(report)
     if report.findings:
-        yield ranking(report, most)
-    yield from extra_in_short(report)
-    yield from _also(report, most, len(warned[_MOST_WARNINGS:]))
+        yield rank_findings(report, most)
+    yield from list_extra_findings(report)
+    yield from _count_unshown(report, most, len(warned[_MOST_WARNINGS:]))
 
 
-def _given_first(notes: Sequence[Note]) -> list[Note]:
+def _sort_notes(notes: Sequence[Note]) -> list[Note]:
     """One note of what the user gave and traceq left out stands before what the profiler lost, which there is more often."""
     first = [each for each in notes if each.code in _GIVEN and each.severity != "info"][:1]
     return [*first, *(each for each in notes if each not in first)]
 
 
-def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]:
+def _count_unshown(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]:
     """What is not on this screen, counted; and what matters though it saves no time by itself."""
     left = len(report.findings[most:]) + report.findings_left_out
     told = [
@@ -159,7 +166,7 @@ def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]
         f"{some(len(report.small), 'finding')} below 1 %" if report.small else "",
         some(len({each.step for each in report.outliers}), "unusually long step") if report.outliers else "",
         f"{some(len(report.not_applicable), 'rule')} cannot tell" if report.not_applicable else "",
-        extra_left_out(report),
+        count_extra_left_out(report),
         f"{some(len(report.failed), 'check')} failed" if report.failed else "",
         some(warnings_left, "more warning") if warnings_left else "",
     ]
@@ -174,7 +181,7 @@ def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]
         yield Facts(tuple((label, (text,)) for label, text in rows if text))
 
 
-def _next(report: TraceReport, source: str, chosen: str) -> Commands:
+def _next_commands(report: TraceReport, source: str, chosen: str) -> Commands:
     of = f"{source}{chosen}"
     if not report.findings:
         return Commands(
@@ -197,7 +204,7 @@ def _next(report: TraceReport, source: str, chosen: str) -> Commands:
     )
 
 
-def _next_of_job(critical: TraceReport, source: str, *, several: bool) -> Commands:
+def _next_commands_of_job(critical: TraceReport, source: str, *, several: bool) -> Commands:
     rank = "" if critical.trace.rank is None else f" --rank {critical.trace.rank}"
     of = f"{source}{rank or f' --trace {critical.trace.trace_id}'}"
     of_ranks = (
@@ -214,18 +221,18 @@ def _next_of_job(critical: TraceReport, source: str, *, several: bool) -> Comman
     )
 
 
-def critical_trace(report: Report) -> tuple[TraceReport, str]:
+def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
     """The trace to look at first, and why: the rank that others wait for, that has most to do, or with the longest step."""
     traces = [each for each in report.traces if each.rules_asked] or report.traces
-    job = judged(report.jobs)
+    job = find_job(report.jobs)
     by_id = {trace.trace.trace_id: trace for trace in traces}
     if job is not None and job.stragglers and job.stragglers[0].trace_id in by_id:
-        return by_id[job.stragglers[0].trace_id], in_a_line(job)
+        return by_id[job.stragglers[0].trace_id], summarize_job(job)
     if all(map(is_snapshot, traces)):
-        if (failed := first_out_of_memory(traces)) is not None:
+        if (failed := find_first_failure(traces)) is not None:
             return failed
         highest = max(traces, key=lambda trace: (highest_peak(trace), -trace.trace.trace_id))
-        return highest, f"{_called(highest)} has the highest peak."
+        return highest, f"{_name_trace(highest)} has the highest peak."
     traces = [each for each in traces if not is_snapshot(each)]
     by_rank = {trace.trace.rank: trace for trace in traces if trace.trace.rank is not None}
     waits: Counter[int] = Counter()
@@ -242,7 +249,7 @@ def critical_trace(report: Report) -> tuple[TraceReport, str]:
         trace, remark = imbalance[0]
         return trace, f"{remark.title}: {remark.text}"
     longest = max(traces, key=lambda trace: (trace.steps.mean_ns or 0.0, -trace.trace.trace_id))
-    return longest, f"{_called(longest)} has the longest step."
+    return longest, f"{_name_trace(longest)} has the longest step."
 
 
 def _late_rank(finding: Finding) -> int | None:
@@ -254,24 +261,24 @@ def _late_rank(finding: Finding) -> int | None:
     return int(str(ranks.most_common(1)[0][0]))
 
 
-def _called(report: TraceReport) -> str:
+def _name_trace(report: TraceReport) -> str:
     facts = report.trace
     return f"Trace {facts.trace_id}" if facts.rank is None else f"Rank {facts.rank}"
 
 
-def traces(report: Report, most: int) -> Iterator[Block]:
+def list_traces(report: Report, most: int) -> Iterator[Block]:
     """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
     every = report.traces
     if all(map(is_snapshot, every)):
-        yield from snapshots(every, most)
-        if first_out_of_memory(every) is None:
-            yield Paragraph((critical_trace(report)[1],))
+        yield from describe_snapshots(every, most)
+        if find_first_failure(every) is None:
+            yield Paragraph((find_critical_trace(report)[1],))
         return
-    critical, reason = critical_trace(report)
+    critical, reason = find_critical_trace(report)
     of_trace: dict[str, Callable[[TraceReport], str]] = {
-        "compute": lambda trace: _share(trace, "compute"),
-        "comm.": lambda trace: _share(trace, "communication"),
-        "idle": lambda trace: _share(trace, "idle"),
+        "compute": lambda trace: _share_on_busiest(trace, "compute"),
+        "comm.": lambda trace: _share_on_busiest(trace, "communication"),
+        "idle": lambda trace: _share_on_busiest(trace, "idle"),
     }
     ranks = [trace.trace.rank for trace in every]
     is_job = None not in ranks and len(set(ranks)) == len(ranks)
@@ -288,24 +295,24 @@ def traces(report: Report, most: int) -> Iterator[Block]:
         **name,
         "step": lambda trace: duration(trace.steps.mean_ns),
         **of_trace,
-        "saves": lambda trace: saves(trace.findings[0]) if trace.findings else "-",
+        "saves": lambda trace: saving_text(trace.findings[0]) if trace.findings else "-",
         "fix first": _fix_first,
     }
-    yield table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
+    yield make_table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
     left = len(every) - len(shown)
     more = f" {count(left)} more are not listed." if left else ""
-    yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.".strip(),))
+    yield Paragraph((f"{reason}{more} Look at {_name_trace(critical).lower()} first.".strip(),))
 
 
 def _fix_first(report: TraceReport) -> str:
-    if fault := fault_of_file(report):
+    if fault := find_fault_of_file(report):
         return f"cannot tell: file {fault}"
     if report.findings:
         return Title(report.findings[0].title)
     return "-" if report.rules_asked else "not asked"
 
 
-def _share(report: TraceReport, category: str) -> str:
+def _share_on_busiest(report: TraceReport, category: str) -> str:
     """The time of a category, or of all that begin with it, on the busiest GPU."""
     shares = [
         sum(part.step_share for part in each.parts if part.category.startswith(category)) for each in report.ledger

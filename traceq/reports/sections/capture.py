@@ -7,9 +7,9 @@ from itertools import groupby
 
 from traceq.common.units import count, duration, share, size, some
 from traceq.health.verdict import STATES
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, make_table
 from traceq.reports.model import Device, ProgramFact, TraceFacts, TraceReport
-from traceq.reports.sections.made_with import line, made_with
+from traceq.reports.sections.made_with import list_made_with, summarize_made_with
 from traceq.runs.compare.profiling import explain_unmeasured
 
 # Shares are kept in four digits. A larger difference to that of the medians is one by CPU time.
@@ -36,30 +36,30 @@ _WORDS = {
 }
 
 
-def capture(report: TraceReport) -> Iterator[Block]:
+def describe_capture(report: TraceReport) -> Iterator[Block]:
     """The section of that name."""
     yield Heading(3, ("What was captured",), is_minor=True)
-    source, *facts = _facts(report.trace)
+    source, *facts = _list_facts(report.trace)
     yield Facts(
         (
             source,
-            ("program", (program(report.program),)),
-            *((("made with", (line(report.made_with),)),) if report.made_with else ()),
+            ("program", (program_words(report.program),)),
+            *((("made with", (summarize_made_with(report.made_with),)),) if report.made_with else ()),
             *facts,
-            ("GPUs", _devices(report.devices)),
-            *_overhead(report.trace),
+            ("GPUs", _list_devices(report.devices)),
+            *_overhead_row(report.trace),
         )
     )
     yield Query(report.queries["content"])
     yield Query(report.queries["program"])
-    yield from made_with(report)
+    yield from list_made_with(report)
 
 
-def quality(report: TraceReport) -> Iterator[Block]:
+def describe_quality(report: TraceReport) -> Iterator[Block]:
     """How far the capture carries each metric, the worst first."""
     judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
     yield Heading(3, ("How far this capture goes",), is_minor=True)
-    yield table(
+    yield make_table(
         judged,
         {
             "metric": lambda each: each.metric,
@@ -71,7 +71,7 @@ def quality(report: TraceReport) -> Iterator[Block]:
     yield Paragraph(("What would bring more, with the commands: ", Literal("traceq doctor DB"), "."))
 
 
-def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
+def _list_facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
     producer = " ".join(filter(None, [facts.producer, facts.producer_version])) or "unknown producer"
     rank = "not in the trace" if facts.rank is None else str(facts.rank)
     if facts.rank is not None and facts.world_size is not None:
@@ -82,19 +82,19 @@ def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
         ("run", (Name(facts.run) if facts.run else "not named",)),
         ("rank", (rank,)),
         ("time span", (duration(facts.dur_ns),)),
-        ("host", (_kinds(facts.cpu_slices),)),
-        ("GPU", (_kinds(facts.gpu_slices),)),
+        ("host", (_count_slices(facts.cpu_slices),)),
+        ("GPU", (_count_slices(facts.gpu_slices),)),
     )
 
 
-def program(facts: Sequence[ProgramFact]) -> str:
+def program_words(facts: Sequence[ProgramFact]) -> str:
     """Language; frameworks; mode; workload; vendor: what of it the trace shows."""
     kinds = groupby(facts, key=lambda each: each.property)
     told = (", ".join(_WORDS.get(each.value, each.value) for each in kind) for _, kind in kinds)
     return "; ".join(told) or "unknown: the trace does not say"
 
 
-def _overhead(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
+def _overhead_row(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
     """A row when the trace says what recording it cost, or why that is not known."""
     change, within, without = facts.overhead_share, facts.profiled_step_ns, facts.unprofiled_step_ns
     medians = f"median {duration(within)}, {duration(without)} without" if within and without else ""
@@ -115,11 +115,11 @@ def _overhead(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
     return (("overhead", (text,)),)
 
 
-def _kinds(slices: dict[str, int]) -> str:
+def _count_slices(slices: dict[str, int]) -> str:
     return ", ".join(f"{count(number)} {kind}" for kind, number in slices.items()) or "no slices"
 
 
-def _devices(devices: Sequence[Device]) -> Spans:
+def _list_devices(devices: Sequence[Device]) -> Spans:
     used = [device for device in devices if device.slices]
     unused = len(devices) - len(used)
     spans: list[str] = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from traceq.common.units import count, duration, maybe, rate, share, size
-from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Query, Spans, Table, table
+from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.missing import capture_with, planned, way
-from traceq.reports.sections.pictures import pictured, pictures
+from traceq.reports.sections.missing import capture_with, cite_plan, how_to_record
+from traceq.reports.sections.pictures import draw_bars, draw_pictures
 from traceq.reports.topics import Blocking, Collective, CommunicationTotal, HostCollective
 
 _LISTED = 8
@@ -26,7 +26,7 @@ _CELLS: dict[str, Callable[[Collective], str]] = {
 _ALWAYS = ("operation", "count", "time", "exposed")
 
 
-def communication(report: TraceReport) -> Iterator[Block]:
+def describe_communication(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when no communication ran, neither on a GPU nor on the host."""
     facts = report.topics.communication
     totals = [each for each in facts.totals if each.communication_ns]
@@ -34,18 +34,18 @@ def communication(report: TraceReport) -> Iterator[Block]:
         return
     yield Heading(3, ("Communication",))
     if totals:
-        yield from _on_gpus(totals, report)
+        yield from _describe_gpus(totals, report)
         if facts.collectives:
-            yield _collectives(facts.collectives)
-            yield from _unknown(facts.collectives, report)
+            yield _collective_table(facts.collectives)
+            yield from _say_unknown(facts.collectives, report)
             yield Query(report.queries["collectives"])
     if facts.on_host:
         yield Paragraph(("On the host (calls of all threads added, no time of a GPU):",))
-        yield _on_host(facts.on_host)
+        yield _host_table(facts.on_host)
         yield Query(report.queries["host_collectives"])
 
 
-def no_communication(report: TraceReport) -> tuple[Spans, ...]:
+def explain_no_communication(report: TraceReport) -> tuple[Spans, ...]:
     """One line in place of the section."""
     facts = report.topics.communication
     if facts.on_host or any(each.communication_ns for each in facts.totals):
@@ -55,7 +55,7 @@ def no_communication(report: TraceReport) -> tuple[Spans, ...]:
     return ((f"Communication: none ran in the {report.period}.",),)
 
 
-def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Iterator[Block]:
+def _describe_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Iterator[Block]:
     listed = sorted(totals, key=lambda each: -each.exposed_ns)[:_LISTED]
     worst = listed[0]
     blocking = {each.device: each for each in report.topics.communication.blocking}
@@ -68,19 +68,19 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
         f" {behind if worst.overlapped_ns else 'none of it'} behind compute,"
         f" {duration(worst.exposed_ns)} exposed{per_step}. "
     )
-    yield Paragraph((text, *_blocking(of_worst, report)))
-    yield from pictured([_bar(each, blocking.get(each.device)) for each in totals if each in listed])
+    yield Paragraph((text, *_explain_blocking(of_worst, report)))
+    yield from draw_bars([_make_bar(each, blocking.get(each.device)) for each in totals if each in listed])
     if len(totals) > len(listed):
         yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication not shown.",))
     if any(each.opaque_ns for each in totals):
         yield Paragraph(("Communication in graphs that were traced as a whole counts as compute.",))
-    yield from pictures(report, "communication")
+    yield from draw_pictures(report, "communication")
     yield Query(report.queries["communication"])
     if of_worst is not None and of_worst.blocking_ns:
         yield Query(report.queries["blocking"])
 
 
-def _blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
+def _explain_blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
     """How long issued compute waited only for communication, or why that is unknown."""
     waited = "Compute that was issued waited"
     if blocking is not None and blocking.blocking_ns is not None:
@@ -96,7 +96,7 @@ def _blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
     )
 
 
-def _bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
+def _make_bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
     exposed = float(total.exposed_ns)
     waited = float(blocking.blocking_ns or 0) if blocking else 0.0
     # Slices that run at once can block for the same time each, so together for longer than there was.
@@ -109,25 +109,25 @@ def _bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
     return BarRow(f"GPU {total.device}", parts, duration(total.communication_ns))
 
 
-def _collectives(rows: Sequence[Collective]) -> Table:
+def _collective_table(rows: Sequence[Collective]) -> Table:
     known = {name: cell for name, cell in _CELLS.items() if name in _ALWAYS or any(cell(each) != "-" for each in rows)}
     if len({each.group_name for each in rows}) == 1:
         known.pop("group", None)
-    return table(rows, known, text=(0, 1) if "group" in known else (0,))
+    return make_table(rows, known, text=(0, 1) if "group" in known else (0,))
 
 
-def _unknown(rows: Sequence[Collective], report: TraceReport) -> Iterator[Block]:
+def _say_unknown(rows: Sequence[Collective], report: TraceReport) -> Iterator[Block]:
     if all(each.bytes is None for each in rows):
-        sizes = way(report, "message_bytes", "; ")
+        sizes = how_to_record(report, "message_bytes", "; ")
         yield Paragraph(
-            ("Message sizes are not in the trace", *sizes, *(planned("communication") if sizes else ()), ".")
+            ("Message sizes are not in the trace", *sizes, *(cite_plan("communication") if sizes else ()), ".")
         )
     elif all(each.group_size is None for each in rows):
         yield Paragraph(("The trace does not say how many ranks a group has: no bandwidth on the bus.",))
 
 
-def _on_host(rows: Sequence[HostCollective]) -> Table:
-    return table(
+def _host_table(rows: Sequence[HostCollective]) -> Table:
+    return make_table(
         rows,
         {
             "library": lambda each: each.library,

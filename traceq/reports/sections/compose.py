@@ -24,36 +24,36 @@ from traceq.reports.document import (
     Table,
     Tracks,
     Warn,
-    with_code,
+    split_code,
 )
 from traceq.reports.model import DeviceLedger, Host, Job, LedgerPart, Report, TraceReport
-from traceq.reports.sections.account import account
-from traceq.reports.sections.brief import brief, critical_trace, job_screen, traces
-from traceq.reports.sections.capture import capture, quality
-from traceq.reports.sections.communication import communication, no_communication
-from traceq.reports.sections.conditions import conditions
-from traceq.reports.sections.copies import copies, no_copies
-from traceq.reports.sections.critical_path import critical_path, no_critical_path
-from traceq.reports.sections.data import data, no_data
-from traceq.reports.sections.extra import extra_in_short
-from traceq.reports.sections.findings import finding_in_full, finding_queries, findings, remark
-from traceq.reports.sections.header import header
-from traceq.reports.sections.idle import gaps, outliers, training_thread
-from traceq.reports.sections.job_findings import findings_of_rule
-from traceq.reports.sections.jobs import judged, of_rank
-from traceq.reports.sections.kernels import kernels, no_kernels
-from traceq.reports.sections.marks import marks
-from traceq.reports.sections.memory import memory, no_memory
-from traceq.reports.sections.missing import way
-from traceq.reports.sections.notes import notes, warnings
-from traceq.reports.sections.outcomes import outcomes
-from traceq.reports.sections.pictures import pictures, pictures_of_job, ranks_picture
-from traceq.reports.sections.ranking import ranking
-from traceq.reports.sections.serving import serving
-from traceq.reports.sections.snapshot import is_snapshot, snapshot
-from traceq.reports.sections.steps import steps
-from traceq.reports.sections.verdict import verdicts
-from traceq.reports.sections.where_time_goes import where_time_goes
+from traceq.reports.sections.account import describe_account
+from traceq.reports.sections.brief import describe_job, find_critical_trace, first_screen, list_traces
+from traceq.reports.sections.capture import describe_capture, describe_quality
+from traceq.reports.sections.communication import describe_communication, explain_no_communication
+from traceq.reports.sections.conditions import describe_conditions
+from traceq.reports.sections.copies import describe_copies, explain_no_copies
+from traceq.reports.sections.critical_path import describe_critical_path, explain_no_critical_path
+from traceq.reports.sections.data import describe_input, explain_no_input
+from traceq.reports.sections.extra import list_extra_findings
+from traceq.reports.sections.findings import describe_finding, describe_findings, describe_remark, list_finding_queries
+from traceq.reports.sections.header import write_header
+from traceq.reports.sections.idle import describe_gaps, describe_outliers, describe_training_thread
+from traceq.reports.sections.job_findings import list_rule_findings
+from traceq.reports.sections.jobs import describe_rank_in_job, find_job
+from traceq.reports.sections.kernels import describe_kernels, explain_no_kernels
+from traceq.reports.sections.marks import describe_marks
+from traceq.reports.sections.memory import describe_memory, explain_no_memory
+from traceq.reports.sections.missing import how_to_record
+from traceq.reports.sections.notes import describe_notes, list_warnings
+from traceq.reports.sections.outcomes import describe_outcomes
+from traceq.reports.sections.pictures import draw_job_pictures, draw_pictures, draw_ranks
+from traceq.reports.sections.ranking import rank_findings
+from traceq.reports.sections.serving import describe_serving
+from traceq.reports.sections.snapshot import describe_snapshot, is_snapshot
+from traceq.reports.sections.steps import describe_steps
+from traceq.reports.sections.verdict import write_verdicts
+from traceq.reports.sections.where_time_goes import show_where_time_goes
 
 _MOST_IN_OVERVIEW = 500
 _SECTION = 3
@@ -61,40 +61,40 @@ _SECTION = 3
 _WORTH_OPENING = 0.01
 # Sections on a topic, and the categories of the ledger that it is about.
 _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
-    copies: ("copy_h2d", "copy_d2h", "copy_other"),
-    communication: ("communication", "idle_communication"),
-    kernels: ("compute",),
-    data: ("idle_data",),
-    memory: ("idle_allocation",),
-    snapshot: (),
+    describe_copies: ("copy_h2d", "copy_d2h", "copy_other"),
+    describe_communication: ("communication", "idle_communication"),
+    describe_kernels: ("compute",),
+    describe_input: ("idle_data",),
+    describe_memory: ("idle_allocation",),
+    describe_snapshot: (),
 }
 
 
-def compose(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
+def compose_report(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
     """The whole report, trace by trace; for formats that can show blocks folded, and such that can show tracks."""
-    blocks = _all(report, folds=folds, draws=draws)
-    return blocks if sql else without_sql(blocks)
+    blocks = _compose_report(report, folds=folds, draws=draws)
+    return blocks if sql else drop_sql(blocks)
 
 
-def evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block]:
+def compose_evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block]:
     """The first screen, then the evidence for each finding of the trace that it is about."""
-    yield from brief(report, source)
+    yield from first_screen(report, source)
     if report.traces:
-        shown = critical_trace(report)[0] if len(report.traces) > 1 else report.traces[0]
-        blocks = findings(shown, folds=False, draws=False)
-        yield from blocks if sql else without_sql(blocks)
+        shown = find_critical_trace(report)[0] if len(report.traces) > 1 else report.traces[0]
+        blocks = describe_findings(shown, folds=False, draws=False)
+        yield from blocks if sql else drop_sql(blocks)
         if sql:
-            yield from finding_queries(shown)
+            yield from list_finding_queries(shown)
 
 
-def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
+def compose_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
     """All there is to say about a finding: F1, its id or its rule, about what a rule of jobs found, or a remark.
 
     Raises StoreError where there is none of that name.
     """
-    of_job = [block for job in report.jobs for block in findings_of_rule(job, name.casefold())]
+    of_job = [block for job in report.jobs for block in list_rule_findings(job, name.casefold())]
     if of_job:
-        yield from of_job if sql else without_sql(of_job)
+        yield from of_job if sql else drop_sql(of_job)
         return
     try:
         chosen = choose(name, {trace.trace.trace_id: trace.every_finding for trace in report.traces})
@@ -103,51 +103,51 @@ def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
         if not told:
             raise
         for each in told:
-            yield from remark(each)
+            yield from describe_remark(each)
             if sql:
                 yield Query(each.evidence.query)
         return
     trace = next(trace for trace in report.traces if chosen.finding in trace.every_finding)
-    yield from finding_in_full(chosen.place, chosen.finding, trace, sql=sql)
+    yield from describe_finding(chosen.place, chosen.finding, trace, sql=sql)
 
 
 def _is_called(observation: Observation, name: str) -> bool:
     return name.casefold() in (observation.finding_id.casefold(), observation.rule.casefold())
 
 
-def without_sql(blocks: Iterable[Block]) -> Iterator[Block]:
+def drop_sql(blocks: Iterable[Block]) -> Iterator[Block]:
     """The blocks but for their queries, and what holds nothing else."""
     for block in blocks:
         if isinstance(block, Fold):
-            kept = tuple(without_sql(block.blocks))
+            kept = tuple(drop_sql(block.blocks))
             if kept:
                 yield Fold(block.title, kept)
         elif not isinstance(block, Query):
             yield block
 
 
-def _all(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
+def _compose_report(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield Heading(1, ("traceq report",))
     if not report.traces:
         yield Warn(("The database holds no trace.",))
     several = len(report.traces) > 1
-    opened = _opened(report)
+    opened = _traces_in_full(report)
     if several:
-        yield from _overview(report, opened, draws=draws)
-    elif (job := judged(report.jobs)) is not None:
-        yield from _job_of_one(report, job, draws=draws)
+        yield from _compose_overview(report, opened, draws=draws)
+    elif (job := find_job(report.jobs)) is not None:
+        yield from _compose_job(report, job, draws=draws)
     for trace in opened:
-        yield from _trace(trace, several=several, folds=folds, draws=draws)
+        yield from _compose_trace(trace, several=several, folds=folds, draws=draws)
 
 
-def _overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> Iterator[Block]:
+def _compose_overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> Iterator[Block]:
     yield Heading(2, (some(len(report.traces), "trace"),))
-    job = judged(report.jobs)
+    job = find_job(report.jobs)
     if job is None:
-        yield from traces(report, _MOST_IN_OVERVIEW)
+        yield from list_traces(report, _MOST_IN_OVERVIEW)
     else:
-        yield from job_screen(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws, in_full=True)
-        yield from pictures_of_job(job)
+        yield from describe_job(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws, in_full=True)
+        yield from draw_job_pictures(job)
     left = {each.trace.trace_id for each in report.traces} | {
         each.trace_id for one in report.jobs for each in one.members
     }
@@ -156,77 +156,77 @@ def _overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> 
         told = (
             f"{count(len(left))} more ranks were not asked one by one; `traceq report DB --rank N` asks one all rules."
         )
-        yield Paragraph(with_code(told))
-    yield from ranks_picture(report)
+        yield Paragraph(split_code(told))
+    yield from draw_ranks(report)
     yield Query(report.query)
 
 
-def _opened(report: Report) -> Sequence[TraceReport]:
+def _traces_in_full(report: Report) -> Sequence[TraceReport]:
     """The traces that have a section of their own: those that were asked all rules, where there are any."""
     return [each for each in report.traces if each.rules_asked] or report.traces
 
 
-def _job_of_one(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
+def _compose_job(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
     """The job of which one trace is reported: all of it, where that trace holds it."""
     (trace,) = report.traces
     if {each.trace_id for each in job.members} == {trace.trace.trace_id}:
         yield Heading(2, ("The job",))
-        yield from job_screen(report, job, strip=not draws, in_full=True)
-        yield from pictures_of_job(job)
-    elif told := of_rank(job, trace):
+        yield from describe_job(report, job, strip=not draws, in_full=True)
+        yield from draw_job_pictures(job)
+    elif told := describe_rank_in_job(job, trace):
         yield Paragraph((told,))
 
 
-def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> Iterator[Block]:
+def _compose_trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> Iterator[Block]:
     facts = report.trace
     number = f"Trace {facts.trace_id}: " if several else ""
     yield Heading(2, (number, Name(facts.file)), anchor=f"t{facts.trace_id}")
-    yield header(report)
-    yield from warnings(report.notes)
-    yield from verdicts(report)
+    yield write_header(report)
+    yield from list_warnings(report.notes)
+    yield from write_verdicts(report)
     if is_snapshot(report):
-        yield from _snapshot(report, folds=folds, draws=draws)
+        yield from _compose_snapshot(report, folds=folds, draws=draws)
         return
-    yield from pictures(report, "headline")
-    yield from where_time_goes(report)
+    yield from draw_pictures(report, "headline")
+    yield from show_where_time_goes(report)
     if report.findings:
-        yield ranking(report)
-    yield from extra_in_short(report)
-    yield from account(report)
-    yield from findings(report, folds=folds, draws=draws)
-    yield from capture(report)
-    yield from steps(report)
-    yield from marks(report)
-    yield from conditions(report)
-    yield from serving(report)
-    yield from _ledger(report)
-    yield from critical_path(report)
+        yield rank_findings(report)
+    yield from list_extra_findings(report)
+    yield from describe_account(report)
+    yield from describe_findings(report, folds=folds, draws=draws)
+    yield from describe_capture(report)
+    yield from describe_steps(report)
+    yield from describe_marks(report)
+    yield from describe_conditions(report)
+    yield from describe_serving(report)
+    yield from _describe_ledgers(report)
+    yield from describe_critical_path(report)
     if draws:
-        yield from _timelines(report)
-    yield from gaps(report)
-    yield from outliers(report)
-    yield from training_thread(report)
-    yield from _topics(report)
+        yield from _compose_timelines(report)
+    yield from describe_gaps(report)
+    yield from describe_outliers(report)
+    yield from describe_training_thread(report)
+    yield from _compose_topics(report)
     if report.host:
-        yield from _host(report.host, report.queries)
-    yield from outcomes(report)
-    yield from quality(report)
-    yield from notes(report)
+        yield from _describe_host(report.host, report.queries)
+    yield from describe_outcomes(report)
+    yield from describe_quality(report)
+    yield from describe_notes(report)
     if not folds:
-        yield from finding_queries(report)
+        yield from list_finding_queries(report)
 
 
-def _snapshot(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
-    yield from findings(report, folds=folds, draws=draws)
-    yield from snapshot(report)
-    yield from capture(report)
-    yield from outcomes(report)
-    yield from notes(report)
+def _compose_snapshot(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
+    yield from describe_findings(report, folds=folds, draws=draws)
+    yield from describe_snapshot(report)
+    yield from describe_capture(report)
+    yield from describe_outcomes(report)
+    yield from describe_notes(report)
     if not folds:
-        yield from finding_queries(report)
+        yield from list_finding_queries(report)
 
 
-def _timelines(report: TraceReport) -> Iterator[Block]:
+def _compose_timelines(report: TraceReport) -> Iterator[Block]:
     if report.over_time:
         yield Heading(3, ("Steps over time",), anchor="timelines")
         yield Tracks(report.over_time)
@@ -235,10 +235,10 @@ def _timelines(report: TraceReport) -> Iterator[Block]:
         yield Flame(report.flame)
 
 
-def _topics(report: TraceReport) -> Iterator[Block]:
+def _compose_topics(report: TraceReport) -> Iterator[Block]:
     """A section for each topic the trace says something of, and for the others a line each."""
     for section, categories in _TOPICS.items():
-        of_time = max((_share(device, categories) for device in report.ledger), default=0.0)
+        of_time = max((_sum_shares(device, categories) for device in report.ledger), default=0.0)
         for block in section(report):
             if isinstance(block, Heading) and block.level == _SECTION:
                 yield replace(block, is_minor=of_time < _WORTH_OPENING)
@@ -246,7 +246,14 @@ def _topics(report: TraceReport) -> Iterator[Block]:
                 yield block
     missing = [
         line
-        for lines in (no_critical_path, no_copies, no_communication, no_kernels, no_data, no_memory)
+        for lines in (
+            explain_no_critical_path,
+            explain_no_copies,
+            explain_no_communication,
+            explain_no_kernels,
+            explain_no_input,
+            explain_no_memory,
+        )
         for line in lines(report)
     ]
     if missing and report.steps.source is not None:
@@ -254,11 +261,11 @@ def _topics(report: TraceReport) -> Iterator[Block]:
         yield Items(tuple(missing))
 
 
-def _share(device: DeviceLedger, categories: tuple[str, ...]) -> float:
+def _sum_shares(device: DeviceLedger, categories: tuple[str, ...]) -> float:
     return sum(part.step_share for part in device.parts if part.category in categories)
 
 
-def _ledger(report: TraceReport) -> Iterator[Block]:
+def _describe_ledgers(report: TraceReport) -> Iterator[Block]:
     if not report.ledger:
         return
     yield Heading(3, ("Where the time went",), anchor="ledger")
@@ -272,28 +279,30 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
     for device in report.ledger:
         yield Heading(4, (f"GPU {device.device}: ", Name(device.name or "name not in the trace")))
         yield _ledger_table(device, report.steps.counted, report.unit)
-        yield Bar(_in_order_of_precedence(device.parts))
+        yield Bar(_order_by_precedence(device.parts))
     graphs = report.trace.gpu_slices.get("graph", 0)
     if graphs:
         yield Warn(
             (
                 f"Graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
                 "communication, copies and idle time within them are not visible.",
-                *way(report, "graph_nodes", " Capture with ", "."),
+                *how_to_record(report, "graph_nodes", " Capture with ", "."),
             )
         )
     yield Query(report.queries["ledger"])
 
 
-def _in_order_of_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float], ...]:
+def _order_by_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float], ...]:
     """(category, share) in the same order for every GPU, so that bars can be compared; idle time of any cause is one."""
     idle = sum(part.step_share for part in parts if part.category.startswith("idle"))
     busy = [part for part in parts if not part.category.startswith("idle")]
-    shares = tuple((part.category, part.step_share) for part in sorted(busy, key=lambda part: _rank(part.category)))
+    shares = tuple(
+        (part.category, part.step_share) for part in sorted(busy, key=lambda part: _precedence_of(part.category))
+    )
     return (*shares, ("idle", idle)) if idle else shares
 
 
-def _rank(category: str) -> int:
+def _precedence_of(category: str) -> int:
     return BUSY.index(category) if category in BUSY else len(BUSY)
 
 
@@ -315,7 +324,7 @@ def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
     return Table(("category", "all steps", "per step", "share", "in SQL"), tuple(rows), text_columns=(0, 4))
 
 
-def _host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
+def _describe_host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
     yield Heading(3, ("What the host did",))
     yield Paragraph(("Times of all threads are added: they are not parts of a step.",))
     if host.annotations:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.units import rate
-from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, table
+from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, make_table
 from traceq.reports.model import Condition, TraceReport
 
 _PER_MEGA = 1e6
 
 
-def conditions(report: TraceReport) -> Iterator[Block]:
+def describe_conditions(report: TraceReport) -> Iterator[Block]:
     """The section of that name, where a log was given with the trace."""
     if not report.conditions:
         return
@@ -23,27 +23,27 @@ def conditions(report: TraceReport) -> Iterator[Block]:
             " has each step.",
         )
     )
-    yield table(
+    yield make_table(
         report.conditions,
         {
-            "of": _whose,
+            "of": _name_source,
             "series": lambda each: Literal(each.name),
-            "mean": lambda each: _number(each, each.mean),
-            "lowest": lambda each: _number(each, each.lowest),
-            "highest": lambda each: _number(each, each.highest),
+            "mean": lambda each: _format_value(each, each.mean),
+            "lowest": lambda each: _format_value(each, each.lowest),
+            "highest": lambda each: _format_value(each, each.highest),
         },
         text=(0, 1),
     )
     yield Query(report.queries["conditions"])
 
 
-def _whose(condition: Condition) -> str:
+def _name_source(condition: Condition) -> str:
     if condition.device is not None:
         return f"GPU {condition.device}"
     return Name(condition.instance) if condition.instance else "host"
 
 
-def _number(condition: Condition, value: float) -> str:
+def _format_value(condition: Condition, value: float) -> str:
     if condition.unit == "bytes/s":
         return f"{rate(value / _PER_MEGA)} MB/s"
     unit = "%" if condition.unit == "percent" else condition.unit

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import count, duration, maybe, rate, size
-from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Spans, Table, table
+from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.missing import way
-from traceq.reports.sections.pictures import pictured, pictures
+from traceq.reports.sections.missing import how_to_record
+from traceq.reports.sections.pictures import draw_bars, draw_pictures
 from traceq.reports.topics import Copies, CopyGroup, CopyTotal, UnifiedMemory
 
 _LISTED = 8
@@ -23,7 +23,7 @@ _IN_WORDS = {
 _AS_KERNELS = ("copies_as_kernels", "memsets_as_kernels")
 
 
-def copies(report: TraceReport) -> Iterator[Block]:
+def describe_copies(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when no copy ran."""
     facts = report.topics.copies
     if not facts.totals:
@@ -31,26 +31,26 @@ def copies(report: TraceReport) -> Iterator[Block]:
     listed = sorted(facts.totals, key=lambda each: -each.exposed_ns)[:_LISTED]
     shown = [each for each in facts.totals if each in listed]
     yield Heading(3, ("Copies",))
-    yield Paragraph((_headline(listed[0], report),))
+    yield Paragraph((_write_headline(listed[0], report),))
     if len(shown) > 1:
-        yield _totals(shown)
+        yield _total_table(shown)
     if any(each.exposed_ns < each.busy_ns for each in shown):
-        yield from pictured([_bar(each, several=len(report.ledger) > 1) for each in shown])
+        yield from draw_bars([_make_bar(each, several=len(report.ledger) > 1) for each in shown])
     if len(facts.totals) > len(shown):
         yield Paragraph((f"{len(facts.totals) - len(shown)} with less exposed time not shown.",))
-    yield from pictures(report, "copies")
+    yield from draw_pictures(report, "copies")
     yield Query(report.queries["copies"])
     if facts.groups:
-        yield _groups(facts.groups)
-        yield from _returning(facts.groups)
+        yield _group_table(facts.groups)
+        yield from _count_returning(facts.groups)
         yield Query(report.queries["copy_groups"])
-    remarks = tuple(_unified_memory(facts, report))
+    remarks = tuple(_describe_unified_memory(facts, report))
     if remarks:
         yield Items(remarks)
         yield Query(report.queries["unified_memory"])
 
 
-def no_copies(report: TraceReport) -> tuple[Spans, ...]:
+def explain_no_copies(report: TraceReport) -> tuple[Spans, ...]:
     """One line in place of the section."""
     if report.topics.copies.totals or not report.ledger:
         return ()
@@ -60,7 +60,7 @@ def no_copies(report: TraceReport) -> tuple[Spans, ...]:
     return ((f"Copies: none ran in the {report.period}.",),)
 
 
-def _headline(worst: CopyTotal, report: TraceReport) -> str:
+def _write_headline(worst: CopyTotal, report: TraceReport) -> str:
     where = f" on GPU {worst.device}" if len(report.ledger) > 1 else ""
     behind = f"{duration(worst.overlapped_ns)} of it" if worst.overlapped_ns else "none of it"
     # Copies launched before the counted steps can elapse in them.
@@ -78,8 +78,8 @@ def _headline(worst: CopyTotal, report: TraceReport) -> str:
     return f"{text}."
 
 
-def _totals(totals: Sequence[CopyTotal]) -> Table:
-    return table(
+def _total_table(totals: Sequence[CopyTotal]) -> Table:
+    return make_table(
         totals,
         {
             "GPU": lambda each: str(each.device),
@@ -95,7 +95,7 @@ def _totals(totals: Sequence[CopyTotal]) -> Table:
     )
 
 
-def _bar(total: CopyTotal, *, several: bool) -> BarRow:
+def _make_bar(total: CopyTotal, *, several: bool) -> BarRow:
     return BarRow(
         f"GPU {total.device} {_DIRECTIONS[total.category]}" if several else _DIRECTIONS[total.category],
         (
@@ -107,7 +107,7 @@ def _bar(total: CopyTotal, *, several: bool) -> BarRow:
     )
 
 
-def _returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
+def _count_returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
     number = sum(each.returning for each in groups)
     if number:
         yield Paragraph(
@@ -115,22 +115,22 @@ def _returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
         )
 
 
-def _unified_memory(facts: Copies, report: TraceReport) -> Iterator[Spans]:
+def _describe_unified_memory(facts: Copies, report: TraceReport) -> Iterator[Spans]:
     for each in facts.unified_memory[:_LISTED]:
         if each.device is not None and each.migrations_h2d + each.migrations_d2h:
-            yield (_migrations(each),)
+            yield (_count_migrations(each),)
     if not facts.unified_memory:
         return
     gpu = [each.gpu_faults for each in facts.unified_memory if each.gpu_faults is not None]
     cpu = [each.cpu_faults for each in facts.unified_memory if each.cpu_faults is not None]
     if gpu or cpu:
-        faults = f"{_faults(gpu, 'GPUs')}, {_faults(cpu, 'the CPU')}"
+        faults = f"{_count_faults(gpu, 'GPUs')}, {_count_faults(cpu, 'the CPU')}"
         yield (f"Page faults: {faults}.",)
     else:
-        yield ("Page faults: not recorded", *way(report, "page_faults", "; capture with "), ".")
+        yield ("Page faults: not recorded", *how_to_record(report, "page_faults", "; capture with "), ".")
 
 
-def _migrations(each: UnifiedMemory) -> str:
+def _count_migrations(each: UnifiedMemory) -> str:
     return (
         f"Unified memory of GPU {each.device}: {count(each.migrations_h2d)} migrations to it"
         f" ({maybe(size, each.bytes_h2d)}, {duration(each.h2d_ns)}), {count(each.migrations_d2h)} back"
@@ -138,12 +138,12 @@ def _migrations(each: UnifiedMemory) -> str:
     )
 
 
-def _faults(numbers: Sequence[int], where: str) -> str:
+def _count_faults(numbers: Sequence[int], where: str) -> str:
     return f"{count(sum(numbers))} of {where}" if numbers else f"those of {where} were not recorded"
 
 
-def _groups(groups: Sequence[CopyGroup]) -> Table:
-    return table(
+def _group_table(groups: Sequence[CopyGroup]) -> Table:
+    return make_table(
         groups,
         {
             "kind": lambda each: each.category.removeprefix("copy_"),

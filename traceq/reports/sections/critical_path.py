@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import PATH_KINDS, on_path
 from traceq.common.units import count, duration, share
-from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Spans, Table, table
+from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.topics import PathName, PathPart, PathSummary
 
@@ -14,43 +14,43 @@ _PARTS = 6
 _NAMES = 5
 
 
-def critical_path(report: TraceReport) -> Iterator[Block]:
+def describe_critical_path(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when the database holds no path."""
     facts = report.topics.critical_path
     if not facts.parts:
         return
     yield Heading(3, ("Critical path",))
-    yield Paragraph((_headline(facts.summary, report),))
-    yield _parts(facts.parts, facts.summary, report.unit)
+    yield Paragraph((_write_headline(facts.summary, report),))
+    yield _part_table(facts.parts, facts.summary, report.unit)
     yield Query(report.queries["critical_path_parts"])
     if facts.names:
         yield Paragraph(("What has most time on it:",))
-        yield _names(facts.names[:_NAMES], facts.summary, report.unit)
+        yield _name_table(facts.names[:_NAMES], facts.summary, report.unit)
         yield Query(report.queries["critical_path_names"])
 
 
-def no_critical_path(report: TraceReport) -> tuple[Spans, ...]:
+def explain_no_critical_path(report: TraceReport) -> tuple[Spans, ...]:
     """One line in place of the section."""
     if report.topics.critical_path.parts:
         return ()
     return (("Critical path: this database does not hold it; it is made when the trace is ingested again.",),)
 
 
-def _headline(path: PathSummary, report: TraceReport) -> str:
+def _write_headline(path: PathSummary, report: TraceReport) -> str:
     text = f"What each moment waited for: only what is on this path can make a {report.unit} shorter."
     if path.steps < report.steps.counted:
         text += f" It covers {count(path.steps)} of {count(report.steps.counted)} counted steps."
-    text += f" The trace explains {_explained((path.unexplained_ns or 0) / path.dur_ns)} of it."
+    text += f" The trace explains {_explained_share((path.unexplained_ns or 0) / path.dur_ns)} of it."
     if report.ledger:
-        text += f" {_replayed(path, report.unit)}"
+        text += f" {_replay_error_words(path, report.unit)}"
     return text
 
 
-def _explained(unexplained: float) -> str:
+def _explained_share(unexplained: float) -> str:
     return f"all but {share(unexplained)}" if unexplained else "all"
 
 
-def _replayed(path: PathSummary, unit: str) -> str:
+def _replay_error_words(path: PathSummary, unit: str) -> str:
     """How close a replay of the path came; of a host alone every time is as recorded, so that it would say nothing."""
     if path.steps == 1:
         return (
@@ -63,7 +63,7 @@ def _replayed(path: PathSummary, unit: str) -> str:
     )
 
 
-def _parts(parts: Sequence[PathPart], path: PathSummary, unit: str) -> Table:
+def _part_table(parts: Sequence[PathPart], path: PathSummary, unit: str) -> Table:
     rows = [
         (PATH_KINDS[each.kind], on_path(each.cause), duration(each.dur_ns / path.steps), share(each.path_share))
         for each in parts[:_PARTS]
@@ -72,31 +72,31 @@ def _parts(parts: Sequence[PathPart], path: PathSummary, unit: str) -> Table:
     if rest:
         rows.append(("others", "", duration(rest / path.steps), share(rest / path.dur_ns)))
     rows.append(("sum", "", duration(path.dur_ns / path.steps), share(1.0)))
-    return Table(("what", "why", _time(unit), "share"), tuple(rows), text_columns=(0, 1))
+    return Table(("what", "why", _time_title(unit), "share"), tuple(rows), text_columns=(0, 1))
 
 
-def _names(names: Sequence[PathName], path: PathSummary, unit: str) -> Table:
+def _name_table(names: Sequence[PathName], path: PathSummary, unit: str) -> Table:
     has_modules = any(each.module for each in names)
-    return table(
+    return make_table(
         names,
         {
             "name": lambda each: Name(each.name),
             "operator": lambda each: Name(each.operator) if each.operator else "-",
-            **({"module": _module} if has_modules else {}),
+            **({"module": _name_module} if has_modules else {}),
             "on": lambda each: PATH_KINDS[each.kind],
-            _time(unit): lambda each: duration(each.dur_ns / path.steps),
+            _time_title(unit): lambda each: duration(each.dur_ns / path.steps),
             "share": lambda each: share(each.path_share),
         },
         text=(0, 1, 2, 3) if has_modules else (0, 1, 2),
     )
 
 
-def _module(each: PathName) -> str:
+def _name_module(each: PathName) -> str:
     """The module with most of it, and how many others there are."""
     if not each.module:
         return "-"
     return Name(each.module if each.modules == 1 else f"{each.module} +{each.modules - 1}")
 
 
-def _time(unit: str) -> str:
+def _time_title(unit: str) -> str:
     return "time" if unit == "window" else "per step"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import count, duration, maybe, share
-from traceq.reports.document import BarRow, Block, Heading, Items, Name, Paragraph, Query, Spans, Table, table
+from traceq.reports.document import BarRow, Block, Heading, Items, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.missing import planned, way
-from traceq.reports.sections.pictures import pictured, pictures
+from traceq.reports.sections.missing import cite_plan, how_to_record
+from traceq.reports.sections.pictures import draw_bars, draw_pictures
 from traceq.reports.topics import DataStall, Loader
 
 _PARTS = {
@@ -22,36 +22,36 @@ _PARTS = {
 _KINDS = {"multi_process": "worker processes", "in_process": "in this process"}
 
 
-def data(report: TraceReport) -> Iterator[Block]:
+def describe_input(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when no fetch was seen and no copy of input was exposed."""
     stall = report.topics.data.stall
     if not stall.data_wait_ns and not stall.data_stall_ns:
         return
     yield Heading(3, ("Waiting for input",))
-    yield Paragraph(_headline(stall, report))
+    yield Paragraph(_write_headline(stall, report))
     if stall.data_wait_ns:
-        yield from pictured(tuple(_bars(stall)))
-    yield from pictures(report, "data")
+        yield from draw_bars(tuple(_make_bars(stall)))
+    yield from draw_pictures(report, "data")
     yield Query(report.queries["data"])
-    remarks = tuple(_remarks(stall))
+    remarks = tuple(_list_remarks(stall))
     if remarks:
         yield Items(remarks)
     if report.topics.data.loaders:
-        yield _loaders(report.topics.data.loaders)
+        yield _loader_table(report.topics.data.loaders)
         yield Query(report.queries["data_loaders"])
 
 
-def no_data(report: TraceReport) -> tuple[Spans, ...]:
+def explain_no_input(report: TraceReport) -> tuple[Spans, ...]:
     """One line in place of the section."""
     stall = report.topics.data.stall
     if stall.data_wait_ns or stall.data_stall_ns:
         return ()
     if stall.data_wait_ns is None:
-        return (("Waiting for input: nothing in the trace names fetching", *_mark(report), "."),)
+        return (("Waiting for input: nothing in the trace names fetching", *_how_to_mark(report), "."),)
     return ((f"Waiting for input: none in the {report.period}.",),)
 
 
-def _headline(stall: DataStall, report: TraceReport) -> Spans:
+def _write_headline(stall: DataStall, report: TraceReport) -> Spans:
 
     def per(nanoseconds: int) -> str:
         return f"{duration(nanoseconds / stall.steps)} per {report.unit}"
@@ -60,7 +60,7 @@ def _headline(stall: DataStall, report: TraceReport) -> Spans:
         known = per(stall.data_stall_ns or 0)
         return (
             f"Copies of input keep the GPU from computing {known}. Nothing in the trace names fetching",
-            *_mark(report),
+            *_how_to_mark(report),
             ".",
         )
     text = f"The training thread fetches for {per(stall.data_wait_ns)}"
@@ -74,13 +74,13 @@ def _headline(stall: DataStall, report: TraceReport) -> Spans:
     return (f"{text}. Input costs the GPU {per(stall.data_stall_ns)}: {', '.join(parts)}.",)
 
 
-def _mark(report: TraceReport) -> Spans:
+def _how_to_mark(report: TraceReport) -> Spans:
     """How to name fetches, where the profiler is one that records the marks of traceq.annotate."""
-    marked = way(report, "loader_mark", "; mark the loader: ")
-    return (*marked, *planned("data")) if marked else ()
+    marked = how_to_record(report, "loader_mark", "; mark the loader: ")
+    return (*marked, *cite_plan("data")) if marked else ()
 
 
-def _bars(stall: DataStall) -> Iterator[BarRow]:
+def _make_bars(stall: DataStall) -> Iterator[BarRow]:
     wait = stall.data_wait_ns or 0
     if stall.hidden_ns is not None:
         parts = (("hidden", float(stall.hidden_ns)), ("costs the GPU", float(wait - stall.hidden_ns)))
@@ -91,7 +91,7 @@ def _bars(stall: DataStall) -> Iterator[BarRow]:
         yield BarRow("spent in", known, duration(sum(amount for _, amount in known)))
 
 
-def _remarks(stall: DataStall) -> Iterator[Spans]:
+def _list_remarks(stall: DataStall) -> Iterator[Spans]:
     if stall.first_fetch_ns:
         yield (f"First fetches of an iterator, with its start: {duration(stall.first_fetch_ns)}.",)
     if stall.workers:
@@ -99,8 +99,8 @@ def _remarks(stall: DataStall) -> Iterator[Spans]:
         yield (f"Workers seen: {count(stall.workers)}{busy}.",)
 
 
-def _loaders(rows: Sequence[Loader]) -> Table:
-    return table(
+def _loader_table(rows: Sequence[Loader]) -> Table:
+    return make_table(
         rows,
         {
             "loader": lambda each: Name(each.loader),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from traceq.common.units import some
 from traceq.diagnosis.choose import number_findings
-from traceq.reports.document import Block, Items, Paragraph, Reference, Spans, Title, with_code
+from traceq.reports.document import Block, Items, Paragraph, Reference, Spans, Title, split_code
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import saves, step_share
-from traceq.reports.sections.triage import nothing_to_judge
+from traceq.reports.savings import saving_share_text, saving_text
+from traceq.reports.sections.triage import refuse_to_judge
 
 _HOW_TO_READ = (
     "Extra, of low confidence: no labelled real trace has shown yet that the rules behind these are right. Their time may count"
@@ -17,21 +17,21 @@ _HOW_TO_READ = (
 )
 
 
-def extra_in_short(report: TraceReport) -> Iterator[Block]:
+def list_extra_findings(report: TraceReport) -> Iterator[Block]:
     """Yield a line for each extra finding: what it would save, and what to do."""
     if report.extra_findings:
         yield Paragraph((_HOW_TO_READ,))
-        yield Items(tuple(_lines(report)))
+        yield Items(tuple(_list_findings(report)))
 
 
-def _lines(report: TraceReport) -> Iterator[Spans]:
+def _list_findings(report: TraceReport) -> Iterator[Spans]:
     for place, each in number_findings(report.extra_findings):
-        amount = f"{saves(each)} ({step_share(each)})"
-        yield (Reference(place), " ", Title(each.title), f", saves {amount}: ", *with_code(each.deed))
+        amount = f"{saving_text(each)} ({saving_share_text(each)})"
+        yield (Reference(place), " ", Title(each.title), f", saves {amount}: ", *split_code(each.deed))
 
 
-def extra_left_out(report: TraceReport) -> str:
+def count_extra_left_out(report: TraceReport) -> str:
     """Say how many rules of the pack were not asked; empty where none, or nothing is judged."""
-    if not report.extra_left_out or nothing_to_judge(report) is not None:
+    if not report.extra_left_out or refuse_to_judge(report) is not None:
         return ""
     return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra)"

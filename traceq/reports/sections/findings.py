@@ -23,11 +23,11 @@ from traceq.reports.document import (
     Spans,
     Table,
     Tracks,
-    with_code,
+    split_code,
 )
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import speed_up, step_ns, step_share
-from traceq.reports.sections.ranking import ranking
+from traceq.reports.savings import saving_share_text, speed_up_text, step_ns
+from traceq.reports.sections.ranking import rank_findings
 
 _NAME_WIDTH = 60
 
@@ -41,7 +41,7 @@ _ALL_OF_IT = 0.995
 _EXTRA = " (extra)"
 
 
-def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
+def describe_findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
     """What there is to say about each finding, then what else was seen.
 
     Formats that draw get a card for each. Those that fold get the queries beside the findings, the others apart
@@ -56,47 +56,47 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
         yield Paragraph((f"Below 1 % of the {report.unit} each: {', '.join(report.small)}.",))
     for number, (place, each) in enumerate(number_findings(report.findings)):
         if draws:
-            yield _card(number, place, each, report)
+            yield _make_card(number, place, each, report)
         else:
-            yield from _listed(place, each, report, folds=folds)
+            yield from _describe_and_fold(place, each, report, folds=folds)
     if report.extra_findings:
         yield Heading(3, ("Extra findings",), anchor="extra")
     for place, each in number_findings(report.extra_findings):
-        yield from _listed(place, each, report, folds=folds)
-    yield from _remarks(report, folds=folds)
+        yield from _describe_and_fold(place, each, report, folds=folds)
+    yield from _list_remarks(report, folds=folds)
 
 
-def _listed(place: str, finding: Finding, report: TraceReport, *, folds: bool) -> Iterator[Block]:
-    yield from finding_in_full(place, finding, report, sql=False)
+def _describe_and_fold(place: str, finding: Finding, report: TraceReport, *, folds: bool) -> Iterator[Block]:
+    yield from describe_finding(place, finding, report, sql=False)
     if folds:
-        yield Fold(("SQL",), tuple(_queries_of(place, finding)))
+        yield Fold(("SQL",), tuple(_list_queries(place, finding)))
 
 
-def _remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
+def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
     if report.observations:
         yield Heading(3, ("Other observations",))
     for observation in report.observations:
-        yield from remark(observation)
+        yield from describe_remark(observation)
         if folds:
             yield Fold(("SQL",), (Query(observation.evidence.query),))
 
 
-def _card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
+def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
     """The finding with what proves it, its timelines and its queries."""
     step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
-    blocks: list[Block] = [Facts(tuple(_facts(finding, report)))]
+    blocks: list[Block] = [Facts(tuple(_list_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
-    evidence = tuple(_occurrences(finding, report.unit))
-    blocks.append(Fold(("Evidence and SQL",), (*evidence, *_queries_of(place, finding))))
-    return Card(ranking(report).rows[number], min(won / step if step else 0.0, 1.0), tuple(blocks))
+    evidence = tuple(_list_occurrences(finding, report.unit))
+    blocks.append(Fold(("Evidence and SQL",), (*evidence, *_list_queries(place, finding))))
+    return Card(rank_findings(report).rows[number], min(won / step if step else 0.0, 1.0), tuple(blocks))
 
 
-def finding_in_full(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
+def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
     """The finding at that place (F1) with its evidence, and with its queries if wanted."""
     yield from _finding(place, finding, report)
-    yield from _occurrences(finding, report.unit)
+    yield from _list_occurrences(finding, report.unit)
     if sql:
-        yield from _queries_of(place, finding)
+        yield from _list_queries(place, finding)
 
 
 def _how_to_read(report: TraceReport) -> str:
@@ -128,42 +128,42 @@ def _how_to_read(report: TraceReport) -> str:
 
 def _finding(place: str, finding: Finding, report: TraceReport) -> Iterator[Block]:
     yield Heading(4, (f"{place}. {finding.title}{_EXTRA if finding.is_extra else ''}",), anchor=place)
-    yield Facts(tuple(_facts(finding, report)))
+    yield Facts(tuple(_list_facts(finding, report)))
 
 
-def _facts(finding: Finding, report: TraceReport) -> Iterator[tuple[str, Spans]]:
-    yield "saving", (_saving(finding, report),)
-    yield "measured", (_measured(finding, report.unit),)
-    yield "where", _where(finding.where)
-    yield "confidence", (f"{finding.confidence}. ", *with_code(finding.confidence_reason))
-    yield "fix", with_code(finding.fix)
-    yield "wrong if", with_code(finding.wrong_if)
+def _list_facts(finding: Finding, report: TraceReport) -> Iterator[tuple[str, Spans]]:
+    yield "saving", (_describe_saving(finding, report),)
+    yield "measured", (_describe_claim(finding, report.unit),)
+    yield "where", _describe_place(finding.where)
+    yield "confidence", (f"{finding.confidence}. ", *split_code(finding.confidence_reason))
+    yield "fix", split_code(finding.fix)
+    yield "wrong if", split_code(finding.wrong_if)
     yield "id", (Name(finding.finding_id),)
     yield from (("see", (Address(each),)) for each in finding.references[:1])
 
 
-def _occurrences(finding: Finding, unit: str) -> Iterator[Block]:
+def _list_occurrences(finding: Finding, unit: str) -> Iterator[Block]:
     if finding.instances.rows:
         yield Paragraph(("Largest occurrences:",))
-        yield _evidence(finding.instances, _telling(finding.instances))
+        yield _evidence_table(finding.instances, _telling_columns(finding.instances))
     if finding.parts:
         yield Paragraph(("Other views of the same time or cause; do not add their savings:",))
-        yield Items(tuple(_part(each, unit, is_known=not finding.only_bounds) for each in finding.parts))
+        yield Items(tuple(_describe_part(each, unit, is_known=not finding.only_bounds) for each in finding.parts))
 
 
-def _part(part: Part, unit: str, *, is_known: bool) -> Spans:
+def _describe_part(part: Part, unit: str, *, is_known: bool) -> Spans:
     likely = f": likely {duration(part.saving_ns)} per {unit}" if is_known else ""
-    return (f"{part.title} ({part.rule}{', extra' if part.is_extra else ''}){likely}. ", *with_code(part.fix))
+    return (f"{part.title} ({part.rule}{', extra' if part.is_extra else ''}){likely}. ", *split_code(part.fix))
 
 
-def _evidence(evidence: Evidence, columns: Sequence[str]) -> Table:
+def _evidence_table(evidence: Evidence, columns: Sequence[str]) -> Table:
     """As many of the columns as fit on a line, in the order given; names are cut where they are long."""
     header: list[str] = []
     cells: list[tuple[str, ...]] = []
     room = _ROOM
     for column in columns:
         place = evidence.columns.index(column)
-        values = tuple(_cell(column, row[place]) for row in evidence.rows)
+        values = tuple(_format_cell(column, row[place]) for row in evidence.rows)
         title = column.removesuffix("_ns").replace("_", " ")
         room -= _GAP + max(
             len(title), *(min(len(each), _LEAST_OF_NAME) if isinstance(each, Name) else len(each) for each in values)
@@ -176,43 +176,41 @@ def _evidence(evidence: Evidence, columns: Sequence[str]) -> Table:
     return Table(tuple(header), tuple(zip(*cells, strict=True)), text_columns=texts)
 
 
-def _cell(column: str, value: Value) -> str:
+def _format_cell(column: str, value: Value) -> str:
     if value is None:
         return "-"
     return Name(shortened(value, _NAME_WIDTH)) if isinstance(value, str) else cell(column, value)
 
 
-def _telling(evidence: Evidence) -> list[str]:
+def _telling_columns(evidence: Evidence) -> list[str]:
     """What every rule has, then what is not the same in all rows."""
     first = [column for column in _FIRST if column in evidence.columns]
     rest = [column for column in evidence.columns if column not in first]
     return first + [each for each in rest if len({row[evidence.columns.index(each)] for row in evidence.rows}) > 1]
 
 
-def remark(observation: Observation) -> Iterator[Block]:
+def describe_remark(observation: Observation) -> Iterator[Block]:
     """All there is to say about a remark, which saves no time by itself."""
     yield Heading(4, (f"{observation.title}{_EXTRA if observation.is_extra else ''}",))
-    yield Paragraph(with_code(observation.text))
-    yield Facts((("try", with_code(observation.fix)), ("id", (Name(observation.finding_id),))))
+    yield Paragraph(split_code(observation.text))
+    yield Facts((("try", split_code(observation.fix)), ("id", (Name(observation.finding_id),))))
     if observation.evidence.rows:
-        yield _evidence(observation.evidence, observation.evidence.columns)
+        yield _evidence_table(observation.evidence, observation.evidence.columns)
 
 
-def _saving(finding: Finding, report: TraceReport) -> str:
+def _describe_saving(finding: Finding, report: TraceReport) -> str:
     step, unit = step_ns(finding), report.unit
-    bounds = saving_bounds(finding)
+    low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     if finding.only_bounds:
-        low, _, high = bounds.partition(" to ")
-        return (
-            f"{low if low == high else bounds} per {unit}: the replay of this trace is too far off for a likely value"
-        )
+        bounds = low if low == high else f"{low} to {high}"
+        return f"{bounds} per {unit}: the replay of this trace is too far off for a likely value"
     text = (
-        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {low} to {high}: "
+        f"likely {duration(finding.saving_ns)} per {unit} ({saving_share_text(finding)}), {low} to {high}: "
         f"{duration(step)} -> {duration(finding.expected_step_ns)}"
     )
     half = step - finding.saving_ns / 2
     if finding.expected_step_ns > 0:
-        text += f", {speed_up(step, finding.expected_step_ns)} as fast ({speed_up(step, half)} if half is recovered)"
+        text += f", {speed_up_text(step, finding.expected_step_ns)} as fast ({speed_up_text(step, half)} if half is recovered)"
     if finding.assumed_share < 1:
         text += f". Assumes that the fix removes {share(finding.assumed_share)} of the matched time"
     if finding.owned_ns < finding.claimed_ns * _ALL_OF_IT:
@@ -228,7 +226,7 @@ def _saving(finding: Finding, report: TraceReport) -> str:
     return text
 
 
-def _measured(finding: Finding, unit: str) -> str:
+def _describe_claim(finding: Finding, unit: str) -> str:
     row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
     claimed = min(float(str(row["claimed_ns"])), step_ns(finding))
     text = f"{duration(claimed)} per {unit}"
@@ -241,7 +239,7 @@ def _measured(finding: Finding, unit: str) -> str:
     return text
 
 
-def _where(where: Where) -> Spans:
+def _describe_place(where: Where) -> Spans:
     spans: Spans = ("training thread" if where.device is None else f"GPU {where.device}",)
     if where.device_name:
         spans += (", ", Name(where.device_name))
@@ -260,19 +258,19 @@ def _where(where: Where) -> Spans:
     return spans
 
 
-def finding_queries(report: TraceReport) -> Iterator[Block]:
+def list_finding_queries(report: TraceReport) -> Iterator[Block]:
     """The SQL behind the findings, apart from them: it is long."""
     if not report.every_finding and not report.observations:
         return
     yield Heading(3, ("Queries behind the findings",))
     for place, each in number_findings(report.every_finding):
-        yield from _queries_of(place, each)
+        yield from _list_queries(place, each)
     for observation in report.observations:
         yield Paragraph((f"{observation.title}:",))
         yield Query(observation.evidence.query)
 
 
-def _queries_of(place: str, finding: Finding) -> Iterator[Block]:
+def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
     yield Paragraph((f"{place}, the time that it matches:",))
     yield Query(finding.summary.query)
     if finding.instances.rows:

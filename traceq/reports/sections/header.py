@@ -8,8 +8,8 @@ from traceq.common.units import duration, share, size, some
 from traceq.formats.capabilities import format_of
 from traceq.reports.document import Header, Name, Spans
 from traceq.reports.model import TraceFacts, TraceReport
-from traceq.reports.sections.capture import program
-from traceq.reports.sections.made_with import line
+from traceq.reports.sections.capture import program_words
+from traceq.reports.sections.made_with import summarize_made_with
 from traceq.reports.sections.snapshot import history_words
 from traceq.reports.sections.triage import unit_of_capture
 from traceq.reports.sections.verdict import judges_a_part
@@ -26,46 +26,46 @@ _WINDOWS = {
 _MUCH_LONGER = 2
 
 
-def header(report: TraceReport) -> Header:
+def write_header(report: TraceReport) -> Header:
     """File, profiler, GPUs, rank, steps and how much of the capture is judged; then where GPU time goes, and the program."""
     facts = report.trace
-    rows: list[tuple[str, Spans]] = [("file", (Name(facts.file),)), ("profiler", _profiler(facts))]
+    rows: list[tuple[str, Spans]] = [("file", (Name(facts.file),)), ("profiler", _name_profiler(facts))]
     used = [device.name or "GPU without a name" for device in report.devices if device.slices]
     if used:
         number = f"{len(used)} x " if len(used) > 1 else ""
         rows.append(("GPU", (number, Name(" and ".join(dict.fromkeys(used))))))
     if facts.rank is not None:
         rows.append(("rank", (f"rank {facts.rank}{'' if facts.world_size is None else f' of {facts.world_size}'}",)))
-    rows.append(("unit", _unit(report)))
-    return Header(tuple(rows), tuple(_more(report)))
+    rows.append(("unit", _describe_unit(report)))
+    return Header(tuple(rows), tuple(_list_details(report)))
 
 
 def header_line(report: TraceReport) -> Spans:
     """What the header says first, in a line."""
-    first, *rest = (spans for _, spans in header(report).rows)
+    first, *rest = (spans for _, spans in write_header(report).rows)
     return (*first, *(span for spans in rest for span in (" · ", *spans)))
 
 
-def _profiler(facts: TraceFacts) -> Spans:
+def _name_profiler(facts: TraceFacts) -> Spans:
     return (Name(facts.producer or f"{facts.format}, unknown profiler"),)
 
 
-def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
+def _list_details(report: TraceReport) -> Iterator[tuple[str, Spans]]:
     for device in report.ledger:
         busy = sum(part.step_share for part in device.parts if part.category == "compute")
         idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
         words = f"compute {share(busy)}, other work {share(max(0.0, 1 - busy - idle))}, idle {share(idle)}"
         yield f"GPU {device.device} time", (words,)
     if report.program:
-        yield "program", (program(report.program),)
+        yield "program", (program_words(report.program),)
     if report.made_with:
-        yield "made with", (line(report.made_with),)
+        yield "made with", (summarize_made_with(report.made_with),)
     if report.trace.producer_version:
         yield "profiler version", (Name(report.trace.producer_version),)
     yield "capture", (f"{duration(report.trace.dur_ns)}, {size(report.trace.size_bytes)}",)
 
 
-def _part(report: TraceReport) -> str:
+def _judged_part(report: TraceReport) -> str:
     """Say how much of the capture is judged, and how long the recording was, where the file holds a part of it."""
     facts = report.trace
     part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
@@ -74,7 +74,7 @@ def _part(report: TraceReport) -> str:
     return f"{part}; the recording lasted {duration(facts.recorded_ns)}"
 
 
-def _unit(report: TraceReport) -> Spans:
+def _describe_unit(report: TraceReport) -> Spans:
     steps = report.steps
     if not format_of(report.trace.format).has_times and not steps.counted - steps.is_window:
         return (history_words(report.topics.memory),)
@@ -83,7 +83,7 @@ def _unit(report: TraceReport) -> Spans:
     reason = report.triage.reason if report.triage else ""
     if steps.source is None:
         return ("no steps",)
-    part = _part(report)
+    part = _judged_part(report)
     if steps.is_window:
         return (f"{_WINDOWS.get(reason, 'no steps found')}: one window of {duration(steps.p50_ns)}{part}",)
     like = (" like ", Name(steps.example)) if steps.example else ()

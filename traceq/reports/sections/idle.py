@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from traceq.analysis.categories import HOST_LABELS, label
 from traceq.common.units import count, duration, share
-from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, table
+from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, make_table
 from traceq.reports.model import Gap, TraceReport
-from traceq.reports.sections.pictures import pictures
+from traceq.reports.sections.pictures import draw_pictures
 
 _HOST_PARTS = 12
 
 
-def gaps(report: TraceReport) -> Iterator[Block]:
+def describe_gaps(report: TraceReport) -> Iterator[Block]:
     """Gaps by size and the longest ones with what the host did; nothing when no GPU was ever idle."""
     if not report.gaps or not report.ledger:
         return
     yield Heading(3, ("When the GPU had nothing to do",))
     yield Paragraph(("Gaps of all GPUs, by size:",))
-    yield table(
+    yield make_table(
         report.gap_sizes,
         {
             "gap": lambda each: each.bucket,
@@ -27,34 +27,34 @@ def gaps(report: TraceReport) -> Iterator[Block]:
             "time": lambda each: duration(each.dur_ns),
         },
     )
-    yield from pictures(report, "gaps")
+    yield from draw_pictures(report, "gaps")
     yield Query(report.queries["gap_sizes"])
     yield Paragraph(("The longest, with what the launching thread did most of the time:",))
-    yield table(
+    yield make_table(
         report.gaps,
         {
             "gap": lambda each: duration(each.dur_ns),
             "GPU": lambda each: str(each.device),
             "step": lambda each: str(each.step),
             "main cause": lambda each: label(each.cause),
-            "host": lambda each: _named(each.host),
-            "within": lambda each: _named(_inside(each)),
-            "waited in": lambda each: _named(each.drained_by),
+            "host": lambda each: _as_name(each.host),
+            "within": lambda each: _as_name(_enclosing_name(each)),
+            "waited in": lambda each: _as_name(each.drained_by),
         },
         text=(3, 4, 5, 6),
     )
     yield Query(report.queries["gaps"])
 
 
-def _named(name: str | None) -> str:
+def _as_name(name: str | None) -> str:
     return Name(name) if name else "-"
 
 
-def _inside(gap: Gap) -> str | None:
+def _enclosing_name(gap: Gap) -> str | None:
     return next((name for name in (gap.operator, gap.annotation) if name and name != gap.host), None)
 
 
-def outliers(report: TraceReport) -> Iterator[Block]:
+def describe_outliers(report: TraceReport) -> Iterator[Block]:
     """Unusually long steps and what they have more of; nothing when there are none."""
     if not report.outliers:
         return
@@ -62,7 +62,7 @@ def outliers(report: TraceReport) -> Iterator[Block]:
     yield Paragraph(
         ("Longer than the median by more than 5 MAD and a tenth, and what they have more of than the typical step:",)
     )
-    yield table(
+    yield make_table(
         report.outliers,
         {
             "step": lambda each: str(each.step),
@@ -76,7 +76,7 @@ def outliers(report: TraceReport) -> Iterator[Block]:
     yield Query(report.queries["outliers"])
 
 
-def training_thread(report: TraceReport) -> Iterator[Block]:
+def describe_training_thread(report: TraceReport) -> Iterator[Block]:
     """Own time of the training thread; nothing when the trace has no host side."""
     total = sum(each.dur_ns for each in report.host_ledger)
     if not total:

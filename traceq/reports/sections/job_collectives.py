@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from traceq.common.units import count, duration, maybe, rate, share, short_size, some
-from traceq.reports.document import Block, Paragraph, table
+from traceq.reports.document import Block, Paragraph, make_table
 from traceq.reports.model import Job, JobCollective
 
 _MOST = 6
 
 
-def collectives_of_job(job: Job) -> Iterator[Block]:
+def list_collectives_of_job(job: Job) -> Iterator[Block]:
     """A line for each kind, the one that takes most time first; a level only where hosts are known."""
     found = job.collectives
     if not found:
@@ -29,7 +29,7 @@ def collectives_of_job(job: Job) -> Iterator[Block]:
     }
     if any(each.level for each in found):
         columns["level"] = lambda each: each.level or "-"
-    yield table(found[:_MOST], columns, text=(0, 9))
+    yield make_table(found[:_MOST], columns, text=(0, 9))
     if len(found) > _MOST:
         left = sum(each.wait_ns + each.transfer_ns for each in found[_MOST:])
         whole = sum(each.wait_ns + each.transfer_ns for each in found) or 1

@@ -7,48 +7,48 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.ranks import list_ranks
 from traceq.common.units import duration, some
 from traceq.diagnosis.job.finding import JobFinding
-from traceq.reports.document import Block, Items, Name, Paragraph, Query, Warn, table, with_code
+from traceq.reports.document import Block, Items, Name, Paragraph, Query, Warn, make_table, split_code
 from traceq.reports.model import Job
 
 _MOST_LISTED = 8
 _MOST_IN_FULL = 16
 
 
-def findings_of_job(job: Job, *, in_full: bool) -> Iterator[Block]:
+def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
     """A line for each finding; in full, below these, each fix with the query that proves the finding."""
     shown = job.findings[: _MOST_IN_FULL if in_full else _MOST_LISTED]
     if shown:
-        yield table(shown, _columns(job), text=(0, 1, 4, 5))
+        yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
     if len(job.findings) > len(shown):
         yield Paragraph((f"{some(len(job.findings) - len(shown), 'more finding')}.",))
     if in_full:
-        yield from _in_full(shown)
-    yield from _cannot_tell(job, in_full=in_full)
+        yield from _list_fixes(shown)
+    yield from _list_unjudged_rules(job, in_full=in_full)
     if job.failed:
         yield Warn(("These checks broke; that says nothing about the job:",))
         yield Items(tuple((f"{each.rule}: ", each.error) for each in job.failed))
 
 
-def findings_of_rule(job: Job, rule: str) -> Iterator[Block]:
+def list_rule_findings(job: Job, rule: str) -> Iterator[Block]:
     """What one rule found, in full; nothing where it found nothing."""
     shown = [each for each in job.findings if each.rule == rule]
     if shown:
-        yield table(shown, _columns(job), text=(0, 1, 4, 5))
-        yield from _in_full(shown)
+        yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
+        yield from _list_fixes(shown)
 
 
-def _in_full(shown: Sequence[JobFinding]) -> Iterator[Block]:
+def _list_fixes(shown: Sequence[JobFinding]) -> Iterator[Block]:
     """What to do about the first of each rule, and for each the query that proves it."""
     told: set[str] = set()
     for each in shown:
         if each.rule not in told:
             told.add(each.rule)
             words = f" {each.fix} Confidence {each.confidence}: {each.confidence_reason}"
-            yield Paragraph((f"{each.rule}, ", Name(f"{each.unit}:"), *with_code(words)))
+            yield Paragraph((f"{each.rule}, ", Name(f"{each.unit}:"), *split_code(words)))
         yield Query(each.evidence.query)
 
 
-def _columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
+def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
     """The savings of the rows down to one add up; those of each alone do not."""
     until: dict[int, float] = {}
     saved = 0.0
@@ -62,7 +62,7 @@ def _columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
 
     return {
         "finding": lambda each: each.rule,
-        "on": lambda each: Name(called(each)),
+        "on": lambda each: Name(name_unit(each)),
         "saves alone": lambda each: "-" if each.saving_ns is None else duration(each.saving_ns),
         "with above": lambda each: "-" if (saves := together(each)) is None else duration(saves),
         "sure": lambda each: each.confidence,
@@ -70,12 +70,12 @@ def _columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
     }
 
 
-def called(each: JobFinding) -> str:
+def name_unit(each: JobFinding) -> str:
     """What it is on; of a host or a stage with its ranks."""
     return f"{each.unit}, {list_ranks(each.ranks)}" if len(each.ranks) > 1 and "rank" not in each.unit else each.unit
 
 
-def _cannot_tell(job: Job, *, in_full: bool) -> Iterator[Block]:
+def _list_unjudged_rules(job: Job, *, in_full: bool) -> Iterator[Block]:
     """Which rules lack their input; those that lack all of it are told of in the verdict."""
     unknown = [each for each in job.not_applicable if each.reason != job.cannot_tell]
     if unknown and in_full:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from traceq.common.units import duration, some
-from traceq.reports.document import Block, Paragraph, Reference, table
+from traceq.reports.document import Block, Paragraph, Reference, make_table
 from traceq.reports.model import Job, JobRank
 
 # Of more ranks those that are alike share a line.
@@ -17,34 +17,34 @@ _ON_TIME = "·"
 
 
 @dataclass(frozen=True)
-class _Line:
+class _RankLine:
     """A rank, and how many others are like it."""
 
     rank: JobRank
     others: int = 0
 
 
-def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
+def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
     """List the ranks: own work, waiting for others, how long all wait for each, and when it is late.
 
     `opened` are the traces that have a section of their own.
     """
     if job.dur_ns is None:
         return
-    late_when = _strips(job) if strip else {}
-    columns: dict[str, Callable[[_Line], str]] = {
-        "rank": _called,
-        "trace": lambda line: _trace(line.rank, opened),
+    late_when = _draw_strips(job) if strip else {}
+    columns: dict[str, Callable[[_RankLine], str]] = {
+        "rank": _name_rank,
+        "trace": lambda line: _link_trace(line.rank, opened),
         "own": lambda line: per_step(line.rank.own_ns, job),
         "transfer": lambda line: per_step(line.rank.transfer_ns, job),
         "waits": lambda line: per_step(line.rank.wait_ns, job),
         "holds up": lambda line: per_step(line.rank.holds_up, job),
-        "saves alone": lambda line: _saved(line.rank, job),
+        "saves alone": lambda line: _saving_alone(line.rank, job),
     }
     if late_when:
         columns["late over time"] = lambda line: late_when.get(line.rank.rank, "")
-    lines = _lines(job)
-    yield table(lines[:_MOST_LINES], columns, text=(0, 1, 7))
+    lines = _choose_lines(job)
+    yield make_table(lines[:_MOST_LINES], columns, text=(0, 1, 7))
     if len(lines) > _MOST_LINES:
         yield Paragraph((f"{some(len(lines) - _MOST_LINES, 'more rank')} that others wait for.",))
 
@@ -54,45 +54,45 @@ def per_step(value: int | None, job: Job) -> str:
     return "-" if value is None else duration(value / job.steps)
 
 
-def _saved(rank: JobRank, job: Job) -> str:
+def _saving_alone(rank: JobRank, job: Job) -> str:
     """Return what a rank saves per step, or a dash where that is too little to be called late."""
     return per_step(None if (rank.win_ns or 0) < (job.claim_limit_ns or 1) else rank.win_ns, job)
 
 
-def usual(job: Job) -> JobRank:
+def find_usual_rank(job: Job) -> JobRank:
     """The rank that stands for those that nobody waits for, of a job that can be judged."""
     return next(each for each in job.members if each.is_usual)
 
 
-def _lines(job: Job) -> list[_Line]:
+def _choose_lines(job: Job) -> list[_RankLine]:
     if len(job.members) <= _MOST_LINES:
-        return [_Line(each) for each in job.members]
+        return [_RankLine(each) for each in job.members]
     late = {rank: place for place, each in enumerate(job.stragglers) for rank in each.ranks}
     suspects = sorted((each for each in job.members if each.rank in late), key=lambda each: late[each.rank])
     by_stage: dict[int | None, list[JobRank]] = {}
     for each in job.members:
         if each.rank not in late:
             by_stage.setdefault(each.stage, []).append(each)
-    alike = [_Line(_typical(each), len(each) - 1) for each in by_stage.values()]
-    return [*(_Line(each) for each in suspects[: max(_MOST_LINES - len(alike), 0)]), *alike]
+    alike = [_RankLine(_typical_rank(each), len(each) - 1) for each in by_stage.values()]
+    return [*(_RankLine(each) for each in suspects[: max(_MOST_LINES - len(alike), 0)]), *alike]
 
 
-def _typical(ranks: list[JobRank]) -> JobRank:
+def _typical_rank(ranks: list[JobRank]) -> JobRank:
     return sorted(ranks, key=lambda each: (each.own_ns or 0, each.rank))[len(ranks) // 2]
 
 
-def _called(line: _Line) -> str:
+def _name_rank(line: _RankLine) -> str:
     if not line.others:
         return str(line.rank.rank)
     return f"{line.rank.rank}, and {line.others} like it"
 
 
-def _trace(rank: JobRank, opened: Collection[int]) -> str:
+def _link_trace(rank: JobRank, opened: Collection[int]) -> str:
     name = f"t{rank.trace_id}"
     return Reference(name) if rank.trace_id in opened else name
 
 
-def _strips(job: Job) -> dict[int, str]:
+def _draw_strips(job: Job) -> dict[int, str]:
     """For each rank a character for each stretch of the job: how late it came, against the most that any rank was late."""
     if not job.lateness:
         return {}
@@ -102,8 +102,8 @@ def _strips(job: Job) -> dict[int, str]:
     for each in job.lateness:
         late[each.rank][each.place * columns // places] += each.late_by
     most = max(max(row) for row in late.values())
-    return {rank: "".join(_level(value, most) for value in row) for rank, row in late.items()}
+    return {rank: "".join(_level_of(value, most) for value in row) for rank, row in late.items()}
 
 
-def _level(value: int, most: int) -> str:
+def _level_of(value: int, most: int) -> str:
     return _LEVELS[round(value / most * (len(_LEVELS) - 1))] if value else _ON_TIME

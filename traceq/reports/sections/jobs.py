@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from traceq.common.ranks import list_ranks
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.job.finding import JobFinding
-from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, with_code
+from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, split_code
 from traceq.reports.model import Job, Straggler, TraceReport
 
 # What a change of less is worth no sentence.
@@ -27,7 +27,7 @@ _PATTERNS = {
 }
 
 
-def judged(jobs: Sequence[Job]) -> Job | None:
+def find_job(jobs: Sequence[Job]) -> Job | None:
     """The job of all the traces, where there is one only and it has several ranks here."""
     several = [job for job in jobs if job.ranks > 1]
     return several[-1] if len({job.job for job in several}) == 1 else None
@@ -48,7 +48,7 @@ def holds_up(job: Job) -> bool:
     return bool(job.stragglers) or (job.slowdown or 0) >= _SAME
 
 
-def in_a_line(job: Job) -> str:
+def summarize_job(job: Job) -> str:
     """Who holds up the job, and what that costs; empty where nobody does."""
     if not job.stragglers or job.dur_ns is None or job.ideal_ns is None:
         return ""
@@ -58,9 +58,9 @@ def in_a_line(job: Job) -> str:
     )
 
 
-def of_rank(job: Job, report: TraceReport) -> str:
+def describe_rank_in_job(job: Job, report: TraceReport) -> str:
     """What the job waits for, and what this rank has to do with it; empty where nobody holds it up."""
-    told = in_a_line(job)
+    told = summarize_job(job)
     mine = [each for each in job.members if each.trace_id == report.trace.trace_id]
     if not told or len(mine) != 1 or mine[0].win_ns is None:
         return told
@@ -72,18 +72,18 @@ def of_rank(job: Job, report: TraceReport) -> str:
     return f"{told}{part}; if it alone were like the usual one, that would save {alone}."
 
 
-def verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Iterator[Block]:
+def judge_job_in_words(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Iterator[Block]:
     """Say which ranks are present, how long a step takes and would take, and where it goes.
 
     `deed` is what to do about the rank that is waited for most, `faults` say which files of ranks are incomplete.
     """
-    yield Paragraph((_present(job),))
-    yield _verdict(job, deed, faults)
+    yield Paragraph((_list_present(job),))
+    yield _write_verdict(job, deed, faults)
     if job.dur_ns:
-        yield _reasons(job, job.dur_ns)
+        yield _split_critical_path(job, job.dur_ns)
 
 
-def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
+def _write_verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     """Who holds up the job, that nobody does, or that the traces cannot tell."""
     if job.dur_ns is None or job.ideal_ns is None or job.slowdown is None:
         why = job.cannot_tell or "its collectives tell no time"
@@ -97,7 +97,7 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
         return _transfer_verdict(job, job.dur_ns, job.ideal_ns)
     if not holds_up(job) and (late := _late_start(job, job.dur_ns)):
         waited = f"The first collective waits {duration(job.late_start_ns)} of {duration(job.dur_ns)}"
-        return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), with_code(late.fix)))
+        return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), split_code(late.fix)))
     if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")
     lines: list[Spans] = [
@@ -106,10 +106,10 @@ def _verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     if job.pattern in _PATTERNS:
         lines.append((_PATTERNS[job.pattern],))
     if job.stragglers and deed and job.pattern != "wandering":
-        lines.append((f"On {job.stragglers[0].name}: ", *with_code(deed)))
+        lines.append((f"On {job.stragglers[0].name}: ", *split_code(deed)))
     named = job.stragglers if job.pattern != "wandering" else ()
     nobody = "Ranks are late in turn" if job.pattern == "wandering" else "Ranks are late, none by enough to be named"
-    said = f"Late ranks: the others wait for {_names(named)}" if named else nobody
+    said = f"Late ranks: the others wait for {_join_names(named)}" if named else nobody
     return Verdict((said,), "problem", lines=tuple(lines))
 
 
@@ -130,7 +130,7 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
         lines.append((f"Longest: {longest.op.replace('_', '-')}, {duration(longest.longest)}; {usual}",))
     if job.stragglers:
         alike = f"{step} -> {duration(ideal / job.steps)} per step if every rank were like the usual one"
-        lines.append((f"Late as well: {_names(job.stragglers)}; {alike}",))
+        lines.append((f"Late as well: {_join_names(job.stragglers)}; {alike}",))
     said = f"Communication holds up the job: transfers take {transfer} of {step} per step, besides waiting"
     return Verdict((said,), "problem", lines=tuple(lines))
 
@@ -142,14 +142,14 @@ def _late_start(job: Job, dur: int) -> JobFinding | None:
     return next((each for each in job.findings if each.rule == "late-start"), None)
 
 
-def _names(every: Sequence[Straggler]) -> str:
+def _join_names(every: Sequence[Straggler]) -> str:
     shown = [each.name for each in every[:_MOST_IN_A_SENTENCE]]
     left = len(every) - len(shown)
     words = [*shown, some(left, "other")] if left else shown
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _reasons(job: Job, dur: int) -> Ledger:
+def _split_critical_path(job: Job, dur: int) -> Ledger:
     """The critical path of the job: what all ranks wait for, and what each would do anyway."""
     late, transfer, start = (job.late_ns or 0, job.transfer_ns or 0, job.late_start_ns or 0)
     parts = {
@@ -172,7 +172,7 @@ def _reasons(job: Job, dur: int) -> Ledger:
     return Ledger(("Where a step of the job goes",), f"{duration(dur / job.steps)} per step", tuple(rows))
 
 
-def _present(job: Job) -> str:
+def _list_present(job: Job) -> str:
     of = "" if job.world_size is None else f" of {job.world_size}"
     parts = [f"Job {job.name or ''}".strip() + f": {job.ranks}{of} ranks"]
     if job.hosts:
@@ -185,7 +185,7 @@ def _present(job: Job) -> str:
         present = {each.rank for each in job.members}
         missing = [rank for rank in range(job.world_size or 0) if rank not in present]
         text += f" Absent: {list_ranks(missing)}; waiting for them looks like slow transfers."
-    short = _short(job)
+    short = _find_short(job)
     if short:
         text += f" Recorded less than 95 % of the longest: {list_ranks(short)}."
     if job.clock_residual_ns is not None and job.claim_limit_ns is not None:
@@ -196,12 +196,12 @@ def _present(job: Job) -> str:
     return text
 
 
-def _short(job: Job) -> list[int]:
+def _find_short(job: Job) -> list[int]:
     longest = max((each.recorded_ns or 0 for each in job.members), default=0)
     return [each.rank for each in job.members if (each.recorded_ns or longest) < _SHORT * longest]
 
 
-def example(job: Job) -> Iterator[Block]:
+def show_example(job: Job) -> Iterator[Block]:
     """The call that shows best what a late rank does instead."""
     shown = [
         each

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share, some
-from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, table
+from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with
-from traceq.reports.sections.pictures import pictures
+from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
 
 _LISTED = 4
 _QUARTERS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and above")
 
 
-def kernels(report: TraceReport) -> Iterator[Block]:
+def describe_kernels(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when no compute kernel ran."""
     facts = report.topics.kernels
     if not facts.fill:
@@ -23,21 +23,21 @@ def kernels(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("Compute kernels",))
     listed = sorted(facts.fill, key=lambda each: -each.dur_ns)[:_LISTED]
     for each in sorted(listed, key=lambda each: each.device):
-        yield Paragraph((_fill(each, several=len(facts.fill) > 1),))
+        yield Paragraph((_describe_fill(each, several=len(facts.fill) > 1),))
     if len(facts.fill) > _LISTED:
         yield Paragraph((f"{len(facts.fill) - _LISTED} GPUs with less kernel time not shown.",))
     yield Query(report.queries["kernels"])
-    yield from _occupancy(facts, report)
-    yield from pictures(report, "kernels")
-    yield _names(facts.top)
+    yield from _describe_occupancy(facts, report)
+    yield from draw_pictures(report, "kernels")
+    yield _kernel_table(facts.top)
     yield Query(report.queries["kernel_names"])
-    yield from _mfu(facts, report)
+    yield from _describe_mfu(facts, report)
     if facts.measured:
-        yield _measured(facts.measured)
+        yield _metric_table(facts.measured)
         yield Query(report.queries["gpu_metrics"])
 
 
-def no_kernels(report: TraceReport) -> tuple[Spans, ...]:
+def explain_no_kernels(report: TraceReport) -> tuple[Spans, ...]:
     """One line in place of the section."""
     if report.topics.kernels.fill or not report.ledger:
         return ()
@@ -46,7 +46,7 @@ def no_kernels(report: TraceReport) -> tuple[Spans, ...]:
     return ((f"Compute kernels: none ran in the {report.period}.",),)
 
 
-def _fill(fill: KernelFill, *, several: bool) -> str:
+def _describe_fill(fill: KernelFill, *, several: bool) -> str:
     where = f"GPU {fill.device}: " if several else ""
     text = f"{where}{some(fill.kernels, 'kernel')}, {duration(fill.dur_ns)}. "
     if fill.occupancy_share is None:
@@ -60,7 +60,7 @@ def _fill(fill: KernelFill, *, several: bool) -> str:
     return f"{text}." if round(known, 3) == 1 else f"{text} (known of {share(known)})."
 
 
-def _occupancy(facts: Kernels, report: TraceReport) -> Iterator[Block]:
+def _describe_occupancy(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     if len(facts.occupancy) == 1:
         return
     total = sum(each.dur_ns for each in facts.occupancy) or 1
@@ -78,13 +78,13 @@ def _occupancy(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     yield Query(report.queries["kernel_occupancy"])
 
 
-def _names(rows: Sequence[KernelName]) -> Table:
+def _kernel_table(rows: Sequence[KernelName]) -> Table:
     limits: dict[str, Callable[[KernelName], str]] = {
         "occupancy": lambda each: maybe(share, each.occupancy_share),
         "limited by": lambda each: each.limiter,
     }
     with_limits = any(each.limiter != "unknown" for each in rows)
-    return table(
+    return make_table(
         rows,
         {
             "kernel": lambda each: Name(each.name),
@@ -98,7 +98,7 @@ def _names(rows: Sequence[KernelName]) -> Table:
     )
 
 
-def _mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
+def _describe_mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     if not facts.operators:
         yield Paragraph(
             (
@@ -109,15 +109,15 @@ def _mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
         )
         return
     for each in facts.mfu[:_LISTED]:
-        yield Paragraph((_utilization(each, report),))
+        yield Paragraph((_describe_utilization(each, report),))
     if facts.mfu:
         yield Query(report.queries["mfu"])
-    yield _operators(facts.operators)
-    yield from pictures(report, "operators")
+    yield _operator_table(facts.operators)
+    yield from draw_pictures(report, "operators")
     yield Query(report.queries["operators"])
 
 
-def _utilization(mfu: Mfu, report: TraceReport) -> str:
+def _describe_utilization(mfu: Mfu, report: TraceReport) -> str:
     kernel_ns = sum(each.dur_ns for each in report.topics.kernels.fill if each.device == mfu.device)
     covered = share(mfu.gpu_ns / kernel_ns) if kernel_ns and mfu.gpu_ns is not None else UNKNOWN
     least = "at least " if mfu.unknown_ns else ""
@@ -135,8 +135,8 @@ def _utilization(mfu: Mfu, report: TraceReport) -> str:
     return f"{text} MFU, a lower bound: {share(mfu.mfu_share)}; {share(mfu.kernel_efficiency_share)} while those kernels run."
 
 
-def _operators(rows: Sequence[OperatorKind]) -> Table:
-    return table(
+def _operator_table(rows: Sequence[OperatorKind]) -> Table:
+    return make_table(
         rows,
         {
             "operators": lambda each: each.kind,
@@ -150,8 +150,8 @@ def _operators(rows: Sequence[OperatorKind]) -> Table:
     )
 
 
-def _measured(rows: Sequence[GpuMetric]) -> Table:
-    return table(
+def _metric_table(rows: Sequence[GpuMetric]) -> Table:
+    return make_table(
         rows,
         {
             "GPU": lambda each: str(each.device),

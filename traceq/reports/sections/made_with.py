@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from traceq.common.units import in_unit, some
 from traceq.formats.made_with import words_of
-from traceq.reports.document import Block, Literal, Name, Query, table
+from traceq.reports.document import Block, Literal, Name, Query, make_table
 from traceq.reports.document import Paragraph as Text
 from traceq.reports.model import MadeWith, TraceReport
 
 _UNKNOWN = "not known: no snapshot beside the trace"
 
 
-def line(facts: Sequence[MadeWith]) -> str:
+def summarize_made_with(facts: Sequence[MadeWith]) -> str:
     """CPUs, loader, optimizer, precision, compiling and ranks, as far as they are known."""
     first = {each.name: each.text for each in reversed(facts)}
-    return "; ".join(_told(first)) or _UNKNOWN
+    return "; ".join(_list_known(first)) or _UNKNOWN
 
 
-def _told(known: Mapping[str, str]) -> Iterator[str]:
+def _list_known(known: Mapping[str, str]) -> Iterator[str]:
     if "affinity" in known:
         of = known.get("cpus", known["affinity"])
         cpus = f"{known['affinity']} of {of} CPUs" if known["affinity"] != of else some(int(of), "CPU")
@@ -44,12 +44,12 @@ def _told(known: Mapping[str, str]) -> Iterator[str]:
         yield f"torch {known['torch']}"
 
 
-def made_with(report: TraceReport) -> Iterator[Block]:
+def list_made_with(report: TraceReport) -> Iterator[Block]:
     """All of it; nothing where nothing is known."""
     if not report.made_with:
         return
     yield Text(("What the run was made with, as its snapshot says. Knobs are marked.",))
-    yield table(
+    yield make_table(
         report.made_with,
         {
             "topic": lambda each: Literal(each.topic if not each.instance else f"{each.topic} {each.instance}"),

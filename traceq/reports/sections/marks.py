@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.units import count, duration, share, short
-from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, table
+from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, make_table
 from traceq.reports.model import Throughput, TraceReport
 
 _TEN = 10
 
 
-def marks(report: TraceReport) -> Iterator[Block]:
+def describe_marks(report: TraceReport) -> Iterator[Block]:
     """Throughput in a line and a table of phases, each only when the trace has marks that tell."""
     if report.throughput:
         spans: list[str] = ["Throughput: "]
         for number, each in enumerate(report.throughput):
-            spans += [", " if number else "", Name(each.key), f" {_rate(each)}"]
+            spans += [", " if number else "", Name(each.key), f" {_format_rate(each)}"]
         yield Paragraph((*spans, "."))
         yield Query(report.queries["throughput"])
     if report.phases:
-        yield from _phases(report)
+        yield from _describe_phases(report)
 
 
-def _rate(throughput: Throughput) -> str:
+def _format_rate(throughput: Throughput) -> str:
     rate = throughput.per_second
     return f"{rate:,.0f}/s" if abs(rate) >= _TEN else f"{short(rate)}/s"
 
 
-def _phases(report: TraceReport) -> Iterator[Block]:
+def _describe_phases(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("Phases",))
     yield Paragraph(
         (
@@ -38,7 +38,7 @@ def _phases(report: TraceReport) -> Iterator[Block]:
             " is fetching from data loaders.",
         )
     )
-    yield table(
+    yield make_table(
         report.phases,
         {
             "phase": lambda each: Name(each.phase),

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator, Sequence
 
 from traceq.common.units import count, durations_alike, maybe, share, size, sizes_alike
 from traceq.reports.charts.memory import fill_parts
-from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, table
+from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with
-from traceq.reports.sections.pictures import pictured, pictures
+from traceq.reports.sections.pictures import draw_bars, draw_pictures
 from traceq.reports.topics import AllocatorCall, MemoryPeak
 
 _LISTED = 4
 
 
-def memory(report: TraceReport) -> Iterator[Block]:
+def describe_memory(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when the trace holds neither samples nor calls of an allocator."""
     facts = report.topics.memory
     if not facts.peaks and not facts.calls:
         return
     yield Heading(3, ("Memory",))
     if facts.peaks:
-        yield from _peaks(report)
-        yield from pictures(report, "memory")
+        yield from _describe_peaks(report)
+        yield from draw_pictures(report, "memory")
     else:
         yield Paragraph(
             (
@@ -34,11 +34,11 @@ def memory(report: TraceReport) -> Iterator[Block]:
         )
     if facts.calls:
         yield Paragraph((f"Calls to the driver in the {report.period}:",))
-        yield _calls(facts.calls)
+        yield _call_table(facts.calls)
         yield Query(report.queries["allocator_calls"])
 
 
-def no_memory(report: TraceReport) -> tuple[Spans, ...]:
+def explain_no_memory(report: TraceReport) -> tuple[Spans, ...]:
     """One line in place of the section."""
     facts = report.topics.memory
     if facts.peaks or facts.calls:
@@ -46,24 +46,24 @@ def no_memory(report: TraceReport) -> tuple[Spans, ...]:
     return (("Memory: not recorded; ", *capture_with(report, "memory"), "."),)
 
 
-def _peaks(report: TraceReport) -> Iterator[Block]:
+def _describe_peaks(report: TraceReport) -> Iterator[Block]:
     facts = report.topics.memory
     of_devices = [each for each in facts.peaks if each.memory == "device"]
     listed = sorted(of_devices, key=lambda each: -each.peak_bytes)[:_LISTED]
     if listed:
-        yield Paragraph((_headline(listed[0], several=len(of_devices) > 1),))
-    yield _table([each for each in facts.peaks if each in listed or each.memory != "device"])
-    bars = tuple(_against_capacity(each) for each in listed if each.capacity_bytes)
+        yield Paragraph((_write_headline(listed[0], several=len(of_devices) > 1),))
+    yield _peak_table([each for each in facts.peaks if each in listed or each.memory != "device"])
+    bars = tuple(_capacity_bar(each) for each in listed if each.capacity_bytes)
     if bars:
-        yield from pictured(bars)
+        yield from draw_bars(bars)
     if len(of_devices) > len(listed):
         yield Paragraph((f"{len(of_devices) - len(listed)} GPUs with lower peaks not shown.",))
     yield Query(report.queries["memory"])
     if listed and facts.timeline:
-        yield from _course(listed[0], report)
+        yield from _draw_course(listed[0], report)
 
 
-def _headline(peak: MemoryPeak, *, several: bool) -> str:
+def _write_headline(peak: MemoryPeak, *, several: bool) -> str:
     where = f" on GPU {peak.device}" if several else ""
     least = "" if peak.is_total else "at least "
     text = f"Peak{where}: {least}{size(peak.peak_bytes)} allocated in step {peak.peak_step}"
@@ -76,12 +76,12 @@ def _headline(peak: MemoryPeak, *, several: bool) -> str:
     return f"{text}."
 
 
-def _table(rows: Sequence[MemoryPeak]) -> Table:
+def _peak_table(rows: Sequence[MemoryPeak]) -> Table:
     peak, reserved, capacity = (
         sizes_alike(getattr(each, f"{name}_bytes") for each in rows) for name in ("peak", "reserved", "capacity")
     )
     growth = sizes_alike(abs(round(each.growth_per_step_bytes or 0)) for each in rows)
-    return table(
+    return make_table(
         rows,
         {
             "memory": lambda each: each.memory,
@@ -90,20 +90,20 @@ def _table(rows: Sequence[MemoryPeak]) -> Table:
             "in step": lambda each: str(each.peak_step),
             "reserved": lambda each: reserved(each.reserved_bytes),
             "capacity": lambda each: capacity(each.capacity_bytes),
-            "growth per step": lambda each: _signed(each.growth_per_step_bytes, growth),
+            "growth per step": lambda each: _format_growth(each.growth_per_step_bytes, growth),
             "growing steps": lambda each: f"{count(each.growing_steps)} of {count(each.steps)}" if each.steps else "-",
         },
     )
 
 
-def _signed(amount: float | None, words: Callable[[int | None], str]) -> str:
+def _format_growth(amount: float | None, words: Callable[[int | None], str]) -> str:
     if amount is None:
         return "-"
     whole = round(amount)
     return f"-{words(-whole)}" if whole < 0 else words(whole)
 
 
-def _against_capacity(peak: MemoryPeak) -> BarRow:
+def _capacity_bar(peak: MemoryPeak) -> BarRow:
     capacity = peak.capacity_bytes or peak.peak_bytes
     cached = max(min(peak.reserved_bytes or 0, capacity) - peak.peak_bytes, 0)
     parts = (
@@ -114,7 +114,7 @@ def _against_capacity(peak: MemoryPeak) -> BarRow:
     return BarRow(f"GPU {peak.device}", parts, size(capacity))
 
 
-def _course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
+def _draw_course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
     values = tuple(map(float, fill_parts(peak.device, report.topics.memory.timeline)[0]))
     if max(values) > min(values):
         yield Curve(
@@ -124,9 +124,9 @@ def _course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
         yield Query(report.queries["memory_timeline"])
 
 
-def _calls(rows: Sequence[AllocatorCall]) -> Table:
+def _call_table(rows: Sequence[AllocatorCall]) -> Table:
     dur, longest = durations_alike(each.dur_ns for each in rows), durations_alike(each.longest_ns for each in rows)
-    return table(
+    return make_table(
         rows,
         {
             "call": lambda each: Name(each.name),

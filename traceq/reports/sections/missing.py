@@ -16,18 +16,18 @@ def program_of_report(report: TraceReport) -> Program:
     return program_from((each.property, each.value) for each in report.program)
 
 
-def brought_by(metric: str, trace_format: str, program: Program = _UNKNOWN) -> Spans:
+def how_to_capture(metric: str, trace_format: str, program: Program = _UNKNOWN) -> Spans:
     """How to capture a metric: with the profiler that made the trace, else with the one that can."""
     form = format_of(trace_format)
     own = form.captures.get(metric)
     if own is None or not _can_record(form, program):
         return ("its profiler would have to record it",)
     if isinstance(own, Capture):
-        return ("capture with ", Literal(_call(trace_format, own)), *planned(metric))
+        return ("capture with ", Literal(_spell_call(trace_format, own)), *cite_plan(metric))
     for each, capture in METRICS[metric].captures(form):
         if isinstance(capture, Capture) and _can_record(each, program):
-            return (f"{each.profiler} can record it: ", Literal(_call(each.name, capture)), *planned(metric))
-    return (own if program.may_be_pytorch else f"{form.profiler} does not record it", *planned(metric))
+            return (f"{each.profiler} can record it: ", Literal(_spell_call(each.name, capture)), *cite_plan(metric))
+    return (own if program.may_be_pytorch else f"{form.profiler} does not record it", *cite_plan(metric))
 
 
 def _can_record(form: Format, program: Program) -> bool:
@@ -36,15 +36,15 @@ def _can_record(form: Format, program: Program) -> bool:
 
 def capture_with(report: TraceReport, metric: str) -> Spans:
     """How to capture a metric of the program of a report."""
-    return brought_by(metric, report.trace.format, program_of_report(report))
+    return how_to_capture(metric, report.trace.format, program_of_report(report))
 
 
-def planned(metric: str) -> Spans:
+def cite_plan(metric: str) -> Spans:
     """Where to read on."""
     return (" (", Literal(f"traceq doctor --plan {metric}"), ")")
 
 
-def way(report: TraceReport, name: str, before: str, after: str = "") -> Spans:
+def how_to_record(report: TraceReport, name: str, before: str, after: str = "") -> Spans:
     """What brings an input, by its name in Format.ways, between two texts; nothing where it is not known, or nothing does.
 
     Options stand between backticks, or alone.
@@ -57,6 +57,6 @@ def way(report: TraceReport, name: str, before: str, after: str = "") -> Spans:
     return (before, *(Literal(part) if number % 2 else part for number, part in enumerate(parts) if part), after)
 
 
-def _call(trace_format: str, capture: Capture) -> str:
+def _spell_call(trace_format: str, capture: Capture) -> str:
     form = format_of(trace_format)
     return form.call.format(form.spelled(capture.options))

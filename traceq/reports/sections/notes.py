@@ -12,23 +12,23 @@ from traceq.reports.model import Note, TraceReport
 _NOTE_LIMIT = 600
 
 
-def warnings(notes: Sequence[Note]) -> Iterator[Warn]:
+def list_warnings(notes: Sequence[Note]) -> Iterator[Warn]:
     """What the capture or the import lost."""
     for note in notes:
         if note.severity != "info":
             kind = "Incomplete capture" if note.severity == "error" else "Data lost on import"
-            yield Warn((f"{kind}: ", _words(note)))
+            yield Warn((f"{kind}: ", _format_note(note)))
 
 
-def notes(report: TraceReport) -> Iterator[Block]:
+def describe_notes(report: TraceReport) -> Iterator[Block]:
     """The section of all notes."""
     yield Heading(3, ("Import notes",), is_minor=True)
     if not report.notes:
         yield Paragraph(("None: everything in the file was understood.",))
     else:
-        yield Items(tuple((f"{note.severity}: ", _words(note)) for note in report.notes))
+        yield Items(tuple((f"{note.severity}: ", _format_note(note)) for note in report.notes))
     yield Query(report.queries["notes"])
 
 
-def _words(note: Note) -> str:
+def _format_note(note: Note) -> str:
     return shortened(f"{note.text} ({note.code}, {count(note.count)}x)", _NOTE_LIMIT)

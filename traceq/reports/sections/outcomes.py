@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from traceq.diagnosis.finding import Clean, NotApplicable
 from traceq.reports.document import Block, Heading, Items, Paragraph, Warn
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.extra import extra_left_out
+from traceq.reports.sections.extra import count_extra_left_out
 from traceq.reports.sections.verdict import NOT_ASKED
 
 
-def outcomes(report: TraceReport) -> Iterator[Block]:
+def describe_outcomes(report: TraceReport) -> Iterator[Block]:
     """Yield the rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
     if not report.rules_asked:
         yield Paragraph(NOT_ASKED)
     if report.clean:
         yield Heading(3, ("Looked for and not found",), is_minor=True)
-        yield _items(report.clean)
+        yield _list_by_reason(report.clean)
     if report.not_applicable:
         yield Heading(3, ("Cannot tell",), is_minor=True)
-        yield _items(report.not_applicable)
-    if told := extra_left_out(report):
+        yield _list_by_reason(report.not_applicable)
+    if told := count_extra_left_out(report):
         yield Paragraph((f"Not asked: {told}.",))
     if report.failed:
         yield Heading(3, ("Failed",))
@@ -42,5 +42,5 @@ def frequent_reasons(report: TraceReport) -> list[tuple[str, list[str]]]:
     return sorted(rules_by_reason(report.not_applicable), key=lambda pair: -len(pair[1]))
 
 
-def _items(outcomes: Sequence[Clean | NotApplicable]) -> Items:
+def _list_by_reason(outcomes: Sequence[Clean | NotApplicable]) -> Items:
     return Items(tuple((f"{', '.join(rules)}: {reason}",) for reason, rules in rules_by_reason(outcomes)))

@@ -12,7 +12,7 @@ from traceq.reports.document import BarRow, Bars, Block, Picture
 from traceq.reports.model import Job, Report, TraceReport
 
 
-def pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
+def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
     """The charts of that place that have something to show."""
     for chart in CHARTS:
         if chart.place == place and chart.has_data(report):
@@ -20,20 +20,20 @@ def pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
             yield Picture(name, chart.describe(report), partial(chart.draw, report))
 
 
-def ranks_picture(report: Report) -> Iterator[Picture]:
+def draw_ranks(report: Report) -> Iterator[Picture]:
     """The traces beside each other."""
     if ranks.has_data(report):
         yield Picture("ranks", ranks.describe(report), partial(ranks.draw, report))
 
 
-def pictures_of_job(job: Job) -> Iterator[Picture]:
+def draw_job_pictures(job: Job) -> Iterator[Picture]:
     """The charts of a job that have something to show."""
     for chart in CHARTS_OF_JOBS:
         if chart.has_data(job):
             yield Picture(f"job-{chart.name}", chart.describe(job), partial(chart.draw, job))
 
 
-def pictured(rows: Sequence[BarRow]) -> Iterator[Block]:
+def draw_bars(rows: Sequence[BarRow]) -> Iterator[Block]:
     """The rows as bars, without parts that none of them has; nothing when that is a single part of a single row."""
     present = {label for row in rows for label, amount in row.parts if amount}
     if len(rows) > 1 or len(present) > 1:

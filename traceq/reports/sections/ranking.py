@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import RankedFinding, Ranking, Reference, Title, with_code
+from traceq.reports.document import RankedFinding, Ranking, Reference, Title, split_code
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import cumulative, saves, saves_share
+from traceq.reports.savings import bounded_share_text, cumulative_text, saving_text
 
 
-def ranking(report: TraceReport, most: int | None = None) -> Ranking:
+def rank_findings(report: TraceReport, most: int | None = None) -> Ranking:
     """The first `most` findings, all without it. Cumulative: the step with this finding and those above fixed."""
     found = report.findings[:most]
-    return Ranking(tuple(_ranked(found, number) for number in range(len(found))), report.unit)
+    return Ranking(tuple(_rank_finding(found, number) for number in range(len(found))), report.unit)
 
 
-def _ranked(found: Sequence[Finding], number: int) -> RankedFinding:
+def _rank_finding(found: Sequence[Finding], number: int) -> RankedFinding:
     each = found[number]
     return RankedFinding(
         Reference(f"F{number + 1}"),
         Title(each.title),
-        saves(each),
-        saves_share(each),
-        cumulative(found[: number + 1]),
+        saving_text(each),
+        bounded_share_text(each),
+        cumulative_text(found[: number + 1]),
         each.confidence,
-        with_code(each.deed),
+        split_code(each.deed),
     )

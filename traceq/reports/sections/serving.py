@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import count, duration, maybe, rate, share, size, some
-from traceq.reports.document import Block, Heading, Items, Paragraph, Query, Spans, Table, table
+from traceq.reports.document import Block, Heading, Items, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.topics import ServingBatch, ServingRoofline, ServingStall, ServingSummary
 
@@ -22,17 +22,17 @@ _STALLS = {
 }
 
 
-def serving(report: TraceReport) -> Iterator[Block]:
+def describe_serving(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when no step is one of a server."""
     facts = report.topics.serving
     if not facts.summary.steps:
         return
     yield Heading(3, ("Serving",))
-    yield Paragraph(_headline(facts.summary))
+    yield Paragraph(_write_headline(facts.summary))
     yield Query(report.queries["serving"])
-    yield _batches(facts.batches)
+    yield _batch_table(facts.batches)
     yield Query(report.queries["serving_batches"])
-    remarks = tuple(_remarks(report))
+    remarks = tuple(_list_remarks(report))
     if remarks:
         yield Items(remarks)
     for name, rows in (("serving_stalls", facts.stalls), ("serving_roofline", facts.roofline)):
@@ -40,7 +40,7 @@ def serving(report: TraceReport) -> Iterator[Block]:
             yield Query(report.queries[name])
 
 
-def _headline(summary: ServingSummary) -> Spans:
+def _write_headline(summary: ServingSummary) -> Spans:
     names = ", ".join(_DIALECTS.get(each, each) for each in (summary.dialects or "").split(", "))
     kinds = {"prefill": summary.prefill_steps, "decode": summary.decode_steps, "mixed": summary.mixed_steps}
     parts = [f"{count(number)} {kind}" for kind, number in kinds.items() if number]
@@ -61,12 +61,12 @@ def _headline(summary: ServingSummary) -> Spans:
     return (text,)
 
 
-def _batches(rows: Sequence[ServingBatch]) -> Table:
-    return table(
+def _batch_table(rows: Sequence[ServingBatch]) -> Table:
+    return make_table(
         rows,
         {
             "kind": lambda each: each.kind or "not said",
-            "requests": _bucket,
+            "requests": _format_requests,
             "steps": lambda each: count(each.steps),
             "p50": lambda each: duration(each.p50_ns),
             "p95": lambda each: duration(each.p95_ns),
@@ -79,14 +79,14 @@ def _batches(rows: Sequence[ServingBatch]) -> Table:
     )
 
 
-def _bucket(batch: ServingBatch) -> str:
+def _format_requests(batch: ServingBatch) -> str:
     least, most = batch.least_requests, batch.most_requests
     if least is None:
         return "-"
     return count(least) if least == most else f"{count(least)} to {count(most)}"
 
 
-def _remarks(report: TraceReport) -> Iterator[Spans]:
+def _list_remarks(report: TraceReport) -> Iterator[Spans]:
     facts = report.topics.serving
     total = facts.summary.dur_ns
     if facts.summary.earlier_work_ns:
@@ -94,7 +94,7 @@ def _remarks(report: TraceReport) -> Iterator[Spans]:
         text = f"{duration(earlier)} ({share(earlier / total)} of the steps) are waits for work launched before the capture"
         yield (f"{text}: they are in the durations above, and say nothing about the server.",)
     for stall in facts.stalls:
-        yield (_stall(stall, total),)
+        yield (_describe_stall(stall, total),)
     if facts.summary.gpu_gap_ns:
         gap = facts.summary.gpu_gap_ns
         host = facts.summary.host_gap_ns
@@ -102,10 +102,10 @@ def _remarks(report: TraceReport) -> Iterator[Spans]:
         text = f"Between the GPU work of one step and that of the next the GPU has nothing to do for {duration(gap)}"
         yield (f"{text} ({share(gap / total)} of the steps){between}.",)
     for roofline in facts.roofline:
-        yield (_roofline(roofline),)
+        yield (_describe_roofline(roofline),)
 
 
-def _stall(stall: ServingStall, total: int) -> str:
+def _describe_stall(stall: ServingStall, total: int) -> str:
     return (
         f"Decoding requests waited {duration(stall.dur_ns)} ({share(stall.dur_ns / total)} of the steps) for prompts of"
         f" others, {some(stall.stalls, 'time')}: {_STALLS[stall.cause]}."
@@ -113,7 +113,7 @@ def _stall(stall: ServingStall, total: int) -> str:
     )
 
 
-def _roofline(roofline: ServingRoofline) -> str:
+def _describe_roofline(roofline: ServingRoofline) -> str:
     if roofline.least_p50_ns is None or roofline.weight_bytes is None:
         return f"The least time of {some(roofline.steps, 'decode step')} cannot be told: {roofline.reason}."
     cache = "weights and KV cache" if roofline.steps_with_kv else "weights (the KV cache is not known)"

@@ -21,8 +21,8 @@ from traceq.reports.document import (
     Spans,
     Table,
     Verdict,
-    table,
-    with_code,
+    make_table,
+    split_code,
 )
 from traceq.reports.model import TraceReport
 from traceq.reports.topics import Fragmentation, Memory, MemoryHolder, SnapshotPeak
@@ -44,7 +44,7 @@ def highest_peak(report: TraceReport) -> int:
     return max((each.peak_bytes for each in report.topics.memory.snapshot), default=0)
 
 
-def out_of_memory(report: TraceReport) -> Observation | None:
+def find_out_of_memory(report: TraceReport) -> Observation | None:
     """What is said of the first device of the snapshot on which memory ran out."""
     return next((each for each in report.observations if each.rule == "out-of-memory"), None)
 
@@ -66,21 +66,21 @@ def peak_line(memory: Memory) -> Spans:
         when = f" after {duration(peak.after_ns)}"
     elif peak.number is not None:
         when = f" after event {count(peak.number + 1)} of {count(peak.events)}"
-    return (f"Peak: {size(peak.peak_bytes)} in use on GPU {peak.device}{when}; ", *_held(peak, memory))
+    return (f"Peak: {size(peak.peak_bytes)} in use on GPU {peak.device}{when}; ", *_name_holder(peak, memory))
 
 
-def _held(peak: SnapshotPeak, memory: Memory) -> Spans:
+def _name_holder(peak: SnapshotPeak, memory: Memory) -> Spans:
     owned = [each for each in memory.holders if each.device == peak.device and each.owner]
     if not owned:
         return ("no stack says who holds it",)
     first = owned[0]
-    part = _part(first.bytes, peak.peak_bytes)
+    part = _format_share(first.bytes, peak.peak_bytes)
     if first.bytes >= _WORTH_NAMING * peak.peak_bytes:
         return (Name(first.owner), f" holds {size(first.bytes)} ({part})")
     return (f"{some(peak.owners, 'line')} of the program hold it, none more than {size(first.bytes)} ({part})",)
 
 
-def _part(part: int, peak: int) -> str:
+def _format_share(part: int, peak: int) -> str:
     return share(part / peak) if peak else "-"
 
 
@@ -91,15 +91,15 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
         return Verdict(("The snapshot holds neither memory in use nor a history.",), "cannot tell")
     if report.failed:
         lines: tuple[Spans, ...] = ((f"{report.failed[0].rule}: {report.failed[0].error}",),)
-    elif failed := out_of_memory(report):
-        return Verdict((failed.title,), "problem", lines=(*_why(memory), with_code(failed.deed)))
+    elif failed := find_out_of_memory(report):
+        return Verdict((failed.title,), "problem", lines=(*_explain_failure(memory), split_code(failed.deed)))
     else:
-        lines = (_by_category(memory), _reserved(memory.snapshot[0]))
+        lines = (_split_by_category(memory), _describe_reserved(memory.snapshot[0]))
     outcome: Outcome = "problem" if report.observations else "healthy"
     return Verdict(peak_line(memory), outcome, lines=tuple(line for line in lines if line))
 
 
-def _why(memory: Memory) -> Iterator[Spans]:
+def _explain_failure(memory: Memory) -> Iterator[Spans]:
     """By how much memory was short and what lay idle; and who held most."""
     failure = memory.failures[0]
     short = "The device had enough" if failure.short_bytes == 0 else f"Short by {maybe(mebibytes, failure.short_bytes)}"
@@ -120,17 +120,17 @@ def _why(memory: Memory) -> Iterator[Spans]:
         )
 
 
-def _by_category(memory: Memory) -> Spans:
+def _split_by_category(memory: Memory) -> Spans:
     peak = memory.snapshot[0]
     parts = [
-        f"{each.category or _CANNOT_TELL} {size(each.bytes)} ({_part(each.bytes, peak.peak_bytes)})"
+        f"{each.category or _CANNOT_TELL} {size(each.bytes)} ({_format_share(each.bytes, peak.peak_bytes)})"
         for each in memory.categories
         if each.device == peak.device
     ]
     return (", ".join(parts),) if parts else ()
 
 
-def _reserved(peak: SnapshotPeak) -> Spans:
+def _describe_reserved(peak: SnapshotPeak) -> Spans:
     if peak.most_reserved_bytes is None:
         return ("What was reserved then cannot be told: segments and events of the file contradict each other",)
     text = f"{size(peak.most_reserved_bytes)} reserved at most"
@@ -139,17 +139,17 @@ def _reserved(peak: SnapshotPeak) -> Spans:
     return (text,)
 
 
-def brief_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Block]:
+def summarize_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Block]:
     """What stands on the first screen below the verdict; `pair` are two snapshots to compare, as words of a command."""
     memory = report.topics.memory
-    told = out_of_memory(report)
+    told = find_out_of_memory(report)
     if told is not None and memory.failure_holders:
-        yield _failure_holders(memory, memory.failures[0].device, _MOST_HOLDERS)
+        yield _holders_at_failure(memory, memory.failures[0].device, _MOST_HOLDERS)
     elif memory.holders:
-        yield _holders(memory, _MOST_HOLDERS)
+        yield _holders_at_peak(memory, _MOST_HOLDERS)
     for each in report.observations:
-        yield Paragraph((each.title, ". ", *with_code(each.text)))
-        yield Facts((("try", with_code(each.fix)),))
+        yield Paragraph((each.title, ". ", *split_code(each.text)))
+        yield Facts((("try", split_code(each.fix)),))
     if report.not_applicable:
         yield Facts((("Also", (f"{some(len(report.not_applicable), 'rule')} cannot tell",)),))
     yield Commands(
@@ -162,17 +162,17 @@ def brief_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Bloc
     )
 
 
-def snapshot(report: TraceReport) -> Iterator[Block]:
+def describe_snapshot(report: TraceReport) -> Iterator[Block]:
     """The section; nothing without a memory snapshot."""
     memory = report.topics.memory
     if not memory.snapshot:
         return
     yield Heading(3, ("Who holds the memory",))
     if memory.failures:
-        yield from _failures(report)
+        yield from _describe_failures(report)
     yield Paragraph((*peak_line(memory), "."))
-    yield from (Paragraph((f"{words}.",)) for words in _doubts(memory.snapshot))
-    yield _peaks(memory.snapshot)
+    yield from (Paragraph((f"{words}.",)) for words in _list_doubts(memory.snapshot))
+    yield _peak_table(memory.snapshot)
     yield Query(report.queries["memory_snapshot"])
     if memory.course:
         device = memory.snapshot[0].device
@@ -182,28 +182,28 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
     yield Paragraph(("At the peak, by what it is:",))
     of_category = sizes_alike(each.bytes for each in memory.categories)
     peaks = {each.device: each.peak_bytes for each in memory.snapshot}
-    yield table(
+    yield make_table(
         memory.categories,
         {
             "GPU": lambda each: str(each.device),
             "category": lambda each: each.category or _CANNOT_TELL,
             "allocations": lambda each: count(each.allocations),
             "in use": lambda each: of_category(each.bytes),
-            "share": lambda each: _part(each.bytes, peaks[each.device]),
+            "share": lambda each: _format_share(each.bytes, peaks[each.device]),
         },
         text=(0, 1),
     )
     yield Query(report.queries["memory_categories"])
     yield Paragraph(("By line of the program:",))
-    yield _holders(memory, len(memory.holders))
+    yield _holders_at_peak(memory, len(memory.holders))
     yield Query(report.queries["memory_holders"])
     if memory.fragmentation:
         yield Paragraph(("What the allocator held when the snapshot was taken:",))
-        yield _fragmentation(memory.fragmentation)
+        yield _fragmentation_table(memory.fragmentation)
         yield Query(report.queries["memory_fragmentation"])
 
 
-def _failures(report: TraceReport) -> Iterator[Block]:
+def _describe_failures(report: TraceReport) -> Iterator[Block]:
     """What was asked for and what there was, by device; and who held it on the first."""
     memory = report.topics.memory
     asked, free, short, reserved, used, idle, largest = (
@@ -212,7 +212,7 @@ def _failures(report: TraceReport) -> Iterator[Block]:
     )
     after = durations_alike(each.after_ns for each in memory.failures)
     yield Paragraph(("Where memory ran out, the last time on each GPU:",))
-    yield table(
+    yield make_table(
         memory.failures,
         {
             "GPU": lambda each: str(each.device),
@@ -230,17 +230,17 @@ def _failures(report: TraceReport) -> Iterator[Block]:
     )
     yield Query(report.queries["memory_failures"])
     if memory.failure_holders:
-        yield _failure_holders(memory, memory.failures[0].device, len(memory.failure_holders))
+        yield _holders_at_failure(memory, memory.failures[0].device, len(memory.failure_holders))
         yield Query(report.queries["memory_failure_holders"])
 
 
-def _peaks(peaks: Sequence[SnapshotPeak]) -> Table:
+def _peak_table(peaks: Sequence[SnapshotPeak]) -> Table:
     peak, then, most, end, reserved = (
         sizes_alike(getattr(each, name) for each in peaks)
         for name in ("peak_bytes", "reserved_bytes", "most_reserved_bytes", "bytes_at_end", "reserved_at_end")
     )
     after = durations_alike(each.after_ns for each in peaks)
-    return table(
+    return make_table(
         peaks,
         {
             "GPU": lambda each: str(each.device),
@@ -254,7 +254,7 @@ def _peaks(peaks: Sequence[SnapshotPeak]) -> Table:
     )
 
 
-def _doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
+def _list_doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
     """What the history does not tell."""
     for peak in peaks:
         where = f"GPU {peak.device}: " if len(peaks) > 1 else ""
@@ -272,21 +272,21 @@ def _doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
             yield f"{where}segments and events contradict each other: what was reserved when cannot be told"
 
 
-def _holders(memory: Memory, most: int) -> Table:
+def _holders_at_peak(memory: Memory, most: int) -> Table:
     """Who holds most at the peak of the device where that is highest."""
     first = memory.snapshot[0]
     shown = [each for each in memory.holders if each.device == first.device][:most]
-    return _held_by(shown, "held at the peak by", first.peak_bytes)
+    return _holder_table(shown, "held at the peak by", first.peak_bytes)
 
 
-def _failure_holders(memory: Memory, device: int, most: int) -> Table:
+def _holders_at_failure(memory: Memory, device: int, most: int) -> Table:
     """Who holds most when memory runs out on the device."""
     used = next(each.used_bytes for each in memory.failures if each.device == device)
     shown = [each for each in memory.failure_holders if each.device == device][:most]
-    return _held_by(shown, "held when memory ran out by", used)
+    return _holder_table(shown, "held when memory ran out by", used)
 
 
-def _held_by(shown: Sequence[MemoryHolder], title: str, whole: int) -> Table:
+def _holder_table(shown: Sequence[MemoryHolder], title: str, whole: int) -> Table:
     held = sizes_alike(each.bytes for each in shown)
     columns: dict[str, Callable[[MemoryHolder], str]] = {
         title: lambda each: Name(each.owner) if each.owner else _NO_STACK,
@@ -298,17 +298,17 @@ def _held_by(shown: Sequence[MemoryHolder], title: str, whole: int) -> Table:
     columns |= {
         "allocations": lambda each: count(each.allocations),
         "in use": lambda each: held(each.bytes),
-        "share": lambda each: _part(each.bytes, whole),
+        "share": lambda each: _format_share(each.bytes, whole),
     }
-    return table(shown, columns, text=texts)
+    return make_table(shown, columns, text=texts)
 
 
-def _fragmentation(rows: Sequence[Fragmentation]) -> Table:
+def _fragmentation_table(rows: Sequence[Fragmentation]) -> Table:
     reserved, active, rounding, free, split, largest = (
         sizes_alike(getattr(each, f"{name}_bytes") for each in rows)
         for name in ("reserved", "active", "rounding", "free_segments", "split_inactive", "largest_free")
     )
-    return table(
+    return make_table(
         rows,
         {
             "GPU": lambda each: str(each.device),

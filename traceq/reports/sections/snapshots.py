@@ -7,7 +7,7 @@ from statistics import median
 
 from traceq.common.ranks import list_ranks
 from traceq.common.units import count, duration, mebibytes, size, sizes_alike, some
-from traceq.reports.document import Block, Name, Paragraph, Reference, Spans, Table, Verdict, table
+from traceq.reports.document import Block, Name, Paragraph, Reference, Spans, Table, Verdict, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.snapshot import highest_peak
 from traceq.reports.topics import MemoryFailure, SnapshotPeak
@@ -28,30 +28,30 @@ def is_job(reports: Sequence[TraceReport]) -> bool:
     return len(reports) > 1 and None not in ranks and len(set(ranks)) == len(ranks)
 
 
-def first_out_of_memory(reports: Sequence[TraceReport]) -> tuple[TraceReport, str] | None:
+def find_first_failure(reports: Sequence[TraceReport]) -> tuple[TraceReport, str] | None:
     """Return the snapshot in which memory ran out first, by the clocks of all, and in which it did; None for none."""
-    failed = _failed(reports)
+    failed = _find_failures(reports)
     if not failed:
         return None
-    told = [_where(failed, reports), *([_first(failed, reports)] if len(failed) > 1 else [])]
+    told = [_count_failures(failed, reports), *([_tell_first(failed, reports)] if len(failed) > 1 else [])]
     return failed[0][0], f"{'. '.join(told)}."
 
 
-def snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
+def describe_snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
     """That memory ran out, and where first; a line for each of at most `most` snapshots; which rank differs."""
-    failed = _failed(reports)
+    failed = _find_failures(reports)
     one_job = is_job(reports)
     if failed:
-        yield _verdict(failed, reports)
+        yield _write_verdict(failed, reports)
     order = _by_rank if one_job else _by_peak
     ordered = sorted(reports, key=order)
     shown = ordered[:most]
     kind = "the snapshot of each" if one_job else "the peak of each"
     yield Paragraph((f"{some(len(ordered), 'rank' if one_job else 'memory snapshot')}, {kind}:",))
-    yield _peaks(shown, is_job=one_job)
+    yield _peak_table(shown, is_job=one_job)
     left = len(ordered) - len(shown)
     told = [f"{count(left)} more are not listed."] if left else []
-    told += [each for each in (_imbalance(reports) if one_job else "", _less_to_share(failed)) if each]
+    told += [each for each in (_describe_imbalance(reports) if one_job else "", _compare_shares(failed)) if each]
     if told:
         yield Paragraph((" ".join(told),))
 
@@ -64,27 +64,27 @@ def _by_peak(report: TraceReport) -> tuple[int, int]:
     return -highest_peak(report), report.trace.trace_id
 
 
-def _failed(reports: Sequence[TraceReport]) -> list[_Failed]:
+def _find_failures(reports: Sequence[TraceReport]) -> list[_Failed]:
     """The snapshots in which memory ran out, with the device where it did first; the first of all first, where times tell."""
     found = [(each, each.topics.memory.failures[0]) for each in reports if each.topics.memory.failures]
     return sorted(found, key=lambda each: (each[1].ts is None, each[1].ts or 0, each[0].trace.trace_id))
 
 
-def _called(report: TraceReport) -> str:
+def _name_trace(report: TraceReport) -> str:
     facts = report.trace
     return f"trace {facts.trace_id}" if facts.rank is None else f"rank {facts.rank}"
 
 
-def _verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> Verdict:
+def _write_verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> Verdict:
     report, failure = failed[0]
-    lines: list[Spans] = [(_first(failed, reports),)] if len(failed) > 1 else []
+    lines: list[Spans] = [(_tell_first(failed, reports),)] if len(failed) > 1 else []
     who: Spans = (Name(failure.owner), " asked") if failure.owner else ("asked",)
     free = "" if failure.free_bytes is None else f", {mebibytes(failure.free_bytes)} were free"
-    lines.append((f"{_called(report).capitalize()}: ", *who, f" for {mebibytes(failure.asked_bytes)}{free}"))
-    return Verdict((_where(failed, reports),), "problem", lines=tuple(lines))
+    lines.append((f"{_name_trace(report).capitalize()}: ", *who, f" for {mebibytes(failure.asked_bytes)}{free}"))
+    return Verdict((_count_failures(failed, reports),), "problem", lines=tuple(lines))
 
 
-def _where(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
+def _count_failures(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
     """In how many of the snapshots memory ran out, and in which ranks."""
     if not is_job(reports):
         return f"Out of memory in {len(failed)} of {some(len(reports), 'snapshot')}"
@@ -92,15 +92,15 @@ def _where(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
     return f"Out of memory in {len(failed)} of {some(len(reports), 'rank')}{which}"
 
 
-def _first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
+def _tell_first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
     """Which was first, where the clocks tell."""
     (first, at), (second, then) = failed[:2]
     if at.ts is None or then.ts is None:
         return "Which was first cannot tell: events have no times"
     gap = then.ts - at.ts
     if gap > 0 and (_on_one_machine(reports) or gap > _CLOCKS_DIFFER_NS):
-        return f"{_called(first).capitalize()} was first, {duration(gap)} before {_called(second)}"
-    return f"Which was first cannot tell: {_called(first)} and {_called(second)} are within {duration(gap)}"
+        return f"{_name_trace(first).capitalize()} was first, {duration(gap)} before {_name_trace(second)}"
+    return f"Which was first cannot tell: {_name_trace(first)} and {_name_trace(second)} are within {duration(gap)}"
 
 
 def _on_one_machine(reports: Sequence[TraceReport]) -> bool:
@@ -109,7 +109,7 @@ def _on_one_machine(reports: Sequence[TraceReport]) -> bool:
     return len(set(devices)) == len(devices)
 
 
-def _peaks(reports: Sequence[TraceReport], *, is_job: bool) -> Table:
+def _peak_table(reports: Sequence[TraceReport], *, is_job: bool) -> Table:
     """A line for each device of each snapshot: how much was in use and reserved, and what was lacking where memory ran out."""
     pairs = [
         (report, peak, next((f for f in report.topics.memory.failures if f.device == peak.device), None))
@@ -131,19 +131,19 @@ def _peaks(reports: Sequence[TraceReport], *, is_job: bool) -> Table:
     failures = [failure for *_, failure in pairs if failure is not None]
     if failures:
         for title, name in (("asked for", "asked_bytes"), ("free", "free_bytes"), ("idle", "idle_bytes")):
-            columns[title] = _of_failure(name, failures)
+            columns[title] = _failure_column(name, failures)
     else:
         columns["in use at the end"] = lambda each: end(each[1].bytes_at_end)
-    return table(pairs, columns, text=(0, 1, 2))
+    return make_table(pairs, columns, text=(0, 1, 2))
 
 
-def _of_failure(name: str, failures: Sequence[MemoryFailure]) -> Callable[[_Row], str]:
+def _failure_column(name: str, failures: Sequence[MemoryFailure]) -> Callable[[_Row], str]:
     """Return the column of a field of what failed; a dash where nothing did."""
     words = sizes_alike(getattr(each, name) for each in failures)
     return lambda each: "-" if each[2] is None else words(getattr(each[2], name))
 
 
-def _imbalance(reports: Sequence[TraceReport]) -> str:
+def _describe_imbalance(reports: Sequence[TraceReport]) -> str:
     """The rank whose peak is furthest from the usual one, and of what it has more or less; empty where all are alike."""
     peaks = [highest_peak(each) for each in reports]
     usual = median(peaks)
@@ -157,11 +157,11 @@ def _imbalance(reports: Sequence[TraceReport]) -> str:
         return f"All ranks peak within {size(round(abs(beyond)))} of {size(round(usual))}."
     more = "more" if beyond > 0 else "less"
     text = (
-        f"{_called(other).capitalize()} differs most: its peak is {size(highest_peak(other))}, {size(round(abs(beyond)))} {more}"
-        " than that of the median rank"
+        f"{_name_trace(other).capitalize()} differs most: its peak is {size(highest_peak(other))},"
+        f" {size(round(abs(beyond)))} {more} than that of the median rank"
     )
-    every = [_categories(each) for each in reports]
-    own = _categories(other)
+    every = [_bytes_by_category(each) for each in reports]
+    own = _bytes_by_category(other)
     differs = {
         name: (own.get(name, 0) - median(each.get(name, 0) for each in every)) * (1 if beyond > 0 else -1)
         for name in sorted({name for each in every for name in each})
@@ -172,14 +172,14 @@ def _imbalance(reports: Sequence[TraceReport]) -> str:
     return f"{text}."
 
 
-def _categories(report: TraceReport) -> dict[str, int]:
+def _bytes_by_category(report: TraceReport) -> dict[str, int]:
     """What is in use at the highest peak, by category."""
     memory = report.topics.memory
     device = memory.snapshot[0].device if memory.snapshot else None
     return {each.category or "of no known kind": each.bytes for each in memory.categories if each.device == device}
 
 
-def _less_to_share(failed: Sequence[_Failed]) -> str:
+def _compare_shares(failed: Sequence[_Failed]) -> str:
     """Who had less of its GPU than another: what was reserved and free when memory ran out; empty where all had as much."""
     seen = [
         (failure.reserved_bytes + failure.free_bytes, report)
@@ -192,6 +192,6 @@ def _less_to_share(failed: Sequence[_Failed]) -> str:
     if most - least < _WORTH_NAMING * most:
         return ""
     return (
-        f"When memory ran out {_called(poor)} had {mebibytes(least)} (reserved and free), {_called(rich)}"
-        f" {mebibytes(most)}: on GPUs of one size others held {mebibytes(most - least)} more on that of {_called(poor)}."
+        f"When memory ran out {_name_trace(poor)} had {mebibytes(least)} (reserved and free), {_name_trace(rich)}"
+        f" {mebibytes(most)}: on GPUs of one size others held {mebibytes(most - least)} more on that of {_name_trace(poor)}."
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from traceq.common.units import UNKNOWN, count, duration, share, some
 from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Query, Spans, Table, Warn
 from traceq.reports.model import PhaseOfRun, Steps, TraceReport, Unit
-from traceq.reports.sections.missing import way
-from traceq.reports.sections.pictures import pictures
+from traceq.reports.sections.missing import how_to_record
+from traceq.reports.sections.pictures import draw_pictures
 
 _FEW_STEPS = 20
 _LISTED = 5
@@ -29,7 +29,7 @@ _INSIDE = {"micro_batch": ("micro-batch", "micro-batches"), "layer": ("layer", "
 _PHASES = {"start_up": "start-up", "left_out": "left out", "tail": "tail"}
 
 
-def steps(report: TraceReport) -> Iterator[Block]:
+def describe_steps(report: TraceReport) -> Iterator[Block]:
     """The section of that name."""
     facts = report.steps
     yield Heading(3, ("Steps",))
@@ -39,19 +39,19 @@ def steps(report: TraceReport) -> Iterator[Block]:
     if any(note.code == "step_range_unmatched" for note in report.notes):
         yield Warn(("No annotation matches the given --step-range; steps were found as if it had not been given.",))
     if facts.is_window:
-        yield _no_steps(report)
+        yield _explain_no_steps(report)
     else:
-        yield Paragraph(_found(report))
+        yield Paragraph(_say_what_counts(report))
     if judged := judged_words(report.phases_of_run):
         yield Paragraph((f"Judged: {judged}.",))
-    yield from _choice(report.units)
+    yield from _offer_choice(report.units)
     if not facts.is_window:
-        yield from _statistics(report)
+        yield from _describe_statistics(report)
     yield Query(report.queries["steps"])
 
 
-def _no_steps(report: TraceReport) -> Block:
-    marked = way(report, "step_ranges", "Mark steps by ")
+def _explain_no_steps(report: TraceReport) -> Block:
+    marked = how_to_record(report, "step_ranges", "Mark steps by ")
     why = next((f": {unit.evidence}" for unit in report.units if unit.is_step), "")
     return Warn(
         (
@@ -66,7 +66,7 @@ def _no_steps(report: TraceReport) -> Block:
     )
 
 
-def _found(report: TraceReport) -> Spans:
+def _say_what_counts(report: TraceReport) -> Spans:
     """Which steps, by what they were found, and what recurs inside and around them."""
     facts = report.steps
     example: Spans = (" (", Name(facts.example), ", ...)") if facts.example else ()
@@ -74,14 +74,14 @@ def _found(report: TraceReport) -> Spans:
     what: Spans = (f"{_SOURCES.get(facts.source or '', facts.source)}", *example)
     if step and facts.source == "recurrence" and step.launches:
         what = (f"a sequence of {some(step.launches, 'launch', 'launches')} that recurs; nothing marks steps",)
-    others = [words for unit in report.units if step and (words := _beside(unit, step))]
+    others = [words for unit in report.units if step and (words := _describe_unit(unit, step))]
     spans: Spans = (f"{some(facts.counted, 'step')} of {duration(facts.p50_ns)} (p50), found by ", *what)
     for words in others:
         spans += words
     return (*spans, ".")
 
 
-def _beside(unit: Unit, step: Unit) -> Spans:
+def _describe_unit(unit: Unit, step: Unit) -> Spans:
     """What is inside each step, or what holds several; nothing for the steps themselves and for other parts of a step."""
     if unit.is_step:
         return ()
@@ -110,7 +110,7 @@ def judged_words(phases: Sequence[PhaseOfRun]) -> str:
     return f"{words}; {', '.join(around)}" if around else words
 
 
-def _choice(units: Sequence[Unit]) -> Iterator[Block]:
+def _offer_choice(units: Sequence[Unit]) -> Iterator[Block]:
     """One sentence where something else may be the step."""
     step = next((unit for unit in units if unit.is_step), None)
     others = [unit for unit in units if unit.is_possible and not unit.is_step]
@@ -123,7 +123,7 @@ def _choice(units: Sequence[Unit]) -> Iterator[Block]:
             "Something else may be the step: ",
             Name(other.name),
             f" ({count(other.count)} times{each}). Choose with ",
-            Literal(_option(step, other)),
+            Literal(_option_for(step, other)),
             ", ",
             Literal("--step-range REGEX"),
             " or ",
@@ -133,25 +133,25 @@ def _choice(units: Sequence[Unit]) -> Iterator[Block]:
     )
 
 
-def _option(step: Unit, other: Unit) -> str:
+def _option_for(step: Unit, other: Unit) -> str:
     """How to choose the other: so many of it in each of what counts as a step, or so many of these in it."""
     if other.count >= step.count > 0:
         return f"--steps-per {max(round(other.count / step.count), 2)}"
     return f"--steps-per 1/{max(round(step.count / other.count), 2)}"
 
 
-def _statistics(report: TraceReport) -> Iterator[Block]:
+def _describe_statistics(report: TraceReport) -> Iterator[Block]:
     facts = report.steps
     columns = ("p50", "p95", "p99", "mean", "stddev", "min", "max")
     cells = (count(facts.counted), *(duration(getattr(facts, f"{name}_ns")) for name in columns))
     yield Table(("steps", *columns), (cells,), text_columns=())
     if 1 < facts.counted < _FEW_STEPS:
         yield Paragraph((f"With {facts.counted} steps p95 and p99 say little more than the longest step.",))
-    yield from pictures(report, "steps")
-    yield from _excluded(facts)
+    yield from draw_pictures(report, "steps")
+    yield from _list_excluded(facts)
 
 
-def _excluded(facts: Steps) -> Iterator[Block]:
+def _list_excluded(facts: Steps) -> Iterator[Block]:
     if not facts.excluded:
         return
     yield Paragraph((f"{len(facts.excluded)} left out of every number of this report:",))

@@ -6,7 +6,7 @@ from traceq.common.units import count, duration, some
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.triage import Triage
 from traceq.formats.capabilities import format_of
-from traceq.reports.document import Verdict, with_code
+from traceq.reports.document import Verdict, split_code
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import program_of_report
 
@@ -39,14 +39,14 @@ def unit_of_capture(report: TraceReport) -> str:
     return _UNITS.get(triage.reason) or _UNITS[triage.kind]
 
 
-def nothing_to_judge(report: TraceReport) -> Verdict | None:
+def refuse_to_judge(report: TraceReport) -> Verdict | None:
     """Return the verdict on a capture in which there is nothing to judge; None for others."""
     triage = report.triage
     if triage is None or triage.is_judged:
         return None
-    why, way_out = _said_of(triage)
+    why, way_out = _describe_kind(triage)
     way_out = _record_gpu(report.trace.format, program_of_report(report)) if way_out == _RECORD else way_out
-    return Verdict((f"Cannot tell: {why}.",), "cannot tell", lines=(with_code(way_out),))
+    return Verdict((f"Cannot tell: {why}.",), "cannot tell", lines=(split_code(way_out),))
 
 
 def _record_gpu(trace_format: str, program: Program) -> str:
@@ -56,7 +56,7 @@ def _record_gpu(trace_format: str, program: Program) -> str:
     return _RECORD_GPU.get(f"{trace_format} {program.kind}") or _RECORD_GPU.get(trace_format, _RECORD)
 
 
-def _said_of(triage: Triage) -> tuple[str, str]:
+def _describe_kind(triage: Triage) -> tuple[str, str]:
     """Return what the capture is, with the numbers that show it, and how to record what lacks; by reason or else by kind."""
     context = f"; creating the context took {duration(triage.set_up_ns)}" if triage.set_up_ns else ""
     said = {

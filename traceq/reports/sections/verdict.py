@@ -11,14 +11,14 @@ from traceq.diagnosis.account.first import largest_unknown, saves_little
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
-from traceq.reports.document import Name, Outcome, Spans, Verdict, with_code
+from traceq.reports.document import Name, Outcome, Spans, Verdict, split_code
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import saves, saves_share, speed_up, step_ns, step_share
+from traceq.reports.savings import bounded_share_text, saving_share_text, saving_text, speed_up_text, step_ns
 from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
-from traceq.reports.sections.triage import nothing_to_judge
+from traceq.reports.sections.triage import refuse_to_judge
 
 # What to do where other ranks of a job stand for one.
-NOT_ASKED: Spans = with_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
+NOT_ASKED: Spans = split_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
 _LONGEST_NAME = 60
 # Less of the capture than this is judged: the verdict says which share.
 _NEARLY_ALL = 0.95
@@ -34,29 +34,29 @@ _INCOMPLETE = {"truncated": "cut", "table_damaged": "damaged"}
 _NO_IDLE_TIME = ("sampled-capture",)
 
 
-def verdicts(report: TraceReport) -> Iterator[Verdict]:
+def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
     """Why little of the run is judged, where start-up took most of it; then the verdict."""
     # of a capture of nothing else start-up is no part
-    for each in report.observations if nothing_to_judge(report) is None else ():
+    for each in report.observations if refuse_to_judge(report) is None else ():
         if each.rule == "start-up" and report.run_ns:
             took = sum(phase.dur_ns for phase in report.phases_of_run if phase.phase == "start_up")
             words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
-            yield Verdict((f"{each.title}: {words}",), "problem", lines=(with_code(each.deed),))
-    yield verdict(report)
+            yield Verdict((f"{each.title}: {words}",), "problem", lines=(split_code(each.deed),))
+    yield write_verdict(report)
 
 
-def verdict(report: TraceReport) -> Verdict:
+def write_verdict(report: TraceReport) -> Verdict:
     """What to do first, that nothing is worth doing, or that the trace cannot tell."""
     if is_snapshot(report):
         return verdict_of_snapshot(report)
-    if fault := fault_of_file(report):
-        return _of_incomplete(report, fault)
-    if unjudged := nothing_to_judge(report):
+    if fault := find_fault_of_file(report):
+        return _judge_incomplete(report, fault)
+    if unjudged := refuse_to_judge(report):
         return unjudged
-    return _first_statement(report)
+    return _choose_statement(report)
 
 
-def _first_statement(report: TraceReport) -> Verdict:
+def _choose_statement(report: TraceReport) -> Verdict:
     """What wins most, or where that is little and much cannot be told, what cannot be told."""
     # of a sample of the records no line is whole
     is_sample = any(each.rule in _NO_IDLE_TIME for each in report.observations)
@@ -64,27 +64,27 @@ def _first_statement(report: TraceReport) -> Verdict:
     if report.findings:
         first = report.findings[0]
         if unknown is not None and saves_little(first):
-            return _unknown_first(unknown, first, report)
-        return _first(first, report, unknown)
+            return _put_unknown_first(unknown, first, report)
+        return _put_finding_first(first, report, unknown)
     if unknown is not None and report.ledger and report.rules_asked and not report.failed:
-        return _unknown_first(unknown, None, report)
-    return _without_findings(report)
+        return _put_unknown_first(unknown, None, report)
+    return _judge_without_findings(report)
 
 
-def line_name(line: Line) -> str:
+def name_line(line: Line) -> str:
     """Name a line of the account: its category, and the part of it."""
     known = BY_NAME.get(line.category)
     words = known.label if known is not None else HOST_LABELS.get(line.category, line.category)
     return words if line.part is None else f"{words}, {shortened(line.part, _LONGEST_NAME)}"
 
 
-def _unknown_first(line: Line, first: Finding | None, report: TraceReport) -> Verdict:
+def _put_unknown_first(line: Line, first: Finding | None, report: TraceReport) -> Verdict:
     """Say that most of a step cannot be judged and what would tell, then what little can be won."""
-    name = line_name(line)
+    name = name_line(line)
     words = f"{duration(line.dur_ns)} ({share(line.step_share)})"
-    lines: list[Spans] = [with_code(line.remedy)]
+    lines: list[Spans] = [split_code(line.remedy)]
     if first is not None:
-        lines.append(("Known so far: ", first.title, f", saves {saves(first)} ({saves_share(first)})"))
+        lines.append(("Known so far: ", first.title, f", saves {saving_text(first)} ({bounded_share_text(first)})"))
     return Verdict(
         ("Cannot tell what to fix first: ", Name(name), f" takes {words} of the {report.unit}: {line.reason}."),
         "cannot tell",
@@ -92,13 +92,13 @@ def _unknown_first(line: Line, first: Finding | None, report: TraceReport) -> Ve
     )
 
 
-def fault_of_file(report: TraceReport) -> str:
+def find_fault_of_file(report: TraceReport) -> str:
     """Return `cut` or `damaged` where a part of the trace's file is missing, else an empty string."""
     codes = {each.code for each in report.notes}
     return next((fault for code, fault in _INCOMPLETE.items() if code in codes), "")
 
 
-def _of_incomplete(report: TraceReport, fault: str) -> Verdict:
+def _judge_incomplete(report: TraceReport, fault: str) -> Verdict:
     """Say that the trace cannot tell, and what stands first in the part that was read."""
     lines: list[Spans] = [("Copy it again, or record again: a job that is killed leaves half a file.",)]
     if report.findings:
@@ -106,7 +106,7 @@ def _of_incomplete(report: TraceReport, fault: str) -> Verdict:
     return Verdict((f"Cannot tell: the file is {fault}.",), "cannot tell", lines=tuple(lines))
 
 
-def _without_findings(report: TraceReport) -> Verdict:
+def _judge_without_findings(report: TraceReport) -> Verdict:
     if not report.rules_asked:
         return Verdict(("Not asked: other ranks of the job stand for this one.",), "cannot tell", lines=(NOT_ASKED,))
     if report.failed:
@@ -116,19 +116,19 @@ def _without_findings(report: TraceReport) -> Verdict:
             lines=tuple((f"{each.rule}: {each.error}",) for each in report.failed[:1]),
         )
     if not report.ledger and not report.host_ledger:
-        return _without_ledger(report)
-    outcome, words = _nothing(report)
+        return _judge_without_ledger(report)
+    outcome, words = _explain_nothing(report)
     return Verdict((words,), outcome)
 
 
-def _without_ledger(report: TraceReport) -> Verdict:
+def _judge_without_ledger(report: TraceReport) -> Verdict:
     if report.devices and not report.steps.counted:
         return Verdict(("Cannot tell what to fix first: no step counts.",), "cannot tell")
     reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
     return Verdict(("Cannot tell what to fix first: there is no GPU ledger.",), "cannot tell", lines=((reason,),))
 
 
-def _first(first: Finding, report: TraceReport, unknown: Line | None) -> Verdict:
+def _put_finding_first(first: Finding, report: TraceReport, unknown: Line | None) -> Verdict:
     # What is uncertain is to be looked into before anything is changed.
     what = "Look into first: " if first.confidence == "low" else "Fix first: "
     return Verdict(
@@ -136,18 +136,18 @@ def _first(first: Finding, report: TraceReport, unknown: Line | None) -> Verdict
         "problem",
         beside=f"{first.confidence} confidence",
         lines=(
-            _before_and_after(first, report),
-            with_code(first.deed),
-            *([_not_known(unknown, report)] if unknown is not None else []),
+            _say_before_and_after(first, report),
+            split_code(first.deed),
+            *([_say_unknown(unknown, report)] if unknown is not None else []),
         ),
     )
 
 
-def _not_known(line: Line, report: TraceReport) -> Spans:
-    return ("Not known: ", Name(line_name(line)), f", {share(line.step_share)} of the {report.unit}: {line.reason}")
+def _say_unknown(line: Line, report: TraceReport) -> Spans:
+    return ("Not known: ", Name(name_line(line)), f", {share(line.step_share)} of the {report.unit}: {line.reason}")
 
 
-def _before_and_after(first: Finding, report: TraceReport) -> Spans:
+def _say_before_and_after(first: Finding, report: TraceReport) -> Spans:
     low, high = duration(first.saving_low_ns), duration(first.saving_high_ns)
     unit = "" if report.unit == "window" else f" per {report.unit}"
     if first.only_bounds:
@@ -157,11 +157,11 @@ def _before_and_after(first: Finding, report: TraceReport) -> Spans:
         return (f"Saves {low} to {high} of {of_step}; the replay is too far off for a likely value",)
     words = f"{duration(step_ns(first))} -> {duration(first.expected_step_ns)}{unit}"
     if first.expected_step_ns > 0:
-        words += f", {speed_up(step_ns(first), first.expected_step_ns)} as fast"
-    return (f"{words} (saves {step_share(first)}: {low} to {high}{_of_run(report, first)})",)
+        words += f", {speed_up_text(step_ns(first), first.expected_step_ns)} as fast"
+    return (f"{words} (saves {saving_share_text(first)}: {low} to {high}{_share_of_run(report, first)})",)
 
 
-def _of_run(report: TraceReport, finding: Finding) -> str:
+def _share_of_run(report: TraceReport, finding: Finding) -> str:
     """The saving as a share of the run, where much of the run is not judged."""
     if report.run_ns is None or not judges_a_part(report):
         return ""
@@ -173,7 +173,7 @@ def judges_a_part(report: TraceReport) -> bool:
     return report.judged_share is not None and report.judged_share < _NEARLY_ALL
 
 
-def _nothing(report: TraceReport) -> tuple[Outcome, str]:
+def _explain_nothing(report: TraceReport) -> tuple[Outcome, str]:
     """The words of a report without findings: nothing can be saved if a GPU is busy or no idle cause is worth listing."""
     if not report.ledger:
         is_other = any(note.code.endswith("_not_measured") for note in report.notes)

@@ -20,17 +20,17 @@ _OWNS = 0.1
 _OTHER = "other"
 
 
-def where_time_goes(report: TraceReport) -> Iterator[Block]:
+def show_where_time_goes(report: TraceReport) -> Iterator[Block]:
     """The ledger of the GPU that findings are about, of the training thread where no GPU works; other GPUs as a bar each."""
     if not report.ledger:
         # of a memory snapshot marks of the program are all there is: nothing tells what took their time
         if report.host_ledger and not is_snapshot(report):
-            yield _host(report)
+            yield _host_ledger(report)
         return
     first, *others = sorted(report.ledger, key=lambda device: device.device != _judged_device(report))
-    yield _device(first, report)
+    yield _device_ledger(first, report)
     if others:
-        yield Bars(tuple(_row(device) for device in sorted(report.ledger, key=lambda each: each.device)))
+        yield Bars(tuple(_make_bar(device) for device in sorted(report.ledger, key=lambda each: each.device)))
 
 
 def _judged_device(report: TraceReport) -> int | None:
@@ -39,17 +39,17 @@ def _judged_device(report: TraceReport) -> int | None:
     return report.step_ledgers[0].device if report.step_ledgers else None
 
 
-def _device(device: DeviceLedger, report: TraceReport) -> Ledger:
+def _device_ledger(device: DeviceLedger, report: TraceReport) -> Ledger:
     name = (", ", Name(device.name)) if device.name and len(report.ledger) > 1 else ()
     parts = [(part.category, label(part.category), part.step_share, part.per_step_ns) for part in device.parts]
     return Ledger(
         (f"Where a {report.unit} goes, GPU {device.device}", *name),
-        _total(report),
-        _rows(parts, report.findings, report.account),
+        _write_total(report),
+        _make_rows(parts, report.findings, report.account),
     )
 
 
-def _host(report: TraceReport) -> Ledger:
+def _host_ledger(report: TraceReport) -> Ledger:
     total = sum(part.dur_ns for part in report.host_ledger) or 1
     counted = report.steps.counted or 1
     parts = [
@@ -62,7 +62,7 @@ def _host(report: TraceReport) -> Ledger:
         for part in report.host_ledger
     ]
     title = (f"Where a {report.unit} goes, training thread (no GPU activity in this trace)",)
-    return Ledger(title, _total(report), _rows(parts, report.findings, report.account))
+    return Ledger(title, _write_total(report), _make_rows(parts, report.findings, report.account))
 
 
 def _host_label(category: str, phase: str) -> str:
@@ -70,7 +70,7 @@ def _host_label(category: str, phase: str) -> str:
     return words if phase in ("other", category) else f"{words}, {phase}"
 
 
-def _total(report: TraceReport) -> str:
+def _write_total(report: TraceReport) -> str:
     steps = report.steps
     if steps.is_window:
         return duration(steps.p50_ns)
@@ -83,7 +83,7 @@ def _total(report: TraceReport) -> str:
     )
 
 
-def _rows(
+def _make_rows(
     parts: Sequence[tuple[str, str, float, float]], findings: Sequence[Finding], account: Sequence[Line]
 ) -> tuple[LedgerRow, ...]:
     shown = [part for part in parts[:_BARS] if part[2] >= _LEAST] or list(parts[:1])
@@ -94,8 +94,8 @@ def _rows(
             category,
             part,
             duration(per_step),
-            _owners(category, per_step, findings),
-            _verdict(category, account),
+            _find_owners(category, per_step, findings),
+            _find_verdict(category, account),
         )
         for category, words, part, per_step in shown
     ]
@@ -105,7 +105,7 @@ def _rows(
     return tuple(rows)
 
 
-def _owners(category: str, per_step: float, findings: Sequence[Finding]) -> tuple[Reference, ...]:
+def _find_owners(category: str, per_step: float, findings: Sequence[Finding]) -> tuple[Reference, ...]:
     return tuple(
         Reference(f"F{number}")
         for number, finding in enumerate(findings, 1)
@@ -113,14 +113,14 @@ def _owners(category: str, per_step: float, findings: Sequence[Finding]) -> tupl
     )
 
 
-def _verdict(category: str, account: Sequence[Line]) -> str:
+def _find_verdict(category: str, account: Sequence[Line]) -> str:
     """The verdict on what findings leave of a category: that of the longest line of it that no finding owns."""
     left = [each for each in account if each.is_critical and each.category == category and each.finding_id is None]
     longest = max(left, key=lambda each: each.dur_ns, default=None)
     return longest.verdict if longest is not None and longest.verdict != "small" else ""
 
 
-def _row(device: DeviceLedger) -> BarRow:
+def _make_bar(device: DeviceLedger) -> BarRow:
     """A GPU beside the others: computing, other work, idle."""
     busy = sum(part.step_share for part in device.parts if part.category == "compute")
     idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.units import rate, share
-from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, table
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, make_table
 from traceq.reports.trials.words import (
     format_change,
     format_roughly,
@@ -39,7 +39,7 @@ def compose_predictions(found: Experiment) -> Iterator[Block]:
 
 
 def _tabulate_predictions(rows: list[Checked]) -> Table:
-    return table(
+    return make_table(
         rows,
         {
             "setting": lambda each: name_setting(each.setting),
@@ -84,7 +84,7 @@ def compose_removed(found: Experiment) -> Iterator[Block]:
     if not rows:
         return
     yield Heading(3, ("What became of the findings",), anchor="removed")
-    yield table(
+    yield make_table(
         rows,
         {
             "setting": lambda each: name_setting(each.setting),
@@ -113,7 +113,7 @@ def compose_effects(found: Experiment) -> Iterator[Block]:
     if not found.effects or found.quantity is None:
         return
     yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
-    yield table(
+    yield make_table(
         found.effects,
         {
             "knob": lambda each: Name(f"{each.knob}={each.value}"),

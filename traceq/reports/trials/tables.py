@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from traceq.reports.document import Block, Heading, Table, table
+from traceq.reports.document import Block, Heading, Table, make_table
 from traceq.reports.trials.words import NAMED, format_change, format_measure, name_setting, per_second, title_of
 from traceq.runs.trials.experiment import Experiment, Quantity, Result
 
@@ -54,7 +54,7 @@ def _tabulate_compared(found: Experiment, results: Sequence[Result]) -> Table:
         **{f"{title_of(found, each)}, 95 %": _change_cell(each) for each in quantities},
         "verdict": lambda each: _verdict_cell(found, each),
     }
-    return table(results, columns, text=(0, len(columns) - 1))
+    return make_table(results, columns, text=(0, len(columns) - 1))
 
 
 def _change_cell(quantity: Quantity) -> Callable[[Result], str]:
@@ -78,4 +78,4 @@ def _tabulate(results: Sequence[Result], quantities: Mapping[str, Quantity]) -> 
         return lambda each: format_measure(quantity, each.measures.get(quantity))
 
     cells = {title: cell(quantity) for title, quantity in quantities.items()}
-    return table(results, {"setting": lambda each: name_setting(each.setting.name), **cells})
+    return make_table(results, {"setting": lambda each: name_setting(each.setting.name), **cells})

@@ -8,8 +8,8 @@ from traceq.analysis.categories import BY_NAME, HOST_LABELS
 from traceq.common.ranks import list_ranks
 from traceq.common.units import UNKNOWN, duration, share, some
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, table
-from traceq.reports.savings import speed_up
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, make_table
+from traceq.reports.savings import speed_up_text
 from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, JobAnswer, Part, Saved
 
 _WORDS = {
@@ -36,7 +36,7 @@ def compose_answer(found: Answer) -> Iterator[Block]:
         yield Warn((f"Only bounds: {found.reason}.",))
     yield Facts(tuple(_list_facts(found)))
     if found.limits:
-        yield table(
+        yield make_table(
             _choose_largest(found.limits, _LIMITS),
             {
                 "critical path then" if found.error_share is not None else "training thread then": lambda part: (
@@ -57,7 +57,7 @@ def compose_choices(found: Choices) -> Iterator[Block]:
     if not found.choices:
         yield Verdict(("Nothing can be changed: the trace has no steps that can be replayed.",))
         return
-    yield table(
+    yield make_table(
         found.choices,
         {
             "what": lambda each: each.what,
@@ -139,13 +139,13 @@ def _describe_step(found: Answer, saved: Saved) -> str:
 
 
 def _tabulate_amdahl(ledger: Sequence[Part], step: float) -> Iterator[Block]:
-    yield table(
+    yield make_table(
         _choose_largest(ledger, _AMDAHL),
         {
             "step now": lambda part: _name_part(part.name),
             "per step": lambda part: duration(round(part.dur_ns)),
             "without it at least": lambda part: duration(round(max(step - part.dur_ns, 0.0))),
-            "times as fast (Amdahl)": lambda part: speed_up(step, step - part.dur_ns),
+            "times as fast (Amdahl)": lambda part: speed_up_text(step, step - part.dur_ns),
         },
     )
 
@@ -184,7 +184,7 @@ def _say_job_verdict(found: JobAnswer) -> str:
     if found.recorded_ns - found.after_ns < _NOTHING * found.recorded_ns:
         return f"{like} a step of the job takes {duration(found.recorded_ns)} as before: nobody waits for that alone"
     saved = found.recorded_ns - found.after_ns
-    faster = speed_up(found.recorded_ns, found.after_ns)
+    faster = speed_up_text(found.recorded_ns, found.after_ns)
     return (
         f"{like}: {duration(found.recorded_ns)} -> {duration(found.after_ns)} per step, {faster} as fast"
         f" (saves {duration(saved)}, {share(saved / found.recorded_ns)})"

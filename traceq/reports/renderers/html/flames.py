@@ -5,8 +5,8 @@ from __future__ import annotations
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration, share
 from traceq.reports.charts.palette import COLOURS, variable
-from traceq.reports.document import Name, Table, table
-from traceq.reports.flame import Flame, hottest
+from traceq.reports.document import Name, Table, make_table
+from traceq.reports.flame import Flame, find_hottest
 from traceq.reports.renderers.html.packed import packed
 from traceq.reports.renderers.html.tracks import called_in_words, kind_in_words
 
@@ -61,4 +61,4 @@ def table_of(flame: Flame) -> Table:
         "with all inside": lambda each: duration(each.host_ns),
         "GPU time launched": lambda each: duration(each.gpu_ns) if each.gpu_ns else "-",
     }
-    return table(hottest(flame, _ROWS), columns, text=(0, 1))
+    return make_table(find_hottest(flame, _ROWS), columns, text=(0, 1))

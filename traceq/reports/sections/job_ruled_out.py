@@ -20,23 +20,23 @@ _LOOKS_BOUND = 0.4
 _FALSE_FAST = 0.75
 
 
-def not_the_cause(job: Job) -> Iterator[Block]:
+def list_ruled_out(job: Job) -> Iterator[Block]:
     """Sentences on the GPUs, and ranks that mislead when they are looked at alone."""
     if job.dur_ns is None or not holds_up(job):
         return
-    lines = [line for line in (_gpus(job), _bound(job), _false_fast(job)) if line]
+    lines = [line for line in (_rule_out_gpus(job), _rule_out_communication(job), _explain_early_ranks(job)) if line]
     if lines:
         yield Items(tuple((line,) for line in lines))
 
 
-def _gpus(job: Job) -> str:
+def _rule_out_gpus(job: Job) -> str:
     compute = sorted(each.compute_ns for each in job.members if each.compute_ns)
     if len(compute) < len(job.members) or not compute or compute[-1] > _ALIKE * compute[0]:
         return ""
-    return f"Not the GPUs: compute takes {_range(compute, job)} on every rank."
+    return f"Not the GPUs: compute takes {_format_range(compute, job)} on every rank."
 
 
-def _bound(job: Job) -> str:
+def _rule_out_communication(job: Job) -> str:
     late = _late_ranks(job)
     found = [
         each.rank
@@ -52,7 +52,7 @@ def _bound(job: Job) -> str:
     return f"Alone, {words} {ends} not."
 
 
-def _false_fast(job: Job) -> str:
+def _explain_early_ranks(job: Job) -> str:
     late = _late_ranks(job)
     punctual = sorted(each.communication_ns for each in job.members if each.rank not in late and each.communication_ns)
     if not punctual:
@@ -63,16 +63,14 @@ def _false_fast(job: Job) -> str:
         return ""
     words = list_ranks([each.rank for each in fast])
     ends = "communicate least" if len(fast) > 1 else "communicates least"
-    own = _range(sorted(each.communication_ns or 0 for each in fast), job)
-    return (
-        f"{words[0].upper()}{words[1:]} {ends} ({own}; punctual ranks {_range(punctual, job)}): who is late waits less."
-    )
+    own = _format_range(sorted(each.communication_ns or 0 for each in fast), job)
+    return f"{words[0].upper()}{words[1:]} {ends} ({own}; punctual ranks {_format_range(punctual, job)}): who is late waits less."
 
 
 def _late_ranks(job: Job) -> set[int]:
     return {rank for each in job.stragglers for rank in each.ranks}
 
 
-def _range(values: Sequence[int], job: Job) -> str:
+def _format_range(values: Sequence[int], job: Job) -> str:
     low, high = duration(values[0] / job.steps), duration(values[-1] / job.steps)
     return low if low == high else f"{low} to {high}"
