@@ -92,7 +92,7 @@ def _judge_trials(
     plan: Plan, folder: Folder, running: Running, settings: Sequence[Setting], trials: Sequence[Trial]
 ) -> Experiment:
     """Judge the trials, and write the checked predictions beside them."""
-    profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}
+    profiles = {setting.name: run for setting in settings if (run := profile_of(folder, setting)) is not None}
     predictions = _list_predictions(settings, profiles.get(BASELINE))
     found = study_experiment(
         settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
@@ -140,10 +140,10 @@ class _Runner:
     def run(self) -> tuple[list[Setting], list[Trial]]:
         """Decide what to run, run it, and run together what won; return the settings and all trials."""
         settings = self._folder.settings() or self._choose_settings()
-        alone = [each for each in settings if not plans.is_together(each)]
+        alone = [setting for setting in settings if not plans.is_together(setting)]
         is_whole = self._run_rounds(alone, range(self._running.repeats))
         if is_whole and ALL in self._plan.tries:
-            together = [each for each in settings if plans.is_together(each)] or self._combine_wins(alone)
+            together = [setting for setting in settings if plans.is_together(setting)] or self._combine_wins(alone)
             settings = [*alone, *together]
             self._folder.keep_settings(settings)
             if together:
@@ -157,11 +157,11 @@ class _Runner:
         self._run_rounds([own], range(1))
         tried = self._choose_fixes(own) if self._plan.tries else []
         by_values = {tuple(each.values.items()): each for each in (own, *asked)}
-        for each in tried:
-            same = by_values.setdefault(tuple(each.values.items()), each)
+        for setting in tried:
+            same = by_values.setdefault(tuple(setting.values.items()), setting)
             # Asked for twice: it keeps its name, and is held against the prediction as well.
             if same is not own:
-                by_values[tuple(each.values.items())] = replace(same, finding=same.finding or each.finding)
+                by_values[tuple(setting.values.items())] = replace(same, finding=same.finding or setting.finding)
         settings = list(by_values.values())
         self._folder.keep_settings(settings)
         return settings
@@ -174,12 +174,12 @@ class _Runner:
         for finding in list_by_hand(run.findings, self._plan.tries, cores):
             self._running.tell(f"no knob is known for {finding.rule} ({finding.title}): it is changed by hand")
         tried = settings_for(run.findings, self._plan.tries, cores)
-        threads = next((each.threads for each in self._trials if each.threads), None)
+        threads = next((trial.threads for trial in self._trials if trial.threads), None)
         if (
             ALL in self._plan.tries
             and threads
             and threads > cores
-            and not any("threads" in each.values for each in tried)
+            and not any("threads" in setting.values for setting in tried)
         ):
             self._running.tell(f"operators use {threads} threads on {cores} cores")
             tried.append(Setting(f"threads={cores}", "try", {"threads": str(cores)}))
@@ -218,7 +218,7 @@ class _Runner:
 
     def _is_done(self, setting: Setting, round_: int) -> bool:
         """Return whether it was run in this round, or failed in an earlier one: it would again."""
-        of_setting = [each for each in self._trials if each.setting == setting.name]
+        of_setting = [trial for trial in self._trials if trial.setting == setting.name]
         return any(each.round == round_ or (each.outcome != "ok" and setting.name != BASELINE) for each in of_setting)
 
     def _describe_rest(self, order: Sequence[tuple[int, Setting]]) -> str:
@@ -231,12 +231,12 @@ class _Runner:
     def _list_left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
         """Return what is still to run, in order; no baseline for rounds in which all else has failed."""
         left = [(number, each) for number, each in order if not self._is_done(each, number)]
-        ran = {each.round for each in self._trials if each.outcome == "ok" and each.setting != BASELINE}
+        ran = {trial.round for trial in self._trials if trial.outcome == "ok" and trial.setting != BASELINE}
         others = ran | {number for number, each in left if each.name != BASELINE}
         return [(number, each) for number, each in left if number in others or len(order) == 1]
 
     def _run_trial(self, setting: Setting, round_: int) -> Trial:
-        has_profile = any(each.trace for each in self._trials if each.setting == setting.name)
+        has_profile = any(trial.trace for trial in self._trials if trial.setting == setting.name)
         launch = self._launch(setting, round_, profiled=0 if has_profile else _PROFILED)
         if launch.profiled:
             for trace in self._traces_of(launch):  # of a run that was ended

@@ -130,7 +130,7 @@ def _suggest_command(runs: Sequence[Run], knob: str | None) -> str:
 def _choose_work(taken: list[Taken], knob: str, work: str | None) -> str:
     if work is None:
         return usual_work(taken, knob)
-    known = [*list_marked([each.run for each in taken]), STEPS, *([knob] if knob in AMOUNTS else [])]
+    known = [*list_marked([taken_run.run for taken_run in taken]), STEPS, *([knob] if knob in AMOUNTS else [])]
     if work not in known:
         raise WrongUse(f"--work {work}: not all runs have marks of it; there is {', '.join(dict.fromkeys(known))}.")
     return work

@@ -28,7 +28,7 @@ def _parse_seconds(text: str) -> float:
 
 def _split_values(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values, of which several may be listed in one word."""
-    return tuple(dict.fromkeys(one.strip() for each in values for one in each.split(",") if one.strip()))
+    return tuple(dict.fromkeys(one.strip() for value in values for one in value.split(",") if one.strip()))
 
 
 def _check_ablations(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

@@ -181,10 +181,10 @@ def _check_amounts(run: Run) -> Iterator[tuple[str, bool]]:
     yield "shapes", all(_is_amount(*durations.values()) for durations in run.shapes.values())
     if run.job is not None:
         job = run.job
-        yield "job.steps", all(_is_amount(each.dur, *each.ledger.values()) for each in job.steps)
+        yield "job.steps", all(_is_amount(step.dur, *step.ledger.values()) for step in job.steps)
         yield (
             "job.ranks",
-            all(_is_amount(each.transfer_ns, each.wait_ns) for each in job.ranks),
+            all(_is_amount(rank.transfer_ns, rank.wait_ns) for rank in job.ranks),
         )
         yield "job.steps_told", job.steps_told > 0
     yield "payload", all(each >= 0 for each in run.payload.values())

@@ -59,7 +59,7 @@ def _read_run(
     device = -2 if subject.device is None else subject.device
     steps = ask(connection, statement("runs/sql/step.sql"), trace_id=trace_id, device=device)
     unit = next(iter(ask(connection, statement("runs/sql/unit.sql"), trace_id=trace_id)), {"level": None, "name": None})
-    saturated = [each.text for each in judged.observations if each.rule == _SATURATED]
+    saturated = [observation.text for observation in judged.observations if observation.rule == _SATURATED]
     notes = ask(connection, statement("database/note.sql"), trace_id=trace_id)
     (capture,) = ask(connection, statement("runs/sql/capture.sql"), trace_id=trace_id, device=device)
     only_device_name = capture.pop("only_device_name")
@@ -81,17 +81,17 @@ def _read_run(
         steps=tuple(_read_steps(steps)),
         items=_read_items(connection, trace_id, subject.device),
         findings=tuple(
-            FindingKept(**{name: getattr(each, name) for name in FindingKept.__dataclass_fields__})
-            for each in judged.every_finding
+            FindingKept(**{name: getattr(finding, name) for name in FindingKept.__dataclass_fields__})
+            for finding in judged.every_finding
         ),
         parts=tuple(
-            PartKept(part.rule, part.finding_id, part.title, part.saving_ns, each.finding_id)
-            for each in judged.every_finding
-            for part in each.parts
+            PartKept(part.rule, part.finding_id, part.title, part.saving_ns, finding.finding_id)
+            for finding in judged.every_finding
+            for part in finding.parts
         ),
         saturated=saturated[0] if saturated else None,
         cannot_tell={
-            **{each.rule: each.reason for each in judged.not_applicable},
+            **{skipped.rule: skipped.reason for skipped in judged.not_applicable},
             **{each.rule: f"the rule failed: {each.error}" for each in judged.failed},
         },
         lost=tuple(note["text"] for note in notes if note["severity"] != "info"),
@@ -114,7 +114,9 @@ def _measure_start_up(subject: Subject, judged: Judged) -> int:
     if subject.steps != 1:
         return 0
     once = 0 if subject.triage is None else subject.triage.once_ns
-    return max(once, round(sum(each.owned_ns for each in judged.every_finding if each.rule in _OF_FIRST_STEPS)))
+    return max(
+        once, round(sum(finding.owned_ns for finding in judged.every_finding if finding.rule in _OF_FIRST_STEPS))
+    )
 
 
 def _read_steps(found: list[dict[str, Any]]) -> list[RunStep]:

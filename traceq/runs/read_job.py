@@ -21,7 +21,7 @@ def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) ->
     found: dict[int, Job] = {}
     for row in ask(connection, statement("runs/sql/job.sql")):
         trace_ids = row.pop("trace_ids")
-        job = _read_job(connection, row, [runs[each] for each in trace_ids if each in runs])
+        job = _read_job(connection, row, [runs[trace_id] for trace_id in trace_ids if trace_id in runs])
         found |= dict.fromkeys(trace_ids, job)
     return found
 
@@ -42,14 +42,14 @@ def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: 
         ranks=tuple(_read_rank(each, told) for each in ask(connection, statement("runs/sql/job_rank.sql"), **place)),
         stragglers=tuple(
             JobStraggler(
-                each["kind"],
-                each["name"],
-                tuple(each["ranks"]),
-                round(each["adds"] / told),
-                round(each["win"] / told),
-                each["cause"],
+                straggler["kind"],
+                straggler["name"],
+                tuple(straggler["ranks"]),
+                round(straggler["adds"] / told),
+                round(straggler["win"] / told),
+                straggler["cause"],
             )
-            for each in stragglers
+            for straggler in stragglers
         ),
     )
 

@@ -168,7 +168,7 @@ def _draw_between(
     if freedom + more < 1:
         return 0.0
     centers = [np.array([center_of(run, statistic) for run in side]) for side in (base, new)]
-    squares = np.asarray(sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers))
+    squares = np.asarray(sum(((side_centers - side_centers.mean(axis=0)) ** 2).sum(axis=0) for side_centers in centers))
     within = np.mean([each.var(axis=0) for side in resampled for each in side], axis=0)
     seen = np.maximum(squares - freedom * within, 0)
     usual = (0.0, 0.0) if known is None else (known.base**2, known.new**2)

@@ -78,7 +78,7 @@ class _Batch:
         from torch.utils import _pytree
 
         leaves = _pytree.tree_leaves(_open_batch(self._given))
-        return [each._version for each in leaves if isinstance(each, self._torch.Tensor)]  # noqa: SLF001 - what autograd asks, too
+        return [leaf._version for leaf in leaves if isinstance(leaf, self._torch.Tensor)]  # noqa: SLF001 - what autograd asks, too
 
 
 def _open_batch(batch: Any) -> Any:

@@ -57,7 +57,7 @@ def _lay_out(torch: Any, model: Any, hooks: Hooks, *, last: bool) -> None:
 
     @functools.wraps(forward)
     def laid_out(*args: Any, **kwargs: Any) -> Any:
-        return forward(*(_laid(each) for each in args), **{name: _laid(each) for name, each in kwargs.items()})
+        return forward(*(_laid(value) for value in args), **{name: _laid(each) for name, each in kwargs.items()})
 
     def _laid(value: Any) -> Any:
         is_image = isinstance(value, torch.Tensor) and value.dim() == images

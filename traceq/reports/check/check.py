@@ -96,9 +96,9 @@ def _compose_comparison(comparison: Comparison, baseline: str) -> Iterator[Block
     if comparison.job is not None:
         rows += list_facts(comparison.job)
     yield Facts(tuple(rows))
-    reasons = (*comparison.obstacles, *(each for each in comparison.reasons if each not in comparison.obstacles))
+    reasons = (*comparison.obstacles, *(reason for reason in comparison.reasons if reason not in comparison.obstacles))
     if reasons:
-        yield Items(tuple((shortened(each, _REASON),) for each in reasons[:_LISTED]))
+        yield Items(tuple((shortened(reason, _REASON),) for reason in reasons[:_LISTED]))
     if comparison.change is not None and comparison.change.delta_ns and comparison.verdict != "no change":
         yield from _compose_causes(comparison)
     yield Paragraph((Literal("traceq compare"), " says more."))
@@ -120,7 +120,7 @@ def _compose_causes(comparison: Comparison) -> Iterator[Block]:
     """Yield the categories that changed most, largest change first."""
     found = sorted(comparison.causes, key=lambda cause: (-abs(cause.delta_ns), cause.category))
     changed = [each for each in found[:_LISTED] if each.delta_ns]
-    rows = [(Literal(each.category), in_words(each.category), *both_sides(each)) for each in changed]
+    rows = [(Literal(cause.category), in_words(cause.category), *both_sides(cause)) for cause in changed]
     if rows and comparison.job is not None:
         yield Paragraph(("By category, the mean of all ranks:",))
     if rows:

@@ -86,7 +86,7 @@ def _compose_reasons(comparison: Comparison) -> Iterator[Block]:
     others = [reason for reason in comparison.reasons if reason not in comparison.obstacles]
     if others and comparison.verdict != "cannot tell":
         yield Paragraph((f"{others[0][0].upper()}{others[0][1:]}.",))
-    yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
+    yield from (Paragraph((f"{assumption[0].upper()}{assumption[1:]}.",)) for assumption in comparison.assumptions)
     total, other = comparison.change, comparison.other
     if comparison.verdict == "cannot tell" and total is not None:
         of = "a step" if unit_name(comparison) == "step" else f"for the {unit_name(comparison)}"
@@ -110,14 +110,14 @@ def _compose_kinds(comparison: Comparison) -> Iterator[Block]:
     )
     rows = [
         (
-            Name(each.kind),
-            f"{each.base_steps} / {each.new_steps}",
-            *both_sides(each.change),
-            format_interval(each.change),
-            each.verdict,
+            Name(kind.kind),
+            f"{kind.base_steps} / {kind.new_steps}",
+            *both_sides(kind.change),
+            format_interval(kind.change),
+            kind.verdict,
         )
-        for each in comparison.kinds
-        if each.change is not None
+        for kind in comparison.kinds
+        if kind.change is not None
     ]
     title = f"{format_confidence(comparison.level)} interval"
     yield Table(("kind", "steps", "base", "new", "change", title, "verdict"), tuple(rows), text_columns=(0, 6))
@@ -184,7 +184,7 @@ def _compose_causes(comparison: Comparison, total: Change, top: int) -> Iterator
 def _name_ledger(comparison: Comparison) -> str:
     """Name the device or thread that the ledger is of."""
     categories = {cause.category for cause in comparison.causes}
-    if any(each.startswith(OF_HOST) for each in categories):
+    if any(category.startswith(OF_HOST) for category in categories):
         return "Where the time of a step goes on the training thread, on both sides: no GPU works in these runs."
     if categories <= {UNTOLD}:
         return "Where the time of a step goes is not known: the runs have no ledger that both sides share."

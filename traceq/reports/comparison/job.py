@@ -50,8 +50,8 @@ def compose_job(comparison: Comparison, job: JobChange, top: int) -> Iterator[Bl
 
 def _compose_stragglers(job: JobChange) -> Iterator[Block]:
     found = (
-        *(("no longer: ", *_describe_straggler(each)) for each in job.stragglers_gone[:_LISTED]),
-        *(("now: ", *_describe_straggler(each)) for each in job.stragglers_new[:_LISTED]),
+        *(("no longer: ", *_describe_straggler(straggler)) for straggler in job.stragglers_gone[:_LISTED]),
+        *(("now: ", *_describe_straggler(straggler)) for straggler in job.stragglers_new[:_LISTED]),
     )
     if found:
         yield Paragraph(("Who holds the job up and did not before, and who no longer does:",))

@@ -81,8 +81,12 @@ def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path:
     return MemorySide(
         PurePath(path).name,
         peak,
-        {each.category or _CANNOT_TELL: each.bytes for each in categories if each.device == peak.device},
-        {each.owner or _NO_STACK: each.bytes for each in holders if each.device == peak.device},
+        {
+            category.category or _CANNOT_TELL: category.bytes
+            for category in categories
+            if category.device == peak.device
+        },
+        {holder.owner or _NO_STACK: holder.bytes for holder in holders if holder.device == peak.device},
         {row["address"]: row["bytes"] for row in asked["segment"] if row["device"] == peak.device},
     )
 
@@ -145,7 +149,7 @@ def _judge_outcome(comparison: MemoryComparison) -> Outcome:
 def _tabulate_sides(comparison: MemoryComparison) -> Table:
     sides = {"base": comparison.base, "new": comparison.new}
     peak, most, end, reserved = (
-        sizes_alike(getattr(each.peak, name) for each in sides.values())
+        sizes_alike(getattr(side.peak, name) for side in sides.values())
         for name in ("peak_bytes", "most_reserved_bytes", "bytes_at_end", "reserved_at_end")
     )
     return make_table(
@@ -164,8 +168,11 @@ def _tabulate_sides(comparison: MemoryComparison) -> Table:
 
 
 def _tabulate_changes(what: str, changes: Sequence[MemoryChange]) -> Table:
-    base, new = sizes_alike(each.base_bytes for each in changes), sizes_alike(each.new_bytes for each in changes)
-    delta = sizes_alike(abs(each.delta_bytes) for each in changes)
+    base, new = (
+        sizes_alike(change.base_bytes for change in changes),
+        sizes_alike(change.new_bytes for change in changes),
+    )
+    delta = sizes_alike(abs(change.delta_bytes) for change in changes)
     return make_table(
         changes,
         {

@@ -28,8 +28,8 @@ def compose_findings(comparison: Comparison) -> Iterator[Block]:
     yield Heading(3, ("Findings that come and go",))
     yield Items(
         (
-            *(("gone: ", *_describe_finding(each)) for each in comparison.findings_gone[:_LISTED]),
-            *(("new: ", *_describe_finding(each)) for each in comparison.findings_new[:_LISTED]),
+            *(("gone: ", *_describe_finding(finding)) for finding in comparison.findings_gone[:_LISTED]),
+            *(("new: ", *_describe_finding(finding)) for finding in comparison.findings_new[:_LISTED]),
         )
     )
 

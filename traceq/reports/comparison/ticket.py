@@ -55,13 +55,13 @@ def _compose_grounds(comparison: Comparison) -> Iterator[Block]:
         ("step", *both_sides(total), change_share(total.share), format_interval(total)),
         *(
             (
-                f"{each.category}{of_all}",
-                *both_sides(each),
-                change_share(each.delta_ns / total.base_ns if total.base_ns else None),
-                format_interval(each),
+                f"{cause.category}{of_all}",
+                *both_sides(cause),
+                change_share(cause.delta_ns / total.base_ns if total.base_ns else None),
+                format_interval(cause),
             )
-            for each in comparison.causes[:_MOST_REMARKS]
-            if each.delta_ns
+            for cause in comparison.causes[:_MOST_REMARKS]
+            if cause.delta_ns
         ),
     )
     title = f"{format_confidence(comparison.level)} interval"
@@ -121,7 +121,7 @@ def _compose_sure(comparison: Comparison) -> Iterator[Block]:
 
 
 def _list_causes(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
-    return Items(tuple((*describe_cause(each), "; ", *_describe_evidence(comparison, each)) for each in causes))
+    return Items(tuple((*describe_cause(cause), "; ", *_describe_evidence(comparison, cause)) for cause in causes))
 
 
 def _compose_largest(comparison: Comparison) -> Iterator[Block]:

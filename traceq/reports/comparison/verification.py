@@ -48,7 +48,7 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     yield Verdict((said,), _judge_outcome(verification), label="After the fix")
     if verification.reason:
         yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
-    yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
+    yield from (Paragraph((f"{assumption[0].upper()}{assumption[1:]}.",)) for assumption in comparison.assumptions)
     yield from compose_knobs(comparison.made_with)
     yield Facts(tuple(_list_facts(verification)))
     if comparison.change is None:

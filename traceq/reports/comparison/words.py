@@ -22,7 +22,7 @@ def verdict_block(verdict: str, spans: Spans) -> Verdict:
 
 def both_sides(*changed: Cause | Change | Part | Row) -> tuple[str, str, str]:
     """Return their sums on the base and on the new side, and the difference: cells of a table."""
-    base, new, delta = (sum(getattr(each, name) for each in changed) for name in ("base_ns", "new_ns", "delta_ns"))
+    base, new, delta = (sum(getattr(cell, name) for cell in changed) for name in ("base_ns", "new_ns", "delta_ns"))
     return duration(base), duration(new), change(delta)
 
 
@@ -65,9 +65,9 @@ _ONLY_DIFFERS = frozenset(("command_line",))
 
 def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
     """Yield a line on the knobs that were turned, a warning if they are several, and a line on what else differs."""
-    turned = [each for each in differences if is_turned(each)]
+    turned = [difference for difference in differences if is_turned(difference)]
     # A knob is mostly turned by an option.
-    others = [each for each in differences if not is_turned(each) and not (turned and each.name in _ONLY_DIFFERS)]
+    others = [fact for fact in differences if not is_turned(fact) and not (turned and fact.name in _ONLY_DIFFERS)]
     if len(turned) == 1:
         yield Paragraph(("One knob changed: ", *describe_difference(turned[0]), "."))
     elif turned:
@@ -83,7 +83,9 @@ def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
 
 
 def _list_differences(differences: Sequence[Difference]) -> Spans:
-    spans = tuple(span for each in differences[:_MOST_TOLD] for span in (", ", *describe_difference(each)))[1:]
+    spans = tuple(span for difference in differences[:_MOST_TOLD] for span in (", ", *describe_difference(difference)))[
+        1:
+    ]
     more = len(differences) - _MOST_TOLD
     return (*spans, f" and {some(more, 'other')}") if more > 0 else spans
 

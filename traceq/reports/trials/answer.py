@@ -45,8 +45,8 @@ def _judge_outcome(found: Experiment) -> Outcome:
         return "cannot tell"
     if found.choice.wins:
         return "problem"
-    tried = [each for each in found.results if each.setting.kind not in ("baseline", "ablate")]
-    is_told = any(_verdict_of(found, each) != "cannot tell" for each in tried) or not tried
+    tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
+    is_told = any(_verdict_of(found, setting) != "cannot tell" for setting in tried) or not tried
     return "healthy" if is_told else "cannot tell"
 
 
@@ -89,7 +89,7 @@ def _say_setting(found: Experiment, choice: Choice, chosen: str) -> Spans:
 
 
 def _say_baseline(found: Experiment, choice: Choice) -> Spans:
-    tried = [each for each in found.results if each.setting.kind not in ("baseline", "ablate")]
+    tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
     if not tried:
         return ("No change was tried.",)
     which = (
@@ -160,21 +160,21 @@ def _name_cost(found: Experiment, name: Quantity) -> str:
 
 
 def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
-    tried = [each for each in found.results if each.setting.kind not in ("baseline", "ablate")]
-    judged = [each for each in tried if each.outcome == "ok"]
+    tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
+    judged = [setting for setting in tried if setting.outcome == "ok"]
     for label, verdict in (("no use", "no difference"), ("worse", "worse"), ("cannot tell", "cannot tell")):
-        results = [each for each in judged if _verdict_of(found, each) == verdict]
+        results = [judged_budget for judged_budget in judged if _verdict_of(found, judged_budget) == verdict]
         if results:
             yield label, tuple(_list_results(results, found.quantity))
-    useless = [each.setting.name for each in tried if each.outcome == _NOTHING]
+    useless = [setting.setting.name for setting in tried if setting.outcome == _NOTHING]
     if useless:
         yield _NOTHING, list_settings(useless)
     if found.choice is not None and found.choice.combined is not None:
         yield "together", (_describe_combined(found, found.choice, found.choice.combined),)
-    missing = [each.setting.name for each in found.results if each.outcome == _NOT_RUN]
+    missing = [result.setting.name for result in found.results if result.outcome == _NOT_RUN]
     if missing:
         yield _NOT_RUN, list_settings(missing)
-    failed = [each for each in found.results if each.outcome not in ("ok", _NOTHING, _NOT_RUN)]
+    failed = [result for result in found.results if result.outcome not in ("ok", _NOTHING, _NOT_RUN)]
     if failed:
         yield "failed", tuple(_list_failures(failed))
     left = tuple(_list_left(found))
@@ -250,7 +250,7 @@ def _find_edge(found: Experiment, win: Win) -> Spans:
     if len(values) != 1:
         return ()
     knob, value = next(iter(values.items()))
-    tried = (number_in(each.setting.values.get(knob, "")) for each in found.results)
+    tried = (number_in(result.setting.values.get(knob, "")) for result in found.results)
     numbers = sorted({number for number in tried if number is not None})
     number = number_in(value)
     if number is None or len(numbers) < 3 or number not in (numbers[0], numbers[-1]):  # noqa: PLR2004 - for an end

@@ -125,7 +125,7 @@ def compose_limits(found: Tradeoff) -> Iterator[Block]:
     if found.setting.is_amount or len(found.points) <= 1:
         several = len(found.headroom) > 1
         remarks = [
-            (*(_name_run(found, each) if several else ()), *_describe_headroom(found, each)) for each in found.headroom
+            (*(_name_run(found, room) if several else ()), *_describe_headroom(found, room)) for room in found.headroom
         ]
         yield Items(tuple(dict.fromkeys(remarks))[:_MOST_REMARKS])
 
@@ -140,11 +140,11 @@ def headroom_verdict(found: Tradeoff) -> Spans:
     """Return the verdict for a single value."""
     largest = found.headroom[0]
     where = () if largest.value is None else (" at ", *name_value(found.setting, largest.value))
-    if any(each.saturated is not None for each in found.headroom):
+    if any(headroom.saturated is not None for headroom in found.headroom):
         return ("The GPU is saturated", *where, ": a larger batch will not help.")
-    if any(each.reason is not None or each.bound is None for each in found.headroom):
+    if any(headroom.reason is not None or headroom.bound is None for headroom in found.headroom):
         return ("Cannot tell whether the GPU is saturated", *where, ".")
-    bound = max(each.bound or 1.0 for each in found.headroom)
+    bound = max(headroom.bound or 1.0 for headroom in found.headroom)
     state = "nearly" if bound <= 1 / SATURATED else "not"
     gain = f"a larger batch could give {format_factor(bound)} the throughput at most, if compute grows in proportion to it."
     return (f"The GPU is {state} saturated", *where, f": {gain}")

@@ -49,7 +49,7 @@ def compose_experiment(found: Experiment) -> Iterator[Block]:
 
 def _list_notes(found: Experiment) -> Iterator[Spans]:
     rounds = f"{some(found.rounds, 'round')}, each setting once a round and held against the baseline of the same round"
-    tried = sum(each.setting.kind not in ("baseline", "ablate") for each in found.results)
+    tried = sum(result.setting.kind not in ("baseline", "ablate") for result in found.results)
     holm = f"; verdicts allow for {tried} settings (Holm)" if tried > 1 else ""
     yield (f"{rounds}{holm}. Below {per_cent(found.least)} a difference is none.",)
     if found.noise is not None:
@@ -57,13 +57,13 @@ def _list_notes(found: Experiment) -> Iterator[Spans]:
         where = "; where it cannot be told, " if found.unsure else ": "
         yield (f"{noise}{where}{rounds_that_show(found)}.",)
     yield from _list_dominated(found)
-    if any(each.setting.kind == "ablate" for each in found.results):
+    if any(result.setting.kind == "ablate" for result in found.results):
         yield ("Settings without a part of the program are bounds: they are not judged as changes.",)
 
 
 def _list_dominated(found: Experiment) -> Iterator[Spans]:
     """Yield a line for each setting that dominates others."""
     for is_sure, start in ((True, "Dominated by "), (False, "Perhaps by chance dominated by ")):
-        for by in dict.fromkeys(each.by for each in found.dominated if each.is_sure is is_sure):
-            beaten = [each.setting for each in found.dominated if each.by == by and each.is_sure is is_sure]
+        for by in dict.fromkeys(loser.by for loser in found.dominated if loser.is_sure is is_sure):
+            beaten = [loser.setting for loser in found.dominated if loser.by == by and loser.is_sure is is_sure]
             yield (start, name_setting(by), ": ", *list_settings(beaten), ".")

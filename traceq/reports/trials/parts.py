@@ -25,7 +25,7 @@ def compose_predictions(found: Experiment) -> Iterator[Block]:
         return
     yield Heading(3, ("Predicted and won",), anchor="predicted")
     for name, on_gpu in (("On a GPU", True), ("On the CPU alone", False)):
-        rows = [each for each in found.checked if found.result(each.setting).on_gpu is on_gpu]
+        rows = [check for check in found.checked if found.result(check.setting).on_gpu is on_gpu]
         if rows and len(rows) < len(found.checked):
             yield Heading(4, (name,))
         if rows:
@@ -60,7 +60,7 @@ def compose_ablations(found: Experiment) -> Iterator[Block]:
     if not found.ablations:
         return
     yield Heading(3, ("What parts cost at most",), anchor="ablations")
-    yield Items(tuple(_describe_ablation(each) for each in found.ablations))
+    yield Items(tuple(_describe_ablation(ablation) for ablation in found.ablations))
 
 
 def _describe_ablation(each: Ablation) -> Spans:
@@ -80,7 +80,7 @@ def _describe_ablation(each: Ablation) -> Spans:
 
 def compose_removed(found: Experiment) -> Iterator[Block]:
     """Yield the findings that are gone from the recordings of settings."""
-    rows = [each for each in found.removed if each.gone or each.smaller or each.new]
+    rows = [removal for removal in found.removed if removal.gone or removal.smaller or removal.new]
     if not rows:
         return
     yield Heading(3, ("What became of the findings",), anchor="removed")
@@ -95,13 +95,13 @@ def compose_removed(found: Experiment) -> Iterator[Block]:
         text=(0, 1, 2, 3),
     )
     yield Paragraph(("By one recording of a few steps of each setting: a small finding may be gone or new by chance.",))
-    silent = [each for each in rows if each.unsure]
+    silent = [row for row in rows if row.unsure]
     if silent:
         yield Items(tuple(_describe_unsure(each) for each in silent))
 
 
 def _list_rules(findings: tuple[FindingKept, ...]) -> str:
-    return Title(", ".join(dict.fromkeys(each.rule for each in findings)) or "-")
+    return Title(", ".join(dict.fromkeys(finding.rule for finding in findings)) or "-")
 
 
 def _describe_unsure(each: Removed) -> Spans:
@@ -124,7 +124,7 @@ def compose_effects(found: Experiment) -> Iterator[Block]:
         text=(0, 2),
     )
     if found.interactions:
-        yield Items(tuple(_describe_interaction(each, title_of(found, found.quantity)) for each in found.interactions))
+        yield Items(tuple(_describe_interaction(pair, title_of(found, found.quantity)) for pair in found.interactions))
     else:
         yield Paragraph(("No two values surely do more, or less, together than their effects alone come to.",))
 
@@ -143,7 +143,7 @@ def compose_scaling(found: Experiment) -> Iterator[Block]:
     if not found.scaling:
         return
     yield Heading(3, ("How it scales",), anchor="scaling")
-    yield Items(tuple(_describe_scaling(each) for each in found.scaling))
+    yield Items(tuple(_describe_scaling(law) for law in found.scaling))
 
 
 def _describe_scaling(each: Scaling) -> Spans:

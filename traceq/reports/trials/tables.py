@@ -25,15 +25,17 @@ def compose_detailed(found: Experiment) -> Iterator[Block]:
         yield from heading
         yield _tabulate(results, {"step": "step", per_second(found): "throughput"})
         yield _tabulate(results, {NAMED[name]: name for name in _LATENCIES})
-        known = {title_of(found, name): name for name in _RESOURCES if any(name in each.measures for each in results)}
+        known = {
+            title_of(found, name): name for name in _RESOURCES if any(name in result.measures for result in results)
+        }
         if known:
             yield _tabulate(results, known)
 
 
 def split_by_device(found: Experiment) -> Iterator[tuple[list[Block], list[Result]]]:
     """Yield results on a GPU and on the CPU, with a heading each if there are both."""
-    ran = [each for each in found.results if each.measures]
-    groups = [(name, [each for each in ran if each.on_gpu is on_gpu]) for name, on_gpu in _KINDS]
+    ran = [result for result in found.results if result.measures]
+    groups = [(name, [result for result in ran if result.on_gpu is on_gpu]) for name, on_gpu in _KINDS]
     kept = [(name, results) for name, results in groups if results]
     for name, results in kept:
         yield ([Heading(4, (name,))] if len(kept) > 1 else []), results
@@ -43,7 +45,7 @@ _KINDS = (("On a GPU", True), ("On the CPU alone", False))
 
 
 def _tabulate_compared(found: Experiment, results: Sequence[Result]) -> Table:
-    varies = len({round(each.work, 6) for each in results}) > 1
+    varies = len({round(result.work, 6) for result in results}) > 1
     quantities: list[Quantity] = [] if found.quantity is None else [found.quantity]
     # A longer step that does more, and throughput that a longer step pays for.
     other: Quantity = "throughput" if found.quantity == "step" else "step"
@@ -51,7 +53,7 @@ def _tabulate_compared(found: Experiment, results: Sequence[Result]) -> Table:
     columns: dict[str, Callable[[Result], str]] = {
         "setting": lambda each: name_setting(each.setting.name),
         "step": lambda each: format_measure("step", each.measures.get("step")).partition(" (")[0],
-        **{f"{title_of(found, each)}, 95 %": _change_cell(each) for each in quantities},
+        **{f"{title_of(found, quantity)}, 95 %": _change_cell(quantity) for quantity in quantities},
         "verdict": lambda each: _verdict_cell(found, each),
     }
     return make_table(results, columns, text=(0, len(columns) - 1))

@@ -69,7 +69,7 @@ def _say_verdict(found: Tradeoff) -> Spans:
 
 
 def _nothing_measured(found: Tradeoff) -> str:
-    whys = {each.why for each in found.left_out}
+    whys = {excluded.why for excluded in found.left_out}
     if "other windows" in whys:
         return "Cannot tell: the windows of the runs hold different amounts of work."
     if "cold" in whys:
@@ -100,7 +100,11 @@ def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
             "beyond": "beyond the largest that was tried",
         }[found.knee.place]
         knee = f" The knee is {where}."
-    cold = [each.taken.value for each in found.left_out if each.why == "cold" and each.taken.value is not None]
+    cold = [
+        excluded.taken.value
+        for excluded in found.left_out
+        if excluded.why == "cold" and excluded.taken.value is not None
+    ]
     if cold:
         knee += f" {list_values(sorted(cold))} {'is' if len(cold) == 1 else 'are'} left out as cold."
     if choice.latency is choice.throughput:
@@ -122,10 +126,10 @@ def _list_warnings(found: Tradeoff) -> Iterator[Spans]:
         ("no counted steps", "they have no steps that count, or steps without length"),
         ("other windows", "without steps the window of each stands for one, and they hold other numbers of launches"),
     ):
-        files = [each.taken.run.file for each in found.left_out if each.why == why]
+        files = [excluded.taken.run.file for excluded in found.left_out if excluded.why == why]
         if files:
             yield ("Left out: ", *_list_names(files), f": {text}. Mark steps: ", Literal("traceq.annotate.step()"), ".")
-    yield from (_explain_cold(found, each) for each in found.left_out if each.why == "cold")
+    yield from (_explain_cold(found, excluded) for excluded in found.left_out if excluded.why == "cold")
     if found.launches is not None:
         least, most = found.launches
         hold = count(least) if least == most else f"{count(least)} to {count(most)}"

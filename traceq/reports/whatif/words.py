@@ -78,7 +78,7 @@ def compose_choices(found: Choices) -> Iterator[Block]:
 
 def describe_changes(changes: Sequence[Asked]) -> str:
     """Return the changes in a sentence: remove idle_data; scale kernel:*flash* by 0.5."""
-    return "; ".join(_WORDS[each.kind].format(what=each.what, factor=each.factor) for each in changes)
+    return "; ".join(_WORDS[change.kind].format(what=change.what, factor=change.factor) for change in changes)
 
 
 def _name_trace(found: Answer | Choices) -> tuple[str, Spans]:

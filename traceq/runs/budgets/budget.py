@@ -112,9 +112,9 @@ class Check:
     @property
     def state(self) -> State:
         """`fail` when any budget fails, `pass` when all do."""
-        states = {each.state for each in self.judged}
+        states = {judged_budget.state for judged_budget in self.judged}
         return "fail" if "fail" in states else "cannot judge" if "cannot judge" in states else "pass"
 
     def number(self, state: State) -> int:
         """Return how many budgets ended in `state`."""
-        return sum(each.state == state for each in self.judged)
+        return sum(judged_budget.state == state for judged_budget in self.judged)

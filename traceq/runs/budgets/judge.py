@@ -52,7 +52,7 @@ NO_STEPS = "no steps were found; mark them, or ingest with --step-range"
 
 def judge_step(budget: Budget, measured: Sequence[Measured]) -> Judged:
     """Judge a step duration; typical and mean step weigh runs alike, the others weigh steps alike."""
-    durations = sorted(each.dur for one in measured for each in one.run.counted)
+    durations = sorted(step.dur for one in measured for step in one.run.counted)
     reason = explain_no_steps(measured)
     least = LEAST_STEPS.get(budget.name, 1)
     if reason or len(durations) < least:
@@ -193,18 +193,18 @@ def _sum_savings(budget: Budget, run: Run) -> Fraction:
 
 def judge_job(budget: Budget, measured: Sequence[Measured]) -> Judged:
     """Judge the job's typical step, its slowdown by late ranks, or the cost of its worst straggler."""
-    jobs = {each.run.job.sha256: each.run.job for each in measured if each.run.job is not None}
-    if any(each.run.job is None for each in measured):
+    jobs = {event.run.job.sha256: event.run.job for event in measured if event.run.job is not None}
+    if any(event.run.job is None for event in measured):
         return cannot_judge(budget, "there are not several ranks of one job: ingest the traces of all ranks together")
     if budget.name == "step":
         return _judge_job_step(
-            budget, [(each.run.is_window, each.run.job) for each in measured if each.run.job is not None]
+            budget, [(event.run.is_window, event.run.job) for event in measured if event.run.job is not None]
         )
-    for each in jobs.values():
-        if each.slowdown is None:
+    for job in jobs.values():
+        if job.slowdown is None:
             return cannot_judge(
                 budget,
-                f"who is late in {each.name or 'the job'} cannot be told: {each.cannot_tell or 'it was not judged'}",
+                f"who is late in {job.name or 'the job'} cannot be told: {job.cannot_tell or 'it was not judged'}",
             )
     if budget.name == "slowdown":
         worst = max(jobs.values(), key=lambda each: each.slowdown or 0.0)
@@ -238,14 +238,14 @@ def _judge_straggler(budget: Budget, jobs: Sequence[Job]) -> Judged:
 
 def _worst_cost(job: Job) -> int:
     """Return the largest cost of a named straggler or of any rank, ns per step."""
-    named = [cost for each in job.stragglers for cost in (each.adds_ns, each.win_ns)]
-    return max((*named, *(each.win_ns or 0 for each in job.ranks)), default=0)
+    named = [cost for straggler in job.stragglers for cost in (straggler.adds_ns, straggler.win_ns)]
+    return max((*named, *(rank.win_ns or 0 for rank in job.ranks)), default=0)
 
 
 def _name_stragglers(job: Job) -> str:
     """Return the stragglers in words, for the reason of a budget."""
     listed = 3
-    told = [f"{each.name} ({duration(each.adds_ns)} a step)" for each in job.stragglers[:listed]]
+    told = [f"{straggler.name} ({duration(straggler.adds_ns)} a step)" for straggler in job.stragglers[:listed]]
     more = len(job.stragglers) - listed
     return ", ".join(told) + (f" and {more} more" if more > 0 else "")
 

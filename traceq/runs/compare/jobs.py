@@ -83,7 +83,7 @@ def _as_runs(runs: Sequence[Run]) -> list[Run]:
 
 
 def _as_run(run: Run, job: Job) -> Run:
-    steps = tuple(RunStep(each.step, each.name, each.dur, each.excluded, each.ledger) for each in job.steps)
+    steps = tuple(RunStep(step.step, step.name, step.dur, step.excluded, step.ledger) for step in job.steps)
     # What the steps of a job are made of is told of ranks.
     return replace(
         run,

@@ -162,7 +162,7 @@ def _measure_one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
     sides = []
     for runs in (base, new):
         times = [run.capture.once_ns for run in runs if run.capture.kind not in _FRAGMENTS]
-        known = [each for each in times if each is not None]
+        known = [time for time in times if time is not None]
         if len(known) < len(runs):
             return None
         sides.append(sum(known) / len(runs))

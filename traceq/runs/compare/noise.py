@@ -49,9 +49,9 @@ def measure_noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noi
         for obstacle in find_obstacles(runs[:1], [run]):
             raise WrongUse(f"{run.file} is not a run of the same program as {runs[0].file}: {obstacle}.")
     steps = [step_durations(run)[:, None] for run in runs]
-    centers = np.array([statistics.center_of(each, statistic)[0] for each in steps])
+    centers = np.array([statistics.center_of(step, statistic)[0] for step in steps])
     mean = float(centers.mean())
-    scatter = [_step_variance(each, statistic) for each in steps]
+    scatter = [_step_variance(step, statistic) for step in steps]
     freedom = len(runs) - 1
     seen = float(centers.var(ddof=1))
     within = float(np.mean(scatter))
@@ -65,7 +65,7 @@ def measure_noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noi
     return Noise(
         runs=tuple(runs),
         statistic=statistic,
-        steps_ns=tuple(float(each) for each in centers),
+        steps_ns=tuple(float(side_centers) for side_centers in centers),
         within=math.sqrt(within) / mean,
         between=between,
         low=least,

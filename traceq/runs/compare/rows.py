@@ -31,7 +31,7 @@ def compare_rows(base: Sequence[Run], new: Sequence[Run], statistic: Statistic, 
         return ()
     nothing = (Fraction(0), Fraction(0))
     times = [[side.get(name, nothing)[1] for name in names] for side in sides]
-    base_ns, new_ns = (round_parts(each, round(sum(each, Fraction(0)))) for each in times)
+    base_ns, new_ns = (round_parts(time, round(sum(time, Fraction(0)))) for time in times)
     found = [
         Row(
             name,

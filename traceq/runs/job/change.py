@@ -91,7 +91,7 @@ class JobChange:
     @property
     def moved(self) -> tuple[UnitChange, ...]:
         """The units whose change moved the step."""
-        return tuple(each for each in self.units if each.moved)
+        return tuple(unit for unit in self.units if unit.moved)
 
 
 # With fewer steps an interval is as wide as what it is about.
@@ -137,7 +137,7 @@ def find_job_change(base: Sequence[Job], new: Sequence[Job], judging: Judging) -
 
 
 def _describe_side(jobs: Sequence[Job]) -> JobSide:
-    in_all = set.intersection(*({each.rank for each in job.ranks} for job in jobs))
+    in_all = set.intersection(*({rank.rank for rank in job.ranks} for job in jobs))
     told = [job for job in jobs if job.dur is not None]
     judged = [job for job in told if job.slowdown is not None and job.ideal is not None]
     is_judged = len(judged) == len(jobs)
@@ -145,7 +145,7 @@ def _describe_side(jobs: Sequence[Job]) -> JobSide:
         jobs=len(jobs),
         ranks=tuple(sorted(in_all)),
         world_size=max((job.world_size for job in jobs if job.world_size is not None), default=None),
-        hosts=len({each.host for job in jobs for each in job.ranks if each.host is not None}),
+        hosts=len({rank.host for job in jobs for rank in job.ranks if rank.host is not None}),
         dur_ns=round(fmean((job.dur or 0) / job.steps_told for job in told)) if len(told) == len(jobs) else None,
         ideal_ns=round(fmean((job.ideal or 0) / job.steps_told for job in judged)) if is_judged else None,
         slowdown=fmean(job.slowdown or 0.0 for job in judged) if is_judged else None,
@@ -165,7 +165,7 @@ def _of_rank(jobs: Sequence[Job], rank: int) -> Rows:
 
 
 def _mean_of(rows: Rows, name: str) -> float:
-    return fmean(getattr(each, name) for each in rows)
+    return fmean(getattr(row, name) for row in rows)
 
 
 def _group_ranks(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind, str, list[int]]]:
@@ -196,8 +196,8 @@ class _UnitJudge:
     tests: int
 
     def judge(self, kind: UnitKind, name: str, rows: list[tuple[Rows, Rows]], ranks: list[int]) -> UnitChange:
-        own = [fmean(_mean_of(each[side], "own_ns") for each in rows) for side in (0, 1)]
-        wait = [round(fmean(_mean_of(each[side], "wait_ns") for each in rows)) for side in (0, 1)]
+        own = [fmean(_mean_of(row[side], "own_ns") for row in rows) for side in (0, 1)]
+        wait = [round(fmean(_mean_of(row[side], "wait_ns") for row in rows)) for side in (0, 1)]
         delta = own[1] - own[0]
         interval = self._find_interval(delta, own, rows)
         costs = [_job_cost(jobs, kind, ranks) for jobs in self.jobs]
@@ -253,8 +253,12 @@ def _job_cost(jobs: Sequence[Job], kind: UnitKind, ranks: list[int]) -> int | No
 
 
 def _cost_in(job: Job, kind: UnitKind, ranks: list[int]) -> int:
-    named = [each.adds_ns for each in job.stragglers if each.kind == kind and set(each.ranks) == set(ranks)]
-    alone = [each.win_ns or 0 for each in job.ranks if kind == "rank" and [each.rank] == ranks]
+    named = [
+        straggler.adds_ns
+        for straggler in job.stragglers
+        if straggler.kind == kind and set(straggler.ranks) == set(ranks)
+    ]
+    alone = [rank.win_ns or 0 for rank in job.ranks if kind == "rank" and [rank.rank] == ranks]
     return max((*named, *alone), default=0)
 
 
@@ -274,9 +278,9 @@ def _order(unit: UnitChange) -> tuple[bool, int, int, tuple[int, ...]]:
 
 def _stragglers_missing_in(jobs: Sequence[Job], others: Sequence[Job], common: list[int]) -> Iterator[JobStraggler]:
     """Yield stragglers of one side, each once, that the other does not name although it has their ranks."""
-    seen = {(each.kind, each.ranks) for job in others for each in job.stragglers}
+    seen = {(straggler.kind, straggler.ranks) for job in others for straggler in job.stragglers}
     for job in jobs:
-        for each in job.stragglers:
-            if (each.kind, each.ranks) not in seen and set(each.ranks) <= set(common):
-                seen.add((each.kind, each.ranks))
-                yield each
+        for straggler in job.stragglers:
+            if (straggler.kind, straggler.ranks) not in seen and set(straggler.ranks) <= set(common):
+                seen.add((straggler.kind, straggler.ranks))
+                yield straggler

@@ -61,13 +61,13 @@ class Field:
 def weigh_settings(table: Table, results: Sequence[Result]) -> Field:
     """Return the settings that ran, with the quantities that were measured at each of them."""
     able = {
-        each.setting.name: each
-        for each in results
-        if each.is_judged and each.setting.kind != "ablate" and "step" in each.measures
+        result.setting.name: result
+        for result in results
+        if result.is_judged and result.setting.kind != "ablate" and "step" in result.measures
     }
     weighed = [name for name in _WEIGHED if able and all(name in each.measures for each in able.values())]
     if "throughput" in weighed and not is_work_known(
-        (knob for each in table.settings for knob in each.values), table.trials, table.work
+        (knob for setting in table.settings for knob in setting.values), table.trials, table.work
     ):
         weighed.remove("throughput")
     return Field(table, able, tuple(weighed))

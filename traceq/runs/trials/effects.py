@@ -38,14 +38,14 @@ class Grid:
 
 def grid_of(settings: Sequence[Setting]) -> Grid | None:
     """Return the factorial of the settings; None with fewer than two knobs, or if combinations are missing."""
-    tried = [each for each in settings if each.kind in ("baseline", "vary")]
-    base = next((each for each in tried if each.name == BASELINE), None)
-    knobs = list(dict.fromkeys(knob for each in tried for knob in each.values if each.name != BASELINE))
+    tried = [setting for setting in settings if setting.kind in ("baseline", "vary")]
+    base = next((setting for setting in tried if setting.name == BASELINE), None)
+    knobs = list(dict.fromkeys(knob for setting in tried for knob in setting.values if setting.name != BASELINE))
     if base is None or len(knobs) < 2:  # noqa: PLR2004 - to have effects on one another
         return None
     usual = {knob: base.values.get(knob, UNCHANGED) for knob in knobs}
-    values = {each.name: {**usual, **each.values} for each in tried}
-    levels = {knob: tuple(dict.fromkeys((usual[knob], *(each[knob] for each in values.values())))) for knob in knobs}
+    values = {setting.name: {**usual, **setting.values} for setting in tried}
+    levels = {knob: tuple(dict.fromkeys((usual[knob], *(value[knob] for value in values.values())))) for knob in knobs}
     names = {frozenset((knob, each[knob]) for knob in knobs): name for name, each in values.items()}
     cells = {frozenset(zip(knobs, each, strict=True)) for each in product(*levels.values())}
     return Grid(levels, names) if cells <= names.keys() else None
@@ -115,9 +115,9 @@ def _mean_contrast(table: Table, quantity: Quantity, contrasts: Sequence[Contras
     A contrast with a setting that failed, or of which an amount has no logarithm, is left out, not the rounds of all others.
     """
     rounds = table.values.get(quantity, {})
-    failed = {each.setting for each in table.trials if each.outcome != "ok"} - {BASELINE}
+    failed = {trial.setting for trial in table.trials if trial.outcome != "ok"} - {BASELINE}
     usable = {name: each for name, each in rounds.items() if name not in failed and min(each.values()) > 0}
-    able = [each for each in contrasts if all(name in usable for name, _ in each)]
+    able = [contrast for contrast in contrasts if all(name in usable for name, _ in contrast)]
     common = sorted(set.intersection(*(set(usable[name]) for each in able for name, _ in each))) if able else []
     sums = [
         sum(sign * log(usable[name][number]) for each in able for name, sign in each) / len(able) for number in common

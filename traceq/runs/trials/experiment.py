@@ -272,4 +272,4 @@ class Experiment:
 
     def result(self, name: str) -> Result:
         """Return the result of a setting, by its name."""
-        return next(each for each in self.results if each.setting.name == name)
+        return next(result for result in self.results if result.setting.name == name)

@@ -31,7 +31,7 @@ def promise_of(finding: FindingKept, run: Run) -> Predicted:
 
 def mean_step_of(run: Run) -> float:
     """Return the mean counted step, ns: savings are shares of it."""
-    return sum(each.dur for each in run.counted) / max(len(run.counted), 1) or 1.0
+    return sum(step.dur for step in run.counted) / max(len(run.counted), 1) or 1.0
 
 
 def find_removed(profiles: Mapping[str, Run]) -> Iterator[Removed]:
@@ -42,13 +42,13 @@ def find_removed(profiles: Mapping[str, Run]) -> Iterator[Removed]:
     for name, run in profiles.items():
         if name == BASELINE:
             continue
-        states = {each.finding_id: _compare_state(each, base, run) for each in base.findings}
+        states = {finding.finding_id: _compare_state(finding, base, run) for finding in base.findings}
         known = {each.rule for each in base.found}
         yield Removed(
             name,
             gone=_in_state(base, states, "gone"),
             smaller=_in_state(base, states, "smaller"),
-            new=tuple(each for each in run.findings if each.rule not in known),
+            new=tuple(finding for finding in run.findings if finding.rule not in known),
             unsure=_in_state(base, states, "cannot tell"),
         )
 
@@ -62,7 +62,7 @@ def _compare_state(finding: FindingKept, base: Run, run: Run) -> State:
 
 
 def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[FindingKept, ...]:
-    return tuple(each for each in base.findings if states[each.finding_id] == state)
+    return tuple(finding for finding in base.findings if states[finding.finding_id] == state)
 
 
 def find_untried(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
@@ -70,8 +70,10 @@ def find_untried(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> It
     base = profiles.get(BASELINE)
     if base is None:
         return
-    tried = {each.finding for each in settings}
-    runs = [profiles[each.name] for each in settings if each.kind in ("vary", "try") and each.name in profiles]
+    tried = {setting.finding for setting in settings}
+    runs = [
+        profiles[setting.name] for setting in settings if setting.kind in ("vary", "try") and setting.name in profiles
+    ]
     for finding in sorted(base.findings, key=lambda each: (-each.saving_ns, each.finding_id)):
         # Several findings may ask for one setting, which is that of the first.
         is_asked = finding.finding_id in tried or is_tried(finding.rule, settings)
@@ -101,7 +103,7 @@ def measure_gain(table: Table, result: Result) -> tuple[float | None, Interval |
 
     None where nothing says how much work a step does, and the setting may change that.
     """
-    trials = [each for each in table.trials if each.setting in (BASELINE, result.setting.name)]
+    trials = [trial for trial in table.trials if trial.setting in (BASELINE, result.setting.name)]
     found = result.differences.get("throughput")
     if found is None or not is_work_known(result.setting.values, trials, table.work):
         return None, None
@@ -152,9 +154,9 @@ def list_lines(
     not fixed, and what was won says nothing of the prediction.
     """
     first: dict[str, Checked] = {}
-    for each in found.checked:
-        if each.state == "gone" and each.won is not None:
-            first.setdefault(each.predicted.finding_id, each)
+    for check in found.checked:
+        if check.state == "gone" and check.won is not None:
+            first.setdefault(check.predicted.finding_id, check)
     for each in first.values():
         line = _make_line(found, profiles, each, program, cores, is_public=is_public)
         if line is not None:

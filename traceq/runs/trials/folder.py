@@ -99,7 +99,7 @@ class Folder:
     def keep_settings(self, settings: Sequence[Setting]) -> None:
         """Write them, so that the same are run when it goes on."""
         with atomic_write(self._settings) as file:
-            file.write(json.dumps([asdict(each) for each in settings], indent=1).encode())
+            file.write(json.dumps([asdict(setting) for setting in settings], indent=1).encode())
 
     def trials(self) -> list[Trial]:
         """Return all trials; a line that was cut short is skipped."""

@@ -38,17 +38,17 @@ def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int)
     outcome, reason = _find_outcome(ran, measured, asked)
     if not measured or outcome != "ok":
         return Trial(setting, round_, seed, outcome, reason)
-    facts = [each.facts for each in measured]
+    facts = [event.facts for event in measured]
     return Trial(
         setting,
         round_,
         seed,
         outcome,
         steps_ns=tuple(facts[0]["steps_ns"]),
-        work=_add_works([each["work"] for each in facts]),
-        gpu_memory_peak=_combine_known(max, [each["gpu_memory_peak"] for each in facts]),
+        work=_add_works([fact["work"] for fact in facts]),
+        gpu_memory_peak=_combine_known(max, [fact["gpu_memory_peak"] for fact in facts]),
         host_memory_peak=ran.host_memory_peak,
-        energy_j=_combine_known(sum, [each["energy_j"] for each in facts]),
+        energy_j=_combine_known(sum, [fact["energy_j"] for fact in facts]),
         threads=facts[0]["threads"],
     )
 
@@ -76,7 +76,7 @@ def _find_outcome(ran: TrialResult, measured: Sequence[status.Event], asked: int
 
 
 def _explain_timeout(ran: TrialResult) -> str:
-    if any(each.kind == "step" for each in ran.events):
+    if any(event.kind == "step" for event in ran.events):
         return f"still running after {ran.seconds:.0f} s: raise --time-limit"
     why = status.explain_missing(ran.events, got_a_trace=False, exit_code=0)[0]
     return f"no step after {ran.seconds:.0f} s: raise --time-limit if the first one takes longer; else {why}"
@@ -100,7 +100,7 @@ def _explain_failure(ran: TrialResult) -> tuple[Outcome, str]:
 
 
 def _explain_few_steps(ran: TrialResult, asked: int) -> str:
-    made = max((each.facts["made"] for each in ran.events if each.kind == "few"), default=0)
+    made = max((event.facts["made"] for event in ran.events if event.kind == "few"), default=0)
     if made:
         return (
             f"the program ended after {made} of {asked} steps: lower --steps and --warmup, or let it train for longer"
@@ -121,8 +121,8 @@ def read_tail(log: Path, lines: int = 20) -> list[str]:
 
 def _add_works(works: Sequence[dict[str, float]]) -> dict[str, float]:
     """Return the work of all ranks together, by the kinds of work that each of them knows."""
-    return {name: sum(each[name] for each in works) for name in works[0] if all(name in each for each in works)}
+    return {name: sum(work[name] for work in works) for name in works[0] if all(name in work for work in works)}
 
 
 def _combine_known(combine: Any, values: Sequence[Any]) -> Any:
-    return None if any(each is None for each in values) else combine(values)
+    return None if any(value is None for value in values) else combine(values)

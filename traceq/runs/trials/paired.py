@@ -63,7 +63,7 @@ def mean_of(ratios: Sequence[float], others: Sequence[Sequence[float]] = ()) -> 
     value = sum(ratios) / count
     if count == 1:
         return Mean(value, 0.0, 0, 1)
-    own, known = _sum_squares(ratios) / (count - 1), sum(len(each) - 1 for each in others if each)
+    own, known = _sum_squares(ratios) / (count - 1), sum(len(other) - 1 for other in others if other)
     usual = sum(map(_sum_squares, others)) / known if known else 0.0
     prior = min(_PRIOR, known) if count >= _LEAST_ROUNDS and own <= _LOUDER * usual else 0
     variance = (own * (count - 1) + usual * prior) / (count - 1 + prior)

@@ -47,5 +47,5 @@ def find_alike(values: Mapping[T, float], may_be_as_good: Callable[[T, T], bool]
 
 def drop_dominated(candidates: Sequence[T], values: Mapping[T, float], beaten: Mapping[T, T]) -> list[T]:
     """Return the candidates that are not beaten; if all are, the best that is not."""
-    kept = [each for each in candidates if each not in beaten]
-    return kept or [max((each for each in values if each not in beaten), key=lambda each: values[each])]
+    kept = [candidate for candidate in candidates if candidate not in beaten]
+    return kept or [max((value for value in values if value not in beaten), key=lambda each: values[each])]

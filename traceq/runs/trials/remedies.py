@@ -89,7 +89,9 @@ def list_ways(rule: str, cores: int) -> list[dict[str, str]]:
 def is_tried(rule: str, settings: Sequence[Setting]) -> bool:
     """Return whether a setting turns a knob that a finding of the rule asks for."""
     asked = {(name, value if name == ABLATE else None) for way in _WAYS.get(rule, ()) for name, value in way.items()}
-    turned = {(name, value if name == ABLATE else None) for each in settings for name, value in each.values.items()}
+    turned = {
+        (name, value if name == ABLATE else None) for setting in settings for name, value in setting.values.items()
+    }
     return bool(asked & turned)
 
 
@@ -131,7 +133,7 @@ def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
 
     Bounds and likely value are each the largest that a finding has: at least so much the part costs by the findings.
     """
-    of_part = [each for each in findings if each.rule in _PARTS.get(part, ())]
+    of_part = [finding for finding in findings if finding.rule in _PARTS.get(part, ())]
     if not of_part:
         return None
     return replace(
@@ -152,7 +154,7 @@ def _choose_findings(findings: Sequence[FindingKept], asked: Sequence[str]) -> l
         return list(findings)
     names = [{place, each.rule, each.finding_id} for place, each in number_findings(findings)]
     for one in asked:
-        if not any(one in each for each in names):
+        if not any(one in name for name in names):
             there = ", ".join(f"{place} {each.rule}" for place, each in number_findings(findings)) or "none"
             raise NoSuchFinding(f"--try {one}: the baseline has no such finding; it has: {there}")
     return [finding for finding, own in zip(findings, names, strict=True) if own & set(asked)]

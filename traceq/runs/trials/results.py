@@ -113,8 +113,8 @@ def measure_percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
 def _draw_percentiles(steps: Sequence[Floats], shares: Sequence[float]) -> Floats:
     """Return percentiles of resampled trials, with as many steps of each as it has, at most a few hundred."""
     random = np.random.default_rng(_SEED)
-    lengths = np.array([len(each) for each in steps])
-    padded = np.array([np.resize(each, lengths.max()) for each in steps])
+    lengths = np.array([len(step) for step in steps])
+    padded = np.array([np.resize(step, lengths.max()) for step in steps])
     trials = random.integers(len(steps), size=(_RESAMPLES, len(steps)))
     places = random.random((*trials.shape, min(int(np.median(lengths)), _MOST_STEPS))) * lengths[trials][..., None]
     drawn = padded[trials[..., None], places.astype(int)].reshape(_RESAMPLES, -1)
@@ -157,14 +157,14 @@ class Table:
         ratios = self.ratios(quantity, name, base)
         if len(ratios) < 2 and base != BASELINE:  # noqa: PLR2004 - to scatter
             return subtract_means(self.mean(quantity, name), self.mean(quantity, base))
-        others = [each.name for each in self.settings if each.name not in (name, base, BASELINE)]
+        others = [setting.name for setting in self.settings if setting.name not in (name, base, BASELINE)]
         return mean_of(ratios, [self.ratios(quantity, other) for other in others])
 
 
 def results_of(table: Table) -> tuple[Result, ...]:
     """Return a result for each setting, the baseline first. Ablations are a family of tests of their own."""
-    changes = [each.name for each in table.settings if each.kind != "ablate"]
-    ablations = [each.name for each in table.settings if each.kind == "ablate"]
+    changes = [setting.name for setting in table.settings if setting.kind != "ablate"]
+    ablations = [setting.name for setting in table.settings if setting.kind == "ablate"]
     differences = {
         quantity: {**_judge_quantity(table, quantity, changes), **_judge_quantity(table, quantity, ablations)}
         for quantity in COMPARED
@@ -183,9 +183,9 @@ def _judge_quantity(table: Table, quantity: Quantity, names: Sequence[str]) -> d
 
 
 def _make_result(table: Table, setting: Setting, differences: Mapping[Quantity, Difference]) -> Result:
-    trials = [each for each in table.trials if each.setting == setting.name]
-    failed = [each for each in trials if each.outcome != "ok"]
-    fine = [each for each in trials if each.outcome == "ok"]
+    trials = [trial for trial in table.trials if trial.setting == setting.name]
+    failed = [trial for trial in trials if trial.outcome != "ok"]
+    fine = [trial for trial in trials if trial.outcome == "ok"]
     works = [work_of_trial(each, table.work) for each in fine]
     measures: dict[Quantity, Measure] = measure_percentiles(trials)
     for quantity, settings in table.values.items():

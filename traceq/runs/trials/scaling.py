@@ -29,10 +29,10 @@ Times = Mapping[int, Sequence[float]]
 
 def scaling_of(table: Table, results: Sequence[Result]) -> Iterator[Scaling]:
     """Yield a row for each knob that counts and was run alone at three counts or more; none if work is unknown."""
-    knobs = dict.fromkeys(name for each in results for name in each.setting.values if is_count(name))
+    knobs = dict.fromkeys(name for result in results for name in result.setting.values if is_count(name))
     for knob in knobs:
         names = _settings_alone(knob, results)
-        trials = [each for each in table.trials if each.setting in names.values()]
+        trials = [trial for trial in table.trials if trial.setting in names.values()]
         times = _times_by_count(table, names)
         found = fit(_make_points(times)) if is_work_known([knob], trials, table.work) else None
         if found is not None:
@@ -41,21 +41,21 @@ def scaling_of(table: Table, results: Sequence[Result]) -> Iterator[Scaling]:
 
 def _settings_alone(knob: str, results: Sequence[Result]) -> dict[int, str]:
     """Return the settings that differ only in this knob, by count; 0 is left out: the caller does the work then."""
-    usual = next((each.setting.values for each in results if each.setting.name == BASELINE), {})
+    usual = next((result.setting.values for result in results if result.setting.name == BASELINE), {})
     found: dict[int, str] = {}
-    for each in results:
-        values = {**usual, **each.setting.values}
+    for result in results:
+        values = {**usual, **result.setting.values}
         is_alone = all(values[name] == usual.get(name) for name in values if name != knob)
         count = count_in(values.get(knob, ""))
-        if is_alone and count is not None and each.setting.kind != "ablate" and each.is_judged:
-            found[count] = each.setting.name
+        if is_alone and count is not None and result.setting.kind != "ablate" and result.is_judged:
+            found[count] = result.setting.name
     return dict(sorted(found.items()))
 
 
 def _times_by_count(table: Table, names: Mapping[int, str]) -> Times:
     rates = {count: table.values.get("throughput", {}).get(name, {}) for count, name in names.items()}
-    common = sorted(set.intersection(*(set(each) for each in rates.values()))) if rates else []
-    usable = [number for number in common if all(each[number] > 0 for each in rates.values())]
+    common = sorted(set.intersection(*(set(rate) for rate in rates.values()))) if rates else []
+    usable = [number for number in common if all(rate[number] > 0 for rate in rates.values())]
     return {count: [_NS_PER_S / each[number] for number in usable] for count, each in rates.items() if usable}
 
 
@@ -70,9 +70,9 @@ def _do_counts_differ(table: Table, names: Mapping[int, str]) -> bool | None:
     means = {name: table.mean("throughput", name, first) for name in others}
     found = judge_differences({name: each for name, each in means.items() if each}, table.least, more_is_better=True)
     verdicts = [each.verdict for each in found.values()]
-    if any(each in ("better", "worse") for each in verdicts):
+    if any(verdict in ("better", "worse") for verdict in verdicts):
         return True
-    return False if verdicts and all(each == "no difference" for each in verdicts) else None
+    return False if verdicts and all(verdict == "no difference" for verdict in verdicts) else None
 
 
 def _fit_law(knob: str, times: Times, found: Fit, differ: bool | None) -> Scaling:
@@ -118,6 +118,6 @@ def _interval_of(value: float, drawn: Sequence[float], rounds: int) -> tuple[flo
     """Return 95 % of the draws, wider for few rounds, as intervals of percentiles are."""
     if not drawn:
         return None
-    wider = sorted(value + (each - value) * widening(rounds) for each in drawn)
+    wider = sorted(value + (draw - value) * widening(rounds) for draw in drawn)
     beyond = int(len(wider) * LEVEL / 2)
     return wider[beyond], wider[-1 - beyond]

@@ -30,13 +30,13 @@ def rounds_needed(table: Table, quantity: Quantity, unsure: Sequence[str] = (), 
     spread = max(own, default=spread_of(ratios_of(table, quantity)))
     if spread is None:
         return None
-    tried = max(sum(each.kind != "ablate" for each in table.settings) - 1, 1)
+    tried = max(sum(setting.kind != "ablate" for setting in table.settings) - 1, 1)
     return next((rounds for rounds in range(2, _MOST) if _is_enough(rounds, spread, tried, effect)), _MOST)
 
 
 def ratios_of(table: Table, quantity: Quantity) -> list[list[float]]:
     """Return the log ratios of each setting to the baseline, a round each."""
-    return [table.ratios(quantity, each.name) for each in table.settings if each.name != BASELINE]
+    return [table.ratios(quantity, setting.name) for setting in table.settings if setting.name != BASELINE]
 
 
 def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
@@ -89,7 +89,9 @@ def study_experiment(
         least=least,
         level=LEVEL,
         work=table.work,
-        rounds=max(each.trials - each.failed for each in results if each.setting.name != BASELINE or len(results) == 1),
+        rounds=max(
+            result.trials - result.failed for result in results if result.setting.name != BASELINE or len(results) == 1
+        ),
         results=results,
         front=front,
         dominated=dominated,
@@ -108,6 +110,6 @@ def study_experiment(
 
 
 def _list_unsure(results: Sequence[Result], quantity: Quantity | None) -> tuple[str, ...]:
-    able = [each for each in results if each.outcome == "ok" and each.setting.kind != "ablate"]
+    able = [result for result in results if result.outcome == "ok" and result.setting.kind != "ablate"]
     known = [(each.setting.name, each.differences.get(quantity)) for each in able if quantity is not None]
     return tuple(name for name, found in known if found is not None and found.verdict == "cannot tell")

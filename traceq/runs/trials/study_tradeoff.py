@@ -25,8 +25,8 @@ def study_tradeoff(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
     fitted and nothing is chosen: what differs may be the GPU. A curve that misses what was measured is not used for anything.
     """
     left_out = _find_left_out(taken)
-    gone = {id(each.taken) for each in left_out}
-    kept = [each for each in taken if id(each) not in gone]
+    gone = {id(excluded.taken) for excluded in left_out}
+    kept = [taken_run for taken_run in taken if id(taken_run) not in gone]
     points, resamples, between = points_of(kept, setting) if kept else ([], [], False)
     gpus = tuple(sorted({each.run.device_name for each in kept if each.run.device_name is not None}))
     is_fair = len(gpus) <= 1
@@ -59,8 +59,12 @@ def study_tradeoff(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
 
 def _find_left_out(taken: Sequence[Taken]) -> list[LeftOut]:
     """Return runs that say nothing of a step's length. Windows stand for steps if no run has any and all hold as much."""
-    found = [LeftOut(each, "no counted steps") for each in taken if not any(step.dur for step in each.run.typical)]
-    rest = [each for each in taken if any(step.dur for step in each.run.typical)]
+    found = [
+        LeftOut(taken_run, "no counted steps")
+        for taken_run in taken
+        if not any(step.dur for step in taken_run.run.typical)
+    ]
+    rest = [taken_run for taken_run in taken if any(step.dur for step in taken_run.run.typical)]
     if not all(each.run.is_window for each in rest):
         found += [LeftOut(each, "no steps") for each in rest if each.run.is_window]
         rest = [each for each in rest if not each.run.is_window]
@@ -77,7 +81,7 @@ def _is_cold(run: Run) -> bool:
 
 def _extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
     """Return the least and the most that a window launches; on the host, how many operators it has."""
-    launched = [_count_launches(each.run) for each in taken]
+    launched = [_count_launches(taken_run.run) for taken_run in taken]
     return (min(launched), max(launched)) if launched else None
 
 
@@ -94,7 +98,7 @@ def _count_launches(run: Run) -> int:
 
 def _list_largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:
     """Return the runs at the largest value; all of them if no run has steps."""
-    return [each for each in taken if each.value == points[-1].value] if points else list(taken)
+    return [taken_run for taken_run in taken if taken_run.value == points[-1].value] if points else list(taken)
 
 
 def find_differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -45,7 +45,7 @@ def take_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
             groups[-1].append(run)
         else:
             groups.append([run])
-    means = {id(run): _mean_value([each.payload[knob] for each in group]) for group in groups for run in group}
+    means = {id(run): _mean_value([line.payload[knob] for line in group]) for group in groups for run in group}
     return [Taken(means[id(run)], run) for run in runs]
 
 
@@ -68,8 +68,8 @@ def _mean_value(values: Sequence[float]) -> float:
 
 def usual_work(taken: Sequence[Taken], knob: str) -> str:
     """Return what throughput counts by default: the knob if it is counted work, else samples, tokens, the batch, steps."""
-    keys = list_marked([each.run for each in taken])
-    has_values = all(each.value is not None for each in taken)
+    keys = list_marked([taken_run.run for taken_run in taken])
+    has_values = all(taken_run.value is not None for taken_run in taken)
     if knob in AMOUNTS[1:] and has_values:
         return knob
     for key in _WORKS:
@@ -80,12 +80,12 @@ def usual_work(taken: Sequence[Taken], knob: str) -> str:
 
 def is_amount(taken: Sequence[Taken], knob: str, work: str) -> bool:
     """Return whether the knob is an amount of work: by its name, by marks, or because work grows with it in proportion."""
-    if any(each.value == 0 for each in taken):
+    if any(taken_run.value == 0 for taken_run in taken):
         return False
-    if knob in AMOUNTS or knob in list_marked([each.run for each in taken]):
+    if knob in AMOUNTS or knob in list_marked([taken_run.run for taken_run in taken]):
         return True
-    ratios = [each.run.payload.get(work, 0.0) / each.value for each in taken if each.value]
-    several = len({each.value for each in taken}) > 1
+    ratios = [taken_run.run.payload.get(work, 0.0) / taken_run.value for taken_run in taken if taken_run.value]
+    several = len({taken_run.value for taken_run in taken}) > 1
     return several and len(ratios) == len(taken) and 0 < max(ratios) <= min(ratios) * (1 + _SAME)
 
 
@@ -135,7 +135,7 @@ def values_of_names(paths: Sequence[str], knob: str | None = None) -> tuple[str,
 def differing_numbers(paths: Sequence[str]) -> list[str] | None:
     """Return the numbers in which otherwise equal names differ; None if there is not exactly one such place."""
     parts = [re.split(r"(\d+)", _ENDINGS.sub("", PurePath(path).name)) for path in paths]
-    if len({len(each) for each in parts}) != 1:
+    if len({len(part) for part in parts}) != 1:
         return None
     differing = [each for each in zip(*parts, strict=True) if len(set(each)) > 1]
     return list(differing[0]) if len(differing) == 1 and all(each.isdigit() for each in differing[0]) else None
@@ -191,6 +191,6 @@ def is_work_known(knobs: Iterable[str], trials: Sequence[Trial], work: str) -> b
     """Return whether throughput can be compared: not if steps are counted that differ in work between settings."""
     if work != STEPS:
         return True
-    names = {name for each in trials for name in each.work}
-    differ = any(len({each.work[name] for each in trials if name in each.work}) > 1 for name in names)
+    names = {name for trial in trials for name in trial.work}
+    differ = any(len({trial.work[name] for trial in trials if name in trial.work}) > 1 for name in names)
     return not differ and not any(is_of_work(knob) or is_ranks(knob) for knob in knobs)

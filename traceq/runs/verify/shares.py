@@ -107,10 +107,10 @@ def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Fit
     programs = group_by_program(lines, assumed)
     if not programs:
         return None
-    shares = [each.share for each in programs]
+    shares = [program.share for program in programs]
     fitted = _fit_bounds(shares, assumed, is_on_gpu=is_on_gpu)
     others = [shares[:place] + shares[place + 1 :] for place in range(len(shares))]
-    left_out = [made for each in others if (made := _fit_bounds(each, assumed, is_on_gpu=is_on_gpu))]
+    left_out = [made for other in others if (made := _fit_bounds(other, assumed, is_on_gpu=is_on_gpu))]
     score = _score_fits(left_out, programs, assumed) if len(left_out) == len(programs) else None
     score_assumed = _score_fits([assumed] * len(shares), programs, assumed)
     beyond = sum(share > 1 for share in shares)
