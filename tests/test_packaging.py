@@ -19,6 +19,8 @@ FLOORS = (ROOT / "constraints-floors.txt").read_text()
 
 ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
 ONLY_FOR_AGENTS = ROOT / "traceq" / "cli" / "mcp.py"
+ONLY_FOR_FIGURES = ROOT / "traceq" / "reports" / "charts" / "figure.py"
+ONLY_FOR_FRAMES = ROOT / "traceq" / "app" / "frames.py"
 ONLY_FOR_CLUSTERS = ROOT / "traceq" / "dataset" / "cluster.py"
 ONLY_FOR_MONITORS = {ROOT / "traceq" / "capture" / each for each in ("monitor.py", "snapshot/gpu.py")}
 # Distribution to the module that it brings, where the two differ.
@@ -33,6 +35,8 @@ DEPENDENCIES = names(PROJECT["dependencies"])
 SHELL = names(PROJECT["optional-dependencies"]["shell"])
 TORCH = names(PROJECT["optional-dependencies"]["torch"])
 MCP = names(PROJECT["optional-dependencies"]["mcp"])
+PLOTS = names(PROJECT["optional-dependencies"]["plots"])
+FRAMES = names(PROJECT["optional-dependencies"]["frames"])
 CLUSTER = names(PROJECT["optional-dependencies"]["cluster"])
 MONITOR = {MODULES.get(each, each) for each in names(PROJECT["optional-dependencies"]["monitor"])}
 
@@ -48,8 +52,8 @@ def imported():
                 modules = [each.name for each in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module:
                 modules = [node.module]
-            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
-                modules = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("import_module", "import_extra"):
+                modules = [each.value for each in node.args[:1] if isinstance(each, ast.Constant)]
             for module in modules:
                 root = module.split(".")[0]
                 if root not in sys.stdlib_module_names and root != "traceq":
@@ -58,11 +62,11 @@ def imported():
 
 
 def test_every_package_that_is_imported_is_declared():
-    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - MCP - CLUSTER - MONITOR == set()
+    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - MCP - PLOTS - FRAMES - CLUSTER - MONITOR == set()
 
 
 def test_every_dependency_is_imported():
-    assert (DEPENDENCIES | SHELL | MCP | CLUSTER | MONITOR) - imported().keys() == set()
+    assert (DEPENDENCIES | SHELL | MCP | PLOTS | FRAMES | CLUSTER | MONITOR) - imported().keys() == set()
 
 
 def test_what_only_the_shell_needs_is_imported_by_its_line_editor_only():
@@ -71,6 +75,12 @@ def test_what_only_the_shell_needs_is_imported_by_its_line_editor_only():
 
 def test_what_only_the_server_for_agents_needs_is_imported_by_it_only():
     assert {path for name in MCP for path in imported()[name]} == {ONLY_FOR_AGENTS}
+
+
+def test_what_only_figures_and_frames_need_is_imported_when_they_are_made_only():
+    """Names of types are imported for checkers of types, too."""
+    assert imported()["matplotlib"] == {ONLY_FOR_FIGURES, ROOT / "traceq" / "app" / "plots.py"}
+    assert ONLY_FOR_FRAMES in imported()["pandas"]
 
 
 def test_what_only_clusters_need_is_imported_by_their_module_only():
@@ -82,7 +92,9 @@ def test_what_only_samples_the_machine_is_imported_there_only():
 
 
 EXTRAS = [
-    each for extra in ("shell", "mcp", "cluster", "s3", "monitor") for each in PROJECT["optional-dependencies"][extra]
+    each
+    for extra in ("shell", "mcp", "plots", "frames", "cluster", "s3", "monitor")
+    for each in PROJECT["optional-dependencies"][extra]
 ]
 
 

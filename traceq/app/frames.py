@@ -2,203 +2,142 @@
 
 The first columns are `trace_id` and `rank`, so that several ranks stand in one table. Times are ns and end in `_ns`,
 shares are 0..1 and end in `_share`; what the trace does not say is missing (NA), never 0. The columns are described
-in docs/python.md.
+in docs/python.md. All raise MissingTool without pandas, which is of the extra `frames`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from traceq.analysis.categories import CATEGORIES
+from traceq.common.extras import import_extra
 from traceq.diagnosis.choose import number_findings
-from traceq.reports.model import Report
+from traceq.diagnosis.finding import Finding, Observation, Where
+from traceq.reports.model import DeviceLedger, LedgerPart, Report, Steps, TraceFacts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_WHOLE, _MAYBE, _REAL, _TEXT, _FLAG = "int64", "Int64", "float64", "string", "bool"
-
-_OF_A_TRACE = {"trace_id": _WHOLE, "rank": _MAYBE}
-_WHERE = {
-    "device": _MAYBE,
-    "device_name": _TEXT,
-    "stream": _MAYBE,
-    "phase": _TEXT,
-    "annotation": _TEXT,
-    "operator": _TEXT,
-    "source_line": _TEXT,
-}
+_WHERE = "device device_name stream phase annotation operator source_line"
 
 
 def traces(report: Report) -> pd.DataFrame:
-    """A row for each trace: what it is, and how long its steps take."""
-    columns = {
-        **_OF_A_TRACE,
-        "run": _TEXT,
-        "file": _TEXT,
-        "format": _TEXT,
-        "devices": _WHOLE,
-        "steps": _WHOLE,
-        "step_source": _TEXT,
-        "total_ns": _MAYBE,
-        "mean_ns": _REAL,
-        "p50_ns": _REAL,
-        "p95_ns": _REAL,
-        "findings": _WHOLE,
-    }
+    """Make a row for each trace: what it is, and how long its steps take."""
     rows = (
         {
-            **vars(each.trace),
-            "devices": len(each.devices),
-            "steps": each.steps.counted,
-            "step_source": each.steps.source,
-            **{name: getattr(each.steps, name) for name in ("total_ns", "mean_ns", "p50_ns", "p95_ns")},
-            "findings": len(each.findings) + each.findings_left_out,
+            **vars(trace.steps),
+            **vars(trace.trace),
+            "devices": len(trace.devices),
+            "steps": trace.steps.counted,
+            "step_source": trace.steps.source,
+            "findings": len(trace.findings) + trace.findings_left_out,
         }
-        for each in report.traces
+        for trace in report.traces
     )
-    return _frame(columns, rows)
+    names = "run file format devices steps step_source total_ns mean_ns p50_ns p95_ns findings"
+    return _frame(names, rows, Steps, devices=int, steps=int, findings=int)
 
 
 def findings(report: Report) -> pd.DataFrame:
-    """A row for each finding, per trace the largest saving first, and of the pack extra last; times are per counted step.
+    """Make a row for each finding, per trace the largest saving first, and of the pack extra last; times are per counted step.
 
     `finding` is its number in the report (F1; E1 of the pack extra), `id` stays the same in every report. `query` gives its
     claim again, `instances_query` its worst pieces.
     """
-    columns = {
-        **_OF_A_TRACE,
-        "finding": _TEXT,
-        "rule": _TEXT,
-        "title": _TEXT,
-        "saving_ns": _REAL,
-        "saving_share": _REAL,
-        "saving_low_ns": _REAL,
-        "saving_high_ns": _REAL,
-        "only_bounds": _FLAG,
-        "assumed_share": _REAL,
-        "rule_share": _REAL,
-        "claimed_ns": _REAL,
-        "owned_ns": _REAL,
-        "expected_step_ns": _REAL,
-        "confidence": _TEXT,
-        "confidence_reason": _TEXT,
-        "is_extra": _FLAG,
-        **_WHERE,
-        "fix": _TEXT,
-        "wrong_if": _TEXT,
-        "query": _TEXT,
-        "instances_query": _TEXT,
-        "id": _TEXT,
-    }
     rows = (
         {
             **vars(trace.trace),
-            **vars(each),
-            **vars(each.where),
+            **vars(finding),
+            **vars(finding.where),
             "finding": place,
-            "saving_share": _share(each.saving_ns, each.expected_step_ns + each.saving_ns),
-            "query": each.summary.query,
-            "instances_query": each.instances.query,
-            "id": each.finding_id,
+            "saving_share": finding.saving_ns / step_ns
+            if (step_ns := finding.expected_step_ns + finding.saving_ns)
+            else None,
+            "query": finding.summary.query,
+            "instances_query": finding.instances.query,
+            "id": finding.finding_id,
         }
         for trace in report.traces
-        for place, each in number_findings(trace.every_finding)
+        for place, finding in number_findings(trace.every_finding)
     )
-    return _frame(columns, rows)
+    names = (
+        "finding rule title saving_ns saving_share saving_low_ns saving_high_ns only_bounds assumed_share rule_share claimed_ns"
+        f" owned_ns expected_step_ns confidence confidence_reason is_extra {_WHERE} fix wrong_if query instances_query id"
+    )
+    return _frame(names, rows, Finding, Where, saving_share=float)
 
 
 def observations(report: Report) -> pd.DataFrame:
-    """A row for each observation: worth knowing, but saving no time by itself."""
-    columns = {
-        **_OF_A_TRACE,
-        "rule": _TEXT,
-        "title": _TEXT,
-        "text": _TEXT,
-        **_WHERE,
-        "fix": _TEXT,
-        "query": _TEXT,
-        "id": _TEXT,
-    }
+    """Make a row for each observation: worth knowing, but saving no time by itself."""
     rows = (
         {
             **vars(trace.trace),
-            **vars(each),
-            **vars(each.where),
-            "query": each.evidence.query,
-            "id": each.finding_id,
+            **vars(observation),
+            **vars(observation.where),
+            "query": observation.evidence.query,
+            "id": observation.finding_id,
         }
         for trace in report.traces
-        for each in trace.observations
+        for observation in trace.observations
     )
-    return _frame(columns, rows)
+    return _frame(f"rule title text {_WHERE} fix query id", rows, Observation, Where)
 
 
 def ledger(report: Report) -> pd.DataFrame:
-    """A row for each device and category with time in the counted steps, most first.
+    """Make a row for each device and category with time in the counted steps, most first.
 
     Per device the `dur_ns` add up to the counted steps exactly.
     """
-    columns = {
-        **_OF_A_TRACE,
-        "device": _WHOLE,
-        "device_name": _TEXT,
-        "category": _TEXT,
-        "dur_ns": _WHOLE,
-        "per_step_ns": _REAL,
-        "step_share": _REAL,
-    }
     rows = (
-        {
-            **vars(trace.trace),
-            "device": device.device,
-            "device_name": device.name,
-            "category": part.category,
-            "dur_ns": part.dur_ns,
-            "per_step_ns": part.per_step_ns,
-            "step_share": part.step_share,
-        }
+        {**vars(trace.trace), **vars(part), "device": device.device, "device_name": device.name}
         for trace in report.traces
         for device in trace.ledger
         for part in device.parts
     )
-    return _frame(columns, rows)
+    names = "device device_name category dur_ns per_step_ns step_share"
+    return _frame(names, rows, DeviceLedger, LedgerPart)
 
 
 def steps(report: Report) -> pd.DataFrame:
-    """A row for each counted step, with a column for each category of the ledger of the busiest device.
+    """Make a row for each counted step, with a column for each category of the ledger of the busiest device.
 
     Those columns add up to `dur_ns` exactly. Of a trace without GPU activity there are none.
     """
-    columns = {
-        **_OF_A_TRACE,
-        "step": _WHOLE,
-        "dur_ns": _WHOLE,
-        **{f"{category}_ns": _WHOLE for category in CATEGORIES},
-    }
+    columns = {category: f"{category}_ns" for category in CATEGORIES}
     rows = (
         {
             **vars(trace.trace),
-            "step": each.step,
-            "dur_ns": each.dur,
-            **{f"{category}_ns": dict(each.parts).get(category, 0) for category in CATEGORIES},
+            "step": step.step,
+            "dur_ns": step.dur,
+            **{name: dict(step.parts).get(category, 0) for category, name in columns.items()},
         }
         for trace in report.traces
-        for each in trace.step_ledgers
+        for step in trace.step_ledgers
     )
-    return _frame(columns, rows)
+    names = ["step", "dur_ns", *columns.values()]
+    return _frame(" ".join(names), rows, **dict.fromkeys(names, int))
 
 
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+def _frame(names: str, rows: Iterable[Mapping[str, Any]], *kinds: type, **types: type) -> pd.DataFrame:
+    """Make a frame with the columns `trace_id`, `rank` and `names`, whatever is in the rows.
+
+    What type they have say `types`, else the fields of the dataclasses `kinds`; the others are text.
+    """
+    hints = {name: hint for kind in (TraceFacts, *kinds) for name, hint in get_type_hints(kind).items()} | types
+    columns = ["trace_id", "rank", *names.split()]
+    return frame_of(rows, columns).astype({name: _dtype(hints.get(name, str)) for name in columns})
 
 
-def _frame(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """The rows as a frame of the given columns and dtypes, which do not depend on what is in the rows."""
-    import pandas as pd
+def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Make a frame of the rows, with all that they have or these columns. Raises MissingTool without pandas."""
+    frame: pd.DataFrame = import_extra("pandas", "frames", "data frames").DataFrame(list(rows), columns=columns)
+    return frame
 
-    listed = list(rows)
-    return pd.DataFrame(
-        {name: pd.Series([row[name] for row in listed], dtype=dtype) for name, dtype in columns.items()}
-    )
+
+def _dtype(hint: Any) -> str:
+    """Return the dtype of columns of a type; whole numbers that may be missing are Int64."""
+    kinds = get_args(hint) or (hint,)
+    if int in kinds:
+        return "Int64" if type(None) in kinds else "int64"
+    return "float64" if float in kinds else "bool" if bool in kinds else "string"

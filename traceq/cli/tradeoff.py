@@ -69,7 +69,7 @@ def tradeoff(
     \b
     Examples:
       traceq tradeoff 32=b32.duckdb 64=b64.duckdb 128=b128.duckdb
-      traceq tradeoff run*.duckdb --knob samples --latency-budget "50 ms" --plot batch.png
+      traceq tradeoff run*.duckdb --knob samples --latency-budget "50 ms" --plot batch.svg
       traceq tradeoff --knob num_workers 0=w0.duckdb 2=w2.duckdb 4=w4.duckdb
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.tradeoff import tradeoff as trade_off
