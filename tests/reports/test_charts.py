@@ -24,7 +24,7 @@ from traceq.reports.charts.chart import Chart, Place
 from traceq.reports.charts.figure import figure_of, png
 from traceq.reports.charts.svg import svg, svg_file
 from traceq.reports.document import Picture
-from traceq.reports.drawing import Area, Bar, Dot, Line, Note, Tick, axis, log_axis
+from traceq.reports.drawing import Area, Dot, Rect, Stroke, Text, Tick, axis, log_axis
 from traceq.reports.model import Report, StepLedger
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.data import _PARTS as DATA_PARTS
@@ -70,14 +70,14 @@ def bars_of(drawing):
     """Label of each row -> (kind, width) of its bars."""
     (panel,) = drawing.panels
     rows = {tick.text: [] for tick in panel.y.ticks}
-    for bar in marks_of(drawing, Bar):
+    for bar in marks_of(drawing, Rect):
         rows[panel.y.ticks[round(bar.y + bar.height / 2)].text].append((bar.kind, bar.width))
     return rows
 
 
 def dashed(drawing, way):
     """Where dashed lines stand on the axis, x (0) or y (1)."""
-    return [line.paths[0][0][way] for line in marks_of(drawing, Line) if line.dashes]
+    return [line.paths[0][0][way] for line in marks_of(drawing, Stroke) if line.dashes]
 
 
 def texts_of(drawing):
@@ -227,7 +227,7 @@ def test_what_could_be_seen_nowhere_is_the_rest():
 def test_step_times_count_every_step_and_mark_the_quantiles():
     report = trace_of(waiting)
     drawing = steps.draw_times(report)
-    assert sum(bar.height for bar in marks_of(drawing, Bar)) == len(report.step_ledgers) == 6
+    assert sum(bar.height for bar in marks_of(drawing, Rect)) == len(report.step_ledgers) == 6
     assert [x * MS for x in dashed(drawing, 0)] == [
         pytest.approx(report.steps.p95_ns),
         pytest.approx(report.steps.p50_ns),
@@ -239,7 +239,7 @@ def test_step_times_count_every_step_and_mark_the_quantiles():
 
 
 def test_steps_of_equal_length_have_a_distribution_too():
-    (bar,) = marks_of(steps.draw_times(stepping(*[(("compute", 5),)] * 6)), Bar)
+    (bar,) = marks_of(steps.draw_times(stepping(*[(("compute", 5),)] * 6)), Rect)
     assert bar.height == 6
     assert bar.x <= 5 < bar.x + bar.width
 
@@ -247,7 +247,7 @@ def test_steps_of_equal_length_have_a_distribution_too():
 def test_gaps_are_drawn_with_their_number_and_time():
     report = trace_of(waiting)
     drawing = gaps.draw(report)
-    left, right = ([mark.width for mark in panel.marks if isinstance(mark, Bar)] for panel in drawing.panels)
+    left, right = ([mark.width for mark in panel.marks if isinstance(mark, Rect)] for panel in drawing.panels)
     assert left == [each.gaps for each in report.gap_sizes] == [11, 1]
     assert right == [each.dur_ns for each in report.gap_sizes]
     assert [tick.text for tick in drawing.panels[0].y.ticks] == ["below 1 ms", "below 10 ms"]
@@ -284,7 +284,7 @@ def test_the_roofline_has_a_point_per_kind_and_a_roof_per_peak():
 
 def test_the_memory_is_a_roof_up_to_the_peak():
     report = operators(OperatorKind("matmul", 3, 300, 50.0, 0.5, 1000.0, None, 2000.0))
-    memory = marks_of(roofline.draw(report), Line)[-1]
+    memory = marks_of(roofline.draw(report), Stroke)[-1]
     (((low, foot), (high, top)),) = memory.paths
     assert (foot, top) == (pytest.approx(low * 2), pytest.approx(100))
     assert high == pytest.approx(50)
@@ -514,14 +514,14 @@ def test_a_figure_has_the_axes_and_marks_of_the_drawing():
             assert each.get_ylim() == pytest.approx((panel.y.low, panel.y.high))
             assert [text.get_text() for text in each.get_yticklabels()] == [tick.text for tick in panel.y.ticks]
             assert [text.get_text() for text in each.texts] == [
-                mark.text for mark in panel.marks if isinstance(mark, Note)
+                mark.text for mark in panel.marks if isinstance(mark, Text)
             ]
             areas = [patch for patch in each.patches if isinstance(patch, mpl.patches.StepPatch)]
             assert [list(area.get_data().values) for area in areas] == [
                 list(mark.tops) for mark in panel.marks if isinstance(mark, Area)
             ]
             assert [bar.get_width() for container in each.containers for bar in container] == [
-                mark.width for mark in panel.marks if isinstance(mark, Bar)
+                mark.width for mark in panel.marks if isinstance(mark, Rect)
             ]
 
 

@@ -18,7 +18,7 @@ from traceq.reports.call_paths import sum_at
 from traceq.reports.document import Flame as Block
 from traceq.reports.document import Heading
 from traceq.reports.flame import Flame, Frame, find_hottest
-from traceq.reports.renderers.html.flames import legend
+from traceq.reports.renderers.html.flames import flame_legend
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.renderers.to_text import blocks_to_text
@@ -245,7 +245,7 @@ def test_the_page_has_a_table_for_who_has_no_script_and_other_formats_leave_it_o
 
 
 def test_the_legend_has_every_colour():
-    assert legend(RECURSIVE) == [("other", "all"), ("python", "Python frame")]
+    assert flame_legend(RECURSIVE) == [("other", "all"), ("python", "Python frame")]
 
 
 def test_deep_stacks_are_no_problem():

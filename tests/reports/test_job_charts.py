@@ -11,7 +11,7 @@ from traceq.reports.charts import CHARTS_OF_JOBS, palette
 from traceq.reports.charts import job as charts
 from traceq.reports.charts.svg import svg
 from traceq.reports.document import Picture
-from traceq.reports.drawing import Area, Bar
+from traceq.reports.drawing import Area, Rect
 from traceq.reports.model import Lateness, WorstArrival
 from traceq.reports.renderers.to_html import to_html
 from traceq.reports.sections.compose import compose_report
@@ -35,7 +35,7 @@ def marks_of(drawing, kind):
 def bars_of(drawing):
     """(row, start, length) of the bars by their kind."""
     found = {}
-    for bar in marks_of(drawing, Bar):
+    for bar in marks_of(drawing, Rect):
         place = (round(bar.y + bar.height / 2), round(bar.x, 6), round(bar.width, 6))
         found.setdefault(bar.kind, []).append(place)
     return found
@@ -77,7 +77,7 @@ def test_late_cells_are_darker_the_later_a_rank_came():
     drawing = charts.draw_late(DRAWN)
     assert rows_of(drawing) == ["rank 0", "rank 1"]
     assert bars_of(drawing)["late ranks"] == [(1, 0, 1), (1, 9, 1)]
-    assert [bar.opacity for bar in marks_of(drawing, Bar)] == [1.0, 0.6]
+    assert [bar.opacity for bar in marks_of(drawing, Rect)] == [1.0, 0.6]
     assert charts.describe_late(DRAWN) == (
         "Own time of each of 2 ranks beyond the usual, by step: rank 1 most, in 2 of 10 columns, by 80.00 ms at most."
     )
@@ -126,7 +126,7 @@ def test_the_grid_has_a_row_a_stage_and_a_column_a_copy():
     job = grid(stages=2, copies=3)
     drawing = charts.draw_grid(job)
     assert rows_of(drawing) == ["stage 0", "stage 1"]
-    places = {(round(bar.y + 0.47), round(bar.x + 0.47)): bar.opacity for bar in marks_of(drawing, Bar)}
+    places = {(round(bar.y + 0.47), round(bar.x + 0.47)): bar.opacity for bar in marks_of(drawing, Rect)}
     assert places == {(0, 0): 0.1, (0, 1): 0.3, (0, 2): 0.5, (1, 0): 0.7, (1, 1): 0.9, (1, 2): 0.9}
     assert charts.describe_grid(job) == (
         "Own time of 6 ranks per step, by stage and copy of the model: most on stage 1, copy 2 (10.50 ms), least on stage 0,"

@@ -16,8 +16,8 @@ from traceq.diagnosis.finding import Evidence
 from traceq.reports import build_timelines
 from traceq.reports.build import build
 from traceq.reports.build_timelines import build_occurrences, build_steps, build_typical_step
-from traceq.reports.renderers.html.packed import packed
-from traceq.reports.renderers.html.tracks import drawing
+from traceq.reports.renderers.html.packed import pack
+from traceq.reports.renderers.html.tracks import TimelinePicture
 from traceq.reports.timeline import RARE
 
 
@@ -267,7 +267,7 @@ def test_only_reports_to_be_drawn_pay_for_it(is_drawn):
 
 
 def unpacked(text):
-    """What packed() wrote, as drawing.js reads it."""
+    """What pack() wrote, as drawing.js reads it."""
     whole = zlib.decompress(base64.b64decode(text))
     length = int.from_bytes(whole[:4], "little")
     head, at, columns = json.loads(whole[4 : 4 + length]), 4 + length, {}
@@ -289,7 +289,7 @@ def test_packed_numbers_come_out_as_they_went_in():
             "b": [chance.randrange(-(2**40), 2**40) for _ in range(size)],
             "c": [0] * size,
         }
-        text = packed({"names": ["<b>", "ä\u202e"]}, columns, frozenset("a"))
+        text = pack({"names": ["<b>", "ä\u202e"]}, columns, frozenset("a"))
         assert unpacked(text) == ({"names": ["<b>", "ä\u202e"]}, columns)
         assert text.isascii()
         assert "<" not in text
@@ -297,7 +297,7 @@ def test_packed_numbers_come_out_as_they_went_in():
 
 def test_a_drawing_has_all_slices_as_data_and_every_colour_in_its_legend():
     for timeline in (waited().over_time, *(each for pair in waited().close_ups.values() for each in pair)):
-        made = drawing(timeline)
+        made = TimelinePicture(timeline)
         head, columns = unpacked(made.data)
         assert columns["ts"] == list(timeline.slices.ts)
         assert columns["launch"] == list(timeline.slices.launch)
@@ -312,7 +312,7 @@ def test_a_drawing_has_all_slices_as_data_and_every_colour_in_its_legend():
 
 
 def test_the_picture_without_a_script_is_small_and_names_the_long_slices():
-    made = drawing(waited().over_time)
+    made = TimelinePicture(waited().over_time)
     assert sum(len(path) for _, path in made.strokes) < 5_000
     assert {"Step 0", "traceq.fetch#loader", "idle: data loading"} <= {label.text for label in made.labels}
 

@@ -15,7 +15,7 @@ import pytest
 from handmade_traces import HOSTILE, complete, hostile, on_host_only, waiting
 
 from traceq.reports.document import Address, Bar, BarRow, Bars, Literal, Name, Paragraph, Table
-from traceq.reports.renderers.html.blocks import markup
+from traceq.reports.renderers.html.blocks import render_block
 from traceq.reports.renderers.to_html import LIMIT, to_html
 
 CASES = {
@@ -160,7 +160,7 @@ def test_hostile_names_stay_text():
 
 def test_a_name_of_ten_megabytes_is_cut():
     name = HOSTILE + "n" * 10_000_000
-    assert len(markup(Paragraph((Name(name),)), "")) < 2000
+    assert len(render_block(Paragraph((Name(name),)), "")) < 2000
 
 
 def test_text_is_escaped_in_elements_and_attributes():
@@ -168,7 +168,7 @@ def test_text_is_escaped_in_elements_and_attributes():
     escaped = "&lt;b&gt;&#34;&#39;&amp;"
 
     def paragraph(span):
-        return markup(Paragraph((span,)), "").removeprefix("<p>").removesuffix("</p>")
+        return render_block(Paragraph((span,)), "").removeprefix("<p>").removesuffix("</p>")
 
     assert paragraph(Literal(quoted)) == f"<code>{escaped}</code>"
     assert paragraph(Name(quoted)) == f"<bdi>{escaped}</bdi>"
@@ -176,11 +176,11 @@ def test_text_is_escaped_in_elements_and_attributes():
     assert paragraph("https://e.vil/") == "https://e.vil/"
     assert paragraph(Address('https://e.vil/"')).startswith('<a href="https://e.vil/&#34;" rel="noopener noreferrer"')
     long = Name(quoted + "x" * 100)
-    assert f'title="{escaped}xxx' in markup(Table((quoted,), ((long,),)), "")
-    assert f'aria-label="table: {escaped}"' in markup(Table((quoted,), ()), "")
+    assert f'title="{escaped}xxx' in render_block(Table((quoted,), ((long,),)), "")
+    assert f'aria-label="table: {escaped}"' in render_block(Table((quoted,), ()), "")
     for block in (Bar(((quoted, 1.0),)), Bars((BarRow(quoted, ((quoted, 1.0),), quoted),))):
-        assert escaped in markup(block, "")
-        assert "<b>" not in markup(block, "")
+        assert escaped in render_block(block, "")
+        assert "<b>" not in render_block(block, "")
 
 
 def test_a_page_that_would_be_too_large_leaves_drawings_out_before_findings(monkeypatch):

@@ -94,7 +94,7 @@ class ComparisonView(CiView[Comparison]):
     def _repr_html_(self) -> str:
         verdict = next(block for block in self.blocks() if isinstance(block, Verdict))
         words = f"<p><strong>traceq compare</strong></p>\n<p>{escape(printable(''.join(verdict.spans)))}</p>"
-        return notebook.framed(self.to_html(), words, "traceq compare")
+        return notebook.frame_page(self.to_html(), words, "traceq compare")
 
 
 def compare(

@@ -54,7 +54,7 @@ class MemoryComparisonView(View[MemoryComparison]):
 
     def _repr_html_(self) -> str:
         words = f"<p><strong>traceq compare</strong></p>\n<p>{escape(printable(self.verdict))}</p>"
-        return notebook.framed(self.to_html(), words, "traceq compare")
+        return notebook.frame_page(self.to_html(), words, "traceq compare")
 
 
 _KEYS = ("base", "new", "delta_bytes", "categories", "owners", "segments_only_base", "segments_only_new")

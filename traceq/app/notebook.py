@@ -1,4 +1,4 @@
-"""How a report shows itself when it is the last line of a notebook's cell, or of a console's.
+"""A report as the last line of a notebook's cell, or of a console's.
 
 Three forms, of which a front end takes the richest it can show: the page in a frame of its own, Markdown, plain text.
 The latter two are a few lines for each trace: the whole is a call away (`to_markdown()`, `to_text()`).
@@ -35,25 +35,26 @@ _BASE = '<base href="about:srcdoc">'
 
 
 def as_text(report: Report) -> str:
-    """The verdict on each trace, for a console."""
+    """Put the verdict on each trace into words, for a console."""
     lines = ["traceq report"]
     for trace in report.traces[:_MOST_TRACES]:
-        lines += [_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _verdict(trace))]
-    return "\n".join([*lines, *_rest(report)])
+        lines += [_trace_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _verdict_texts(trace))]
+    return "\n".join([*lines, *_closing_words(report)])
 
 
 def as_markdown(report: Report) -> str:
-    """The verdict on each trace, for a notebook that shows no pages."""
+    """Put the verdict on each trace into Markdown, for a notebook that shows no pages."""
     return "\n\n".join(_paragraphs(report, markdown, "**{}**")) + "\n"
 
 
 def as_frame(report: Report, page: str) -> str:
-    """`page`, the report as HTML, over the verdict in words."""
-    return framed(page, _as_html(report), "traceq report")
+    """Lay `page`, the report as HTML, over the verdict in words."""
+    words = "\n".join(f"<p>{text}</p>" for text in _paragraphs(report, escape, "<strong>{}</strong>"))
+    return frame_page(page, words, "traceq report")
 
 
-def framed(page: str, words: str, title: str) -> str:
-    """A page in a frame, so that its styles and the notebook's do not meet.
+def frame_page(page: str, words: str, title: str) -> str:
+    """Put a page into a frame, so that its styles and the notebook's do not meet.
 
     The frame lies over `words`, which are HTML: that is what remains where frames are taken out (GitHub, a notebook that
     is not trusted).
@@ -68,25 +69,21 @@ def framed(page: str, words: str, title: str) -> str:
     )
 
 
-def _as_html(report: Report) -> str:
-    return "\n".join(f"<p>{each}</p>" for each in _paragraphs(report, escape, "<strong>{}</strong>"))
-
-
 def _paragraphs(report: Report, escaped: Callable[[str], str], strong: str) -> Iterator[str]:
     """Titles, within the markup `strong`, and the verdicts below them."""
     yield strong.format("traceq report")
     for trace in report.traces[:_MOST_TRACES]:
-        yield strong.format(escaped(_title(trace)))
-        yield from map(escaped, _verdict(trace))
-    yield from map(escaped, _rest(report))
+        yield strong.format(escaped(_trace_title(trace)))
+        yield from map(escaped, _verdict_texts(trace))
+    yield from map(escaped, _closing_words(report))
 
 
-def _title(trace: TraceReport) -> str:
+def _trace_title(trace: TraceReport) -> str:
     rank = "" if trace.trace.rank is None else f", rank {trace.trace.rank}"
     return f"Trace {trace.trace.trace_id}{rank}: {shortened(printable(trace.trace.file), _NAME_LIMIT)}"
 
 
-def _verdict(trace: TraceReport) -> Iterator[str]:
+def _verdict_texts(trace: TraceReport) -> Iterator[str]:
     blocks: list[Verdict | Warn] = [*list_warnings(trace.notes), *write_verdicts(trace)]
     for block in blocks:
         yield to_plain_text(block.spans)
@@ -94,8 +91,8 @@ def _verdict(trace: TraceReport) -> Iterator[str]:
             yield from map(to_plain_text, block.lines[:1])
 
 
-def _rest(report: Report) -> Iterator[str]:
-    """What is not listed above, and how to see more than a verdict."""
+def _closing_words(report: Report) -> Iterator[str]:
+    """Say how many traces are not listed above, and how to see more than a verdict."""
     if not report.traces:
         yield _NO_TRACES
         return

@@ -1,4 +1,4 @@
-"""What a chart consists of: panels, in which bars, areas, lines, dots and notes lie at places of their axes.
+"""The parts of a chart: panels, in which bars, areas, lines, dots and notes lie at places of their axes.
 
 Charts are made of these, and traceq.reports.charts draws them as SVG or as figures. Lengths are points; a drawing is WIDTH wide.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from math import ceil, floor, log, log10
 from typing import Literal, NamedTuple
 
@@ -36,7 +34,7 @@ Anchor = Literal["start", "middle", "end"]
 Place = tuple[float, float]
 
 
-class Bar(NamedTuple):
+class Rect(NamedTuple):
     """A rectangle in the colour of its kind, from (x, y) on, along the axes."""
 
     kind: str
@@ -55,12 +53,12 @@ class Area(NamedTuple):
     tops: Sequence[float]
 
 
-class Line(NamedTuple):
+class Stroke(NamedTuple):
     """Lines along `paths`, in the colour of the text where they have no kind."""
 
     paths: Sequence[Sequence[Place]]
     kind: str | None = None
-    stroke: float = 1.2
+    width: float = 1.2
     dashes: str = ""
 
 
@@ -74,7 +72,7 @@ class Dot(NamedTuple):
     is_dash: bool = False
 
 
-class Note(NamedTuple):
+class Text(NamedTuple):
     """A text beside (x, y), or where it `is_above` on it: `right` and `up` in points from there."""
 
     text: str
@@ -86,7 +84,7 @@ class Note(NamedTuple):
     is_above: bool = False
 
 
-Mark = Bar | Area | Line | Dot | Note
+Shape = Rect | Area | Stroke | Dot | Text
 
 
 class Tick(NamedTuple):
@@ -123,7 +121,7 @@ class Axis:
 class Panel:
     """Marks on a pair of axes: `left` and `right` are its distances from the edges, `top` from the upper one."""
 
-    marks: Sequence[Mark]
+    marks: Sequence[Shape]
     x: Axis
     y: Axis
     height: float = 155.0
@@ -138,7 +136,7 @@ class Panel:
 
     @property
     def bottom(self) -> float:
-        """Where what belongs to the panel ends, labels below its x axis included."""
+        """The lower end of the panel, labels below its x axis included."""
         return self.top + self.height + (_TICK_LINE if self.x.ticks else EDGE) + (_LINE if self.x.label else 0)
 
     def place(self, x: float, y: float) -> Place:
@@ -159,47 +157,46 @@ class Drawing:
     panels: Sequence[Panel]
     legend: Sequence[tuple[str, str]] = ()
 
-    @cached_property
-    def _columns(self) -> int:
-        widest = max((points(label) for _, label in self.legend), default=0.0) + 2.5 * SWATCH
-        return max(1, min(len(self.legend), int((WIDTH - 2 * EDGE) / widest)))
+    @property
+    def bottom(self) -> float:
+        """The lower end of the panels, where the legend begins."""
+        return max(panel.bottom for panel in self.panels)
 
     @property
     def height(self) -> float:
-        """All of it, points."""
-        return max(panel.bottom for panel in self.panels) + -(-len(self.legend) // self._columns) * _LINE
+        """The whole height, legend included."""
+        return max([self.bottom, *(y + _LINE / 2 for _, _, (_, y) in self.legend_places())])
 
     def legend_places(self) -> list[tuple[str, str, Place]]:
         """Return kind and label of each entry of the legend, and the left middle of its swatch."""
-        top = max(panel.bottom for panel in self.panels) + _LINE / 2
-        each = (WIDTH - 2 * EDGE) / self._columns
-        places = (divmod(number, self._columns) for number in range(len(self.legend)))
+        room, widest = WIDTH - 2 * EDGE, max([points(label) for _, label in self.legend] or [0.0]) + 2.5 * SWATCH
+        columns = max(1, min(len(self.legend), int(room / widest)))
         return [
-            (kind, label, (EDGE + column * each, top + row * _LINE))
-            for (kind, label), (row, column) in zip(self.legend, places, strict=True)
+            (kind, label, (EDGE + number % columns * room / columns, self.bottom + (number // columns + 0.5) * _LINE))
+            for number, (kind, label) in enumerate(self.legend)
         ]
 
 
-class Unit(NamedTuple):
-    """What numbers of an axis are multiples of."""
+class AxisUnit(NamedTuple):
+    """The unit of the numbers along an axis, in ns or bytes."""
 
     name: str
     size: int
 
 
-def unit_of_time(highest: float) -> Unit:
+def unit_of_time(highest: float) -> AxisUnit:
     """Choose the unit for times up to `highest` ns."""
-    return Unit(*next((unit for unit in _TIMES if highest >= unit[1]), _TIMES[-1]))
+    return AxisUnit(*next((unit for unit in _TIMES if highest >= unit[1]), _TIMES[-1]))
 
 
-def unit_of_size(highest: float) -> Unit:
+def unit_of_size(highest: float) -> AxisUnit:
     """Choose the unit for sizes up to `highest` bytes."""
-    return Unit(*next((unit for unit in _SIZES if highest >= unit[1]), _SIZES[-1]))
+    return AxisUnit(*next((unit for unit in _SIZES if highest >= unit[1]), _SIZES[-1]))
 
 
 def axis(low: float, high: float, *, has_grid: bool = False, whole: bool = False, label: str = "") -> Axis:
     """Make a linear axis with up to five round numbers, `whole` ones on demand."""
-    rough = (high - low) / _MOST_STEPS
+    rough = ((high - low) or 1) / _MOST_STEPS
     power = 10.0 ** floor(log10(rough))
     sizes = [size * power for size in (1, 2, 2.5, 5, 10)]
     size = next(size for size in sizes if size >= rough * (1 - 1e-9) and (not whole or size == round(size) >= 1))
@@ -222,24 +219,14 @@ def rows_axis(names: Sequence[str], every: int = 1) -> Axis:
     return Axis(len(names) - 0.5, -0.5, [Tick(number, name) for number, name in enumerate(names)][::every])
 
 
-def row_bars(row: float, start: float, parts: Iterable[tuple[str, float]]) -> list[Bar]:
+def row_bars(row: float, start: float, parts: Iterable[tuple[str, float]]) -> list[Rect]:
     """Make the bars of a row, parts as (kind, length) behind each other from `start` on."""
     bars = []
     for kind, length in parts:
         if length:
-            bars.append(Bar(kind, start, row - 0.36, length, 0.72))
+            bars.append(Rect(kind, start, row - 0.36, length, 0.72))
         start += length
     return bars
-
-
-def staircase(area: Area) -> list[Place]:
-    """Return the corners of the outline of `area`, from the lower left to the lower right."""
-    corners = [
-        corner
-        for top, (start, end) in zip(area.tops, pairwise(area.edges), strict=True)
-        for corner in ((start, top), (end, top))
-    ]
-    return [(area.edges[0], 0.0), *corners, (area.edges[-1], 0.0)]
 
 
 def points(text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +15,7 @@ from traceq.common.extras import import_extra
 from traceq.common.scratch import temporary_folder
 from traceq.reports import drawing
 from traceq.reports.charts.palette import PAGE, colour
-from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Drawing, Mark, Panel
+from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Drawing, Panel, Shape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,24 +93,24 @@ def _axes(figure: Figure, panel: Panel, high: float) -> Axes:
     return axes
 
 
-def _add(axes: Axes, mark: Mark) -> None:
+def _add(axes: Axes, mark: Shape) -> None:
     look: dict[str, Any] = {}
-    if not isinstance(mark, drawing.Note):
+    if not isinstance(mark, drawing.Text):
         look = {"color": _INK if mark.kind is None else colour(mark.kind), "label": mark.kind}
     match mark:
-        case drawing.Bar():
+        case drawing.Rect():
             look |= {"alpha": mark.opacity, "edgecolor": PAGE[0], "linewidth": 0.8}
             axes.barh(mark.y, mark.width, mark.height, mark.x, align="edge", **look)
         case drawing.Area():
             axes.stairs(mark.tops, mark.edges, fill=True, **look | {"edgecolor": PAGE[0], "linewidth": 0.5})
-        case drawing.Line():
+        case drawing.Stroke():
             look |= {"linestyle": (0, tuple(map(float, mark.dashes.split()))) if mark.dashes else "-"}
             for path in mark.paths:
-                axes.plot(*zip(*path, strict=True), linewidth=mark.stroke, clip_on=False, **look)
+                axes.plot(*zip(*path, strict=True), linewidth=mark.width, clip_on=False, **look)
         case drawing.Dot():
             look |= {"marker": "_", "linewidth": 2} if mark.is_dash else {"edgecolor": PAGE[0]}
             axes.scatter(mark.x, mark.y, (2 * mark.radius) ** 2, zorder=3, **look)
-        case drawing.Note():
+        case drawing.Text():
             look = {"ha": _ANCHORS[mark.anchor], "va": "baseline" if mark.is_above else "center_baseline"}
             away = (mark.right, mark.up)
             axes.annotate(mark.text, (mark.x, mark.y), away, textcoords="offset points", annotation_clip=False, **look)
@@ -128,19 +128,15 @@ def _style() -> Iterator[None]:
 
 @cache
 def _import_matplotlib() -> None:
-    """Import what looks for a place for matplotlib's list of fonts: at home, or in scratch of traceq's where there is none.
+    """Import the module that reads its list of fonts at home, or makes it in traceq's scratch where no home can be written.
 
     By itself matplotlib then says so in three lines, and makes a folder that a signal leaves behind.
     """
-    if _SETTING in os.environ or not sys.platform.startswith("linux") or _is_at_home():
+    with ExitStack() as stack:
+        if _SETTING not in os.environ and sys.platform.startswith("linux") and not _is_at_home():
+            os.environ[_SETTING] = str(stack.enter_context(temporary_folder()))
+            stack.callback(os.environ.pop, _SETTING)
         import_extra("matplotlib.font_manager", "plots", "figures and PNG files")
-        return
-    with temporary_folder() as place:
-        os.environ[_SETTING] = str(place)
-        try:
-            import_extra("matplotlib.font_manager", "plots", "figures and PNG files")
-        finally:
-            del os.environ[_SETTING]
 
 
 def _is_at_home() -> bool:

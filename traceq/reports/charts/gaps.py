@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from traceq.common.units import count, duration
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import (
-    APART,
-    ROW,
-    WIDTH,
-    Axis,
-    Bar,
-    Drawing,
-    Note,
-    Panel,
-    room_for,
-    row_bars,
-    rows_axis,
-)
+from traceq.reports.drawing import APART, ROW, WIDTH, Axis, Drawing, Panel, Shape, Text, room_for, row_bars, rows_axis
 from traceq.reports.model import TraceReport
 
 
@@ -41,9 +29,9 @@ def draw(report: TraceReport) -> Drawing:
 def _panel(title: str, names: list[str], amounts: list[tuple[int, str]], left: float, wide: float) -> Panel:
     room = room_for([text for _, text in amounts])
     longest = max(amount for amount, _ in amounts) or 1
-    marks: list[Bar | Note] = [Note(title, 0, -0.5, 0, 6, is_above=True)]
+    marks: list[Shape] = [Text(title, 0, -0.5, 0, 6, is_above=True)]
     for row, (amount, text) in enumerate(amounts):
-        marks += [*row_bars(row, 0, [("idle", amount)]), Note(text, amount, row, APART)]
+        marks += [*row_bars(row, 0, [("idle", amount)]), Text(text, amount, row, APART)]
     right = WIDTH - left - wide + room
     return Panel(marks, Axis(0, longest), rows_axis(names), height=len(names) * ROW, left=left, right=right)
 

@@ -7,9 +7,9 @@ from itertools import groupby
 
 from traceq.common.units import count, duration, rate, short_size
 from traceq.reports.charts.chart import Chart
-from traceq.reports.charts.stack import Column, draw_bars, draw_columns
+from traceq.reports.charts.stack import StackColumn, draw_bars, draw_columns
 from traceq.reports.document import BarRow
-from traceq.reports.drawing import Bar, Drawing, Panel, axis, room_for, row_bars, rows_axis, unit_of_time
+from traceq.reports.drawing import Drawing, Panel, Rect, axis, room_for, row_bars, rows_axis, unit_of_time
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, WorstArrival
 
 # Of more ranks each host has a row, and where hosts are not known the ranks that are late most.
@@ -50,7 +50,7 @@ def draw_late(job: Job) -> Drawing:
     rows = late_rows(job)
     most = max(max(row) for row in rows.values())
     marks = [
-        Bar("late ranks", start, number - _SIDE / 2, length, _SIDE, _LATE_OPACITIES[level])
+        Rect("late ranks", start, number - _SIDE / 2, length, _SIDE, _LATE_OPACITIES[level])
         for number, row in enumerate(rows.values())
         for start, length, level in _runs(row, most)
     ]
@@ -125,7 +125,7 @@ def has_own(job: Job) -> bool:
 def draw_own(job: Job) -> Drawing:
     """Draw a stacked bar for each rank, of many a column."""
     title = "time of each rank by itself, in transfers and waiting, per step"
-    columns = [Column(str(member.rank), _parts(member, job)) for member in job.members]
+    columns = [StackColumn(str(member.rank), _parts(member, job)) for member in job.members]
     return draw_columns(title, columns, "rank", _OWN_LEGEND, lambda rank: f"waits {duration(rank.parts['wait'])}")
 
 
@@ -165,7 +165,7 @@ def draw_grid(job: Job) -> Drawing:
     marks = []
     for (stage, copy), own in cells.items():
         x, y = copies.index(copy) - _SIDE / 2, stages.index(stage) - _SIDE / 2
-        marks.append(Bar("usual work", x, y, _SIDE, _SIDE, _OPACITIES[_level(own, least, most)]))
+        marks.append(Rect("usual work", x, y, _SIDE, _SIDE, _OPACITIES[_level(own, least, most)]))
     names = [f"stage {stage}" for stage in stages]
     columns = axis(-0.5, len(copies) - 0.5, whole=True)
     low, high = duration(least / job.steps), duration(most / job.steps)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from traceq.common.units import share, size
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import Area, Axis, Drawing, Line, Mark, Note, Panel, Tick, axis, unit_of_size
+from traceq.reports.drawing import Area, Axis, Drawing, Panel, Shape, Stroke, Text, Tick, axis, unit_of_size
 from traceq.reports.model import TraceReport
 from traceq.reports.topics import MemoryPart, MemoryPeak
 
@@ -29,7 +29,7 @@ def draw(report: TraceReport) -> Drawing:
     unit = unit_of_size(peak.peak_bytes)
     capacity = peak.capacity_bytes or 0
     is_near = peak.peak_bytes >= _NEAR * capacity > 0
-    marks: list[Mark] = [Area("allocated", range(_PARTS + 1), [part / unit.size for part in highest])]
+    marks: list[Shape] = [Area("allocated", range(_PARTS + 1), [part / unit.size for part in highest])]
     if is_near:
         marks += _level(capacity / unit.size, f"capacity {size(capacity)}")
     marks += _level(peak.peak_bytes / unit.size, f"peak {size(peak.peak_bytes)}, step {peak.peak_step}")
@@ -40,8 +40,8 @@ def draw(report: TraceReport) -> Drawing:
     return Drawing(title, [Panel(marks, time, axis(0, top or 1, has_grid=True))])
 
 
-def _level(y: float, text: str) -> list[Mark]:
-    return [Line([[(0, y), (_PARTS, y)]], dashes="5 3"), Note(text, _PARTS, y, -4, 4, "end", is_above=True)]
+def _level(y: float, text: str) -> list[Shape]:
+    return [Stroke([[(0, y), (_PARTS, y)]], dashes="5 3"), Text(text, _PARTS, y, -4, 4, "end", is_above=True)]
 
 
 def describe(report: TraceReport) -> str:

@@ -15,7 +15,7 @@ from traceq.analysis import categories
 Colour = tuple[str, str]
 
 
-class Part(NamedTuple):
+class Look(NamedTuple):
     """The colours, symbol and terminal colour of a part of a bar, as Category has them for those of the ledger."""
 
     colours: Colour
@@ -49,36 +49,36 @@ _ON_HOST = {
     "host_python": "python",
     "host_synchronization": "idle_sync",
 }
-PARTS: dict[str, Part] = {
-    "idle": Part(("#a3314c", "#c9505f"), "░", 167),
-    "copies and memsets": Part(WORK["copy_h2d"]),
-    "behind compute": Part(WORK["compute"], "█", 28),
-    "behind other work": Part(WORK["communication"], "▓", 32),
-    "exposed": Part(IDLE["idle_data"], "░", 167),
-    "blocking": Part(IDLE["idle_sync"], "▒", 166),
-    "opaque": Part(WORK["graph"]),
-    "allocated": Part(WORK["communication"], "█", 28),
-    "cached": Part(WORK["copy_h2d"], "▒", 136),
-    "free": Part(IDLE["idle_unattributed"], "░"),
-    "hidden": Part(WORK["compute"], "█", 28),
-    "costs the GPU": Part(IDLE["idle_data"], "░", 167),
-    "waiting": Part(IDLE["idle_sync"]),
-    "reading": Part(WORK["copy_h2d"]),
-    "transforms": Part(_HOST["op"]),
-    "other calls": Part(_HOST["runtime"]),
-    "not seen": Part(IDLE["idle_unattributed"]),
-    "unknown": Part(IDLE["idle_unattributed"]),
-    "late ranks": Part(IDLE["idle_data"], "░", 167),
-    "usual work": Part(WORK["compute"], "█", 28),
-    "transfer": Part(WORK["communication"], "▓", 32),
-    "wait": Part(IDLE["idle_unattributed"], "░"),
-    "late start": Part(IDLE["idle_earlier_work"]),
-    "rest": Part(("#494d53", "#676d72")),
-    "mark": Part(("#c2410c", "#ffb020")),
-    "culprit": Part(("#d6006c", "#ff4fa3")),
+PARTS: dict[str, Look] = {
+    "idle": Look(("#a3314c", "#c9505f"), "░", 167),
+    "copies and memsets": Look(WORK["copy_h2d"]),
+    "behind compute": Look(WORK["compute"], "█", 28),
+    "behind other work": Look(WORK["communication"], "▓", 32),
+    "exposed": Look(IDLE["idle_data"], "░", 167),
+    "blocking": Look(IDLE["idle_sync"], "▒", 166),
+    "opaque": Look(WORK["graph"]),
+    "allocated": Look(WORK["communication"], "█", 28),
+    "cached": Look(WORK["copy_h2d"], "▒", 136),
+    "free": Look(IDLE["idle_unattributed"], "░"),
+    "hidden": Look(WORK["compute"], "█", 28),
+    "costs the GPU": Look(IDLE["idle_data"], "░", 167),
+    "waiting": Look(IDLE["idle_sync"]),
+    "reading": Look(WORK["copy_h2d"]),
+    "transforms": Look(_HOST["op"]),
+    "other calls": Look(_HOST["runtime"]),
+    "not seen": Look(IDLE["idle_unattributed"]),
+    "unknown": Look(IDLE["idle_unattributed"]),
+    "late ranks": Look(IDLE["idle_data"], "░", 167),
+    "usual work": Look(WORK["compute"], "█", 28),
+    "transfer": Look(WORK["communication"], "▓", 32),
+    "wait": Look(IDLE["idle_unattributed"], "░"),
+    "late start": Look(IDLE["idle_earlier_work"]),
+    "rest": Look(("#494d53", "#676d72")),
+    "mark": Look(("#c2410c", "#ffb020")),
+    "culprit": Look(("#d6006c", "#ff4fa3")),
 }
 # All of which bars of characters may consist.
-LOOKS: dict[str, categories.Category | Part] = {**categories.BY_NAME, **PARTS}
+LOOKS: dict[str, categories.Category | Look] = {**categories.BY_NAME, **PARTS}
 COLOURS: dict[str, Colour] = {**WORK, **IDLE, **_HOST, **{name: part.colours for name, part in PARTS.items()}}
 
 _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}

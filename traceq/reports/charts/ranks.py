@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traceq.common.units import count, duration
-from traceq.reports.charts.stack import Column, draw_columns
+from traceq.reports.charts.stack import StackColumn, draw_columns
 from traceq.reports.drawing import Drawing
 from traceq.reports.model import Report, TraceReport
 
@@ -42,7 +42,7 @@ def describe(report: Report) -> str:
     )
 
 
-def _rank_columns(report: Report) -> list[Column]:
+def _rank_columns(report: Report) -> list[StackColumn]:
     by_rank = _trace_word(report) == "rank"
     numbered = [
         (trace.trace.rank if by_rank and trace.trace.rank is not None else trace.trace.trace_id, trace)
@@ -58,10 +58,10 @@ def _trace_word(report: Report) -> str:
     return "rank" if None not in numbers and len(set(numbers)) == len(numbers) else "trace"
 
 
-def _mean_step(label: str, report: TraceReport) -> Column:
+def _mean_step(label: str, report: TraceReport) -> StackColumn:
     parts = dict.fromkeys(_PARTS, 0.0)
     for step in report.step_ledgers:
         for category, dur in step.parts:
             part = "idle" if category.startswith("idle") else category if category in _PARTS else _COPIES
             parts[part] += dur / len(report.step_ledgers)
-    return Column(label, parts)
+    return StackColumn(label, parts)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from traceq.common.units import duration, rate, share
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import Axis, Dot, Drawing, Line, Mark, Note, Panel, label, log_axis
+from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Text, label, log_axis
 from traceq.reports.model import TraceReport
 
 # Radii in points.
@@ -16,7 +16,7 @@ _SPAN = 4.0
 _SAME = 0.01
 
 
-class _Point(NamedTuple):
+class _Speed(NamedTuple):
     """A kind of operators; operations per byte, TFLOP/s, and what the GPU and its memory could reach (None: not known)."""
 
     kind: str
@@ -40,10 +40,10 @@ def draw(report: TraceReport) -> Drawing:
     speeds = [point.reached for point in points] + roofs
     x = log_axis(min(intensities) / _SPAN, max(intensities) * _SPAN, "operations per byte")
     y = log_axis(min(speeds) / _SPAN, max(speeds) * _SPAN)
-    marks: list[Mark] = []
+    marks: list[Shape] = []
     for roof in roofs:
-        marks.append(Line([[(x.low, roof), (x.high, roof)]], dashes="5 3"))
-        marks.append(Note(f"peak {rate(roof)} TFLOP/s", x.low, roof, 4, 4, is_above=True))
+        marks.append(Stroke([[(x.low, roof), (x.high, roof)]], dashes="5 3"))
+        marks.append(Text(f"peak {rate(roof)} TFLOP/s", x.low, roof, 4, 4, is_above=True))
     marks += _memory_roof(x, points, roofs)
     most = max(point.gpu_ns for point in points) or 1
     for point in points:
@@ -53,24 +53,24 @@ def draw(report: TraceReport) -> Drawing:
     return Drawing(title, [Panel(marks, x, y, height=150.0, right=22.0)])
 
 
-def _memory_roof(x: Axis, points: list[_Point], roofs: list[float]) -> list[Mark]:
+def _memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shape]:
     """Return the line of what the memory can feed: bandwidth times operations per byte, up to the highest peak."""
     bandwidth = max((point.memory_gb_per_s for point in points if point.memory_gb_per_s), default=None)
     if bandwidth is None:
         return []
     end = min(x.high, 1000 * roofs[-1] / bandwidth) if roofs else x.high
     path = [(place, place * bandwidth / 1000) for place in (x.low, end)]
-    return [Line([path], dashes="1.5 3")] if end > x.low else []
+    return [Stroke([path], dashes="1.5 3")] if end > x.low else []
 
 
-def _point_note(x: Axis, point: _Point, radius: float) -> Note:
+def _point_note(x: Axis, point: _Speed, radius: float) -> Text:
     text = f"{label(point.kind)} {rate(point.reached)}"
     if point.peak:
         text += f" ({share(point.reached / point.peak)} of peak)"
     away = radius + 5
     if point.intensity < x.middle:
-        return Note(text, point.intensity, point.reached, away)
-    return Note(text, point.intensity, point.reached, -away, anchor="end")
+        return Text(text, point.intensity, point.reached, away)
+    return Text(text, point.intensity, point.reached, -away, anchor="end")
 
 
 def describe(report: TraceReport) -> str:
@@ -87,9 +87,9 @@ def describe(report: TraceReport) -> str:
     return f"Roofline of operators: {words}.{memory}"
 
 
-def _points(report: TraceReport) -> list[_Point]:
+def _points(report: TraceReport) -> list[_Speed]:
     return [
-        _Point(
+        _Speed(
             kind.kind,
             1000 * kind.tflop_per_s / kind.gb_per_s,
             kind.tflop_per_s,
@@ -102,7 +102,7 @@ def _points(report: TraceReport) -> list[_Point]:
     ]
 
 
-def _roofs(points: list[_Point]) -> list[float]:
+def _roofs(points: list[_Speed]) -> list[float]:
     roofs: list[float] = []
     for peak in sorted(point.peak for point in points if point.peak):
         if not roofs or peak > roofs[-1] * (1 + _SAME):

@@ -24,7 +24,7 @@ _MOST_KINDS = 10
 
 
 @dataclass(frozen=True)
-class Column:
+class StackColumn:
     """What it is of and its parts, as kind -> ns."""
 
     label: str
@@ -40,7 +40,7 @@ def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, st
     """Draw one bar below the other; the kind of a part is its label, `legend` is (kind, label) of those to explain."""
     totals = [sum(amount for _, amount in row.parts) for row in rows]
     bars = [bar for number, row in enumerate(rows) for bar in drawing.row_bars(number, 0.0, row.parts)]
-    texts = [drawing.Note(row.text, totals[number], number, drawing.APART) for number, row in enumerate(rows)]
+    texts = [drawing.Text(row.text, totals[number], number, drawing.APART) for number, row in enumerate(rows)]
     names = [row.label for row in rows]
     x, y = Axis(0, max(totals) or 1), drawing.rows_axis(names)
     left, right = drawing.room_for(names), drawing.room_for([row.text for row in rows])
@@ -48,7 +48,7 @@ def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, st
 
 
 def draw_columns(
-    title: str, columns: Sequence[Column], what: str, legend: Mapping[str, str], text: Callable[[Column], str]
+    title: str, columns: Sequence[StackColumn], what: str, legend: Mapping[str, str], text: Callable[[StackColumn], str]
 ) -> Drawing:
     """Draw a bar for each column with a `text` behind it, or of many a stack; `what` they are is in the singular."""
     if len(columns) > _MOST_BARS:
@@ -57,7 +57,7 @@ def draw_columns(
     return draw_bars(title, rows, list(legend.items()))
 
 
-def draw_stack(title: str, columns: Sequence[Column], what: str) -> Drawing:
+def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing:
     """Draw up to MOST_COLUMNS columns; of more, `what` they are ("steps") are averaged in groups, as the title then says."""
     groups, sizes = _group(columns)
     kinds = choose_parts(groups)
@@ -77,7 +77,7 @@ def draw_stack(title: str, columns: Sequence[Column], what: str) -> Drawing:
     return Drawing(f"{title}{means} ({unit.name})", [Panel(areas, x, y)], legend_of(groups, kinds))
 
 
-def _group(columns: Sequence[Column]) -> tuple[list[Column], str]:
+def _group(columns: Sequence[StackColumn]) -> tuple[list[StackColumn], str]:
     """Return the columns or means of following ones, and of how many each ("" or "8 or 9"); those differ by one at most."""
     size = -(-len(columns) // MOST_COLUMNS)
     if size == 1:
@@ -86,15 +86,15 @@ def _group(columns: Sequence[Column]) -> tuple[list[Column], str]:
     starts = [len(columns) * place // number for place in range(number + 1)]
     groups = [columns[start:end] for start, end in pairwise(starts)]
     sizes = sorted({len(group) for group in groups})
-    return [Column(group[0].label, _mean(group)) for group in groups], " or ".join(map(str, sizes))
+    return [StackColumn(group[0].label, _mean(group)) for group in groups], " or ".join(map(str, sizes))
 
 
-def _mean(group: Sequence[Column]) -> dict[str, float]:
+def _mean(group: Sequence[StackColumn]) -> dict[str, float]:
     kinds = dict.fromkeys(kind for column in group for kind in column.parts)
     return {kind: sum(column.parts.get(kind, 0) for column in group) / len(group) for kind in kinds}
 
 
-def choose_parts(columns: Sequence[Column]) -> list[str]:
+def choose_parts(columns: Sequence[StackColumn]) -> list[str]:
     """Return kinds from the bottom to the top; those hard to see everywhere are the rest, and all beyond the largest."""
     most: dict[str, float] = {}
     for column in columns:
@@ -108,15 +108,15 @@ def choose_parts(columns: Sequence[Column]) -> list[str]:
     return kinds if len(kinds) - len(shown) <= 1 else [*shown, REST]
 
 
-def join_rest(column: Column, kinds: Sequence[str]) -> Column:
+def join_rest(column: StackColumn, kinds: Sequence[str]) -> StackColumn:
     """Return the column with parts of `kinds` only, in their order; the others are the rest."""
     parts = {kind: column.parts.get(kind, 0) for kind in kinds if kind != REST}
     if REST in kinds:
         parts[REST] = sum(dur for kind, dur in column.parts.items() if kind not in parts)
-    return Column(column.label, parts)
+    return StackColumn(column.label, parts)
 
 
-def legend_of(columns: Sequence[Column], kinds: Sequence[str]) -> list[tuple[str, str]]:
+def legend_of(columns: Sequence[StackColumn], kinds: Sequence[str]) -> list[tuple[str, str]]:
     """Return each kind with its name and its share of all columns."""
     total = sum(column.total for column in columns) or 1
     return [(kind, f"{label(kind)} {share(sum(column.parts[kind] for column in columns) / total)}") for kind in kinds]

@@ -8,9 +8,9 @@ from math import isqrt
 from traceq.analysis.categories import label
 from traceq.common.units import count, duration, share
 from traceq.reports.charts.chart import Chart
-from traceq.reports.charts.stack import Column, choose_parts, draw_bars, draw_stack, join_rest, legend_of
+from traceq.reports.charts.stack import StackColumn, choose_parts, draw_bars, draw_stack, join_rest, legend_of
 from traceq.reports.document import BarRow
-from traceq.reports.drawing import Axis, Bar, Drawing, Line, Mark, Note, Panel, axis, unit_of_time
+from traceq.reports.drawing import Axis, Drawing, Panel, Rect, Shape, Stroke, Text, axis, unit_of_time
 from traceq.reports.model import TraceReport
 
 _DESCRIBED = 4
@@ -61,8 +61,8 @@ def _step_name(report: TraceReport) -> str:
     return "the window" if report.steps.is_window else f"step {report.step_ledgers[0].step}"
 
 
-def _step_columns(report: TraceReport) -> list[Column]:
-    return [Column(str(step.step), {kind: float(dur) for kind, dur in step.parts}) for step in report.step_ledgers]
+def _step_columns(report: TraceReport) -> list[StackColumn]:
+    return [StackColumn(str(step.step), {kind: float(dur) for kind, dur in step.parts}) for step in report.step_ledgers]
 
 
 def has_times(report: TraceReport) -> bool:
@@ -81,13 +81,15 @@ def draw_times(report: TraceReport) -> Drawing:
     bins = min(max(2 * isqrt(len(times)), _FEWEST_BINS), _MOST_BINS)
     wide = (x.high - x.low) / bins
     numbers = Counter(min(int(x.share(time) * bins), bins - 1) for time in times)
-    marks: list[Mark] = [Bar("compute", x.low + place * wide, 0, wide, each) for place, each in sorted(numbers.items())]
+    marks: list[Shape] = [
+        Rect("compute", x.low + place * wide, 0, wide, each) for place, each in sorted(numbers.items())
+    ]
     top = max(numbers.values()) * 1.05
     y = axis(0, top, has_grid=True, whole=True)
     if len(times) <= _MOST_TICKS:
         rug = -_RUG * top
         y = Axis(rug, top, y.ticks, has_grid=True)
-        marks.append(Line([[(time, rug), (time, 0)] for time in times], stroke=0.8))
+        marks.append(Stroke([[(time, rug), (time, 0)] for time in times], width=0.8))
     for line, name in enumerate(_QUANTILES):
         value = getattr(report.steps, f"{name}_ns")
         if value is not None:
@@ -96,10 +98,10 @@ def draw_times(report: TraceReport) -> Drawing:
     return Drawing(f"number of steps by duration ({unit.name})", [panel])
 
 
-def _quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Mark]:
+def _quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Shape]:
     """Return a line at the value and `text` above, each in a line of its own: they can be close to one another."""
-    anchor = Note(text, value, y.high, 0, up, "end" if value > x.middle else "start", is_above=True)
-    return [Line([[(value, y.low), (value, y.high)]], dashes="5 3"), anchor]
+    anchor = Text(text, value, y.high, 0, up, "end" if value > x.middle else "start", is_above=True)
+    return [Stroke([[(value, y.low), (value, y.high)]], dashes="5 3"), anchor]
 
 
 def describe_times(report: TraceReport) -> str:

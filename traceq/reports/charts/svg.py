@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import pairwise
 
 from traceq.common.text import printable
 from traceq.reports import drawing
 from traceq.reports.charts.palette import COLOURS, PAGE, variable
-from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Anchor, Drawing, Mark, Panel, Place
+from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Anchor, Drawing, Panel, Place, Shape
 
 _HALF_LETTER = 0.35 * FONT  # from the middle of a line of text to its baseline
 _LEAST = 0.6  # what is less wide would not be seen
@@ -75,20 +76,22 @@ def _labels(panel: Panel) -> Iterator[str]:
         yield _text(panel.x.label, (panel.left + right) / 2, panel.bottom - 4, "middle")
 
 
-def _mark(panel: Panel, mark: Mark) -> str:
+def _mark(panel: Panel, mark: Shape) -> str:
     match mark:
-        case drawing.Note():
+        case drawing.Text():
             x, y = panel.place(mark.x, mark.y)
             return _text(mark.text, x + mark.right, y - mark.up + (0 if mark.is_above else _HALF_LETTER), mark.anchor)
-        case drawing.Line():
+        case drawing.Stroke():
             path = "".join(_path([panel.place(*place) for place in path]) for path in mark.paths)
             ink = "currentColor" if mark.kind is None else f"var({variable(mark.kind)})"
             dashes = f' stroke-dasharray="{mark.dashes}"' if mark.dashes else ""
-            return f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{_number(mark.stroke)}"{dashes}/>'
+            return f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{_number(mark.width)}"{dashes}/>'
         case drawing.Area():
-            path = _path([panel.place(*corner) for corner in drawing.staircase(mark)])
+            ends = zip(mark.tops, pairwise(mark.edges), strict=True)
+            corners = [(edge, top) for top, edges in ends for edge in edges]
+            path = _path([panel.place(*corner) for corner in [(mark.edges[0], 0), *corners, (mark.edges[-1], 0)]])
             return f'<path d="{path}Z" fill="var({variable(mark.kind)})" stroke="{_PAGE_COLOUR}" stroke-width=".5"/>'
-        case drawing.Bar():
+        case drawing.Rect():
             (x, y), (to_x, to_y) = panel.place(mark.x, mark.y), panel.place(mark.x + mark.width, mark.y + mark.height)
             more = "" if mark.opacity == 1 else f' fill-opacity="{_number(mark.opacity)}"'
             # What is between two bars is of the page.

@@ -10,10 +10,10 @@ from traceq.reports.drawing import (
     APART,
     ROW,
     Drawing,
-    Line,
-    Mark,
-    Note,
     Panel,
+    Shape,
+    Stroke,
+    Text,
     axis,
     room_for,
     row_bars,
@@ -53,7 +53,7 @@ def draw(comparison: Comparison) -> Drawing:
     # Bars that float far from 0 would all look alike beside the whole step: the axis begins below the lowest of them.
     begin = max(0.0, low - 0.6 * (high - low))
     unit = unit_of_time(high)
-    marks: list[Mark] = []
+    marks: list[Shape] = []
     for row, bar in enumerate(bars):
         start, end = max(bar.start, begin), bar.start + bar.size
         left, length = min(start, end) / unit.size, abs(end - start) / unit.size
@@ -62,9 +62,9 @@ def draw(comparison: Comparison) -> Drawing:
         if bar.interval is not None:
             ends = [min(max(bar.start + bound, begin), high) / unit.size for bound in bar.interval]
             caps = [[(end, row - _CAP), (end, row + _CAP)] for end in ends]
-            marks.append(Line([[(end, row) for end in ends], *caps], stroke=1.0))
+            marks.append(Stroke([[(end, row) for end in ends], *caps], width=1.0))
             reach = max(reach, *ends)
-        marks.append(Note(bar.text, reach, row, APART))
+        marks.append(Text(bar.text, reach, row, APART))
     names = [bar.label for bar in bars]
     x = axis(begin / unit.size, (begin + (high - begin) * (1 + _MARGIN)) / unit.size)
     cut = "" if begin == 0 else f", from {begin / unit.size:,.4g}"

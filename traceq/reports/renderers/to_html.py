@@ -14,7 +14,7 @@ from traceq.common.version import __version__
 from traceq.reports.charts import palette
 from traceq.reports.document import Block, Flame, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
 from traceq.reports.model import Report
-from traceq.reports.renderers.html.blocks import environment, markup, source
+from traceq.reports.renderers.html.blocks import read_source, render_block, template_environment
 from traceq.reports.sections.compose import compose_report
 
 # Of a page, bytes: for each trace, and for all of a job.
@@ -128,12 +128,12 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
     def body(chapter: _Chapter, anchors: str) -> Markup:
         for block in chapter.blocks:
             if id(block) not in rendered:
-                rendered[id(block)] = markup(block, anchors)
+                rendered[id(block)] = render_block(block, anchors)
         return Markup("\n").join(rendered[id(block)] for block in chapter.blocks)
 
     chapters = _chapters(blocks, _TRACE)
-    style, script = "".join(map(source, _STYLES)) + palette.stylesheet(), "".join(map(source, _SCRIPTS))
-    page = environment().get_template("page.html")
+    style, script = "".join(map(read_source, _STYLES)) + palette.stylesheet(), "".join(map(read_source, _SCRIPTS))
+    page = template_environment().get_template("page.html")
     text = page.render(
         chapters=chapters,
         body=body,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.reports.drawing import Dot, Drawing, Line, Mark, Note, Panel, axis, label, unit_of_size, unit_of_time
+from traceq.reports.drawing import Dot, Drawing, Panel, Shape, Stroke, Text, axis, label, unit_of_size, unit_of_time
 from traceq.reports.trials.words import NAMED, format_amount, per_second
 from traceq.runs.trials.experiment import Experiment, Quantity, Result
 
@@ -60,14 +60,14 @@ def draw(found: Experiment) -> Drawing:
         scale, title = size.size, f"{NAMED[against]}, {size.name}"
     places = {result.setting.name: (step / unit.size, other / scale) for result, step, other in points}
     right, top = (max(place[way] for place in places.values()) for way in (0, 1))
-    marks: list[Mark] = [Line([sorted(place for name, place in places.items() if name in found.front)], "compute")]
+    marks: list[Shape] = [Stroke([sorted(place for name, place in places.items() if name in found.front)], "compute")]
     labelled: list[tuple[float, float]] = []
     # Those on the front have their names first; a name that would stand in another one is left out.
     for name, (x, y) in sorted(places.items(), key=lambda item: item[0] not in found.front):
         marks.append(Dot("compute" if name in found.front else "other", x, y))
         if all(abs(x / right - near_x) > _WIDE or abs(y / top - near_y) > _HIGH for near_x, near_y in labelled):
             labelled.append((x / right, y / top))
-            marks.append(Note(label(name), x, y, 5, 5, is_above=True))
+            marks.append(Text(label(name), x, y, 5, 5, is_above=True))
     x_axis = axis(0, right * 1.3, has_grid=True, label=f"typical step ({unit.name})")
     panel = Panel(marks, x_axis, axis(0, top * 1.2 or 1, has_grid=True), height=180.0)
     return Drawing(title, [panel], _LEGEND)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.reports.drawing import Dot, Drawing, Line, Mark, Panel, axis, label, room_for, rows_axis, unit_of_time
+from traceq.reports.drawing import Dot, Drawing, Panel, Shape, Stroke, axis, label, room_for, rows_axis, unit_of_time
 from traceq.reports.trials.words import format_amount
 from traceq.runs.trials.experiment import Experiment, Measure, Result
 from traceq.runs.trials.trial import BASELINE
@@ -29,13 +29,13 @@ def draw(found: Experiment) -> Drawing:
     names = [label(result.setting.name) for result, _ in rows]
     unit = unit_of_time(max(step.value for _, step in rows))
     y = rows_axis(names)
-    marks: list[Mark] = []
+    marks: list[Shape] = []
     for row, (result, step) in enumerate(rows):
         value = step.value / unit.size
         if result.setting.name == BASELINE:
-            marks.append(Line([[(value, y.low), (value, y.high)]], dashes="1.5 3"))
+            marks.append(Stroke([[(value, y.low), (value, y.high)]], dashes="1.5 3"))
         if step.interval is not None:
-            marks.append(Line([[(end / unit.size, row) for end in step.interval]], stroke=1.6))
+            marks.append(Stroke([[(end / unit.size, row) for end in step.interval]], width=1.6))
         marks.append(Dot(_choose_colour(found, result), value, row))
     highest = max((step.interval or (0, step.value))[1] for _, step in rows) / unit.size
     x = axis(0, highest * 1.05, has_grid=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from traceq.common.units import duration, rate
-from traceq.reports.drawing import Axis, Dot, Drawing, Line, Mark, Note, Panel, Tick, axis, label, unit_of_time
+from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Text, Tick, axis, label, unit_of_time
 from traceq.reports.trials.words import format_value, per_second
 from traceq.runs.trials.tradeoff import Percentile, Point, Tradeoff
 
@@ -23,7 +23,7 @@ def draw(found: Tradeoff) -> Drawing:
     x = _value_axis(found)
     above = _draw_throughput(found, x)
     below = _draw_steps(found, x, unit.size, above.bottom + 24)
-    title = Note(f"time of a step ({unit.name})", x.low, below.y.high, 6 - _LEFT, 10, is_above=True)
+    title = Text(f"time of a step ({unit.name})", x.low, below.y.high, 6 - _LEFT, 10, is_above=True)
     legend = [("compute", "typical step"), *_KINDS.items()]
     panels = [above, Panel([*below.marks, title], below.x, below.y, _HEIGHT, _LEFT, top=below.top)]
     return Drawing(f"throughput ({per_second(found.setting)})", panels, legend)
@@ -59,19 +59,19 @@ def _draw_throughput(found: Tradeoff, x: Axis) -> Panel:
     dots = [Dot("compute", value, reached) for value, reached in rates]
     top = max(reached for _, reached in [*rates, *(place for span in spans for place in span)]) * 1.12 or 1
     y = axis(0, top, has_grid=True)
-    marks: list[Mark] = [Line([rates], "compute"), *dots, Line(spans, stroke=1.6), *_draw_knee(found, x, y)]
+    marks: list[Shape] = [Stroke([rates], "compute"), *dots, Stroke(spans, width=1.6), *_draw_knee(found, x, y)]
     if found.knee is not None and found.knee.value is not None:
         text = f"knee, about {format_value(found.knee.value, rough=True)}"
         is_left = found.knee.value <= x.middle
         marks.append(
-            Note(text, found.knee.value, 0, 5 if is_left else -5, 5, "start" if is_left else "end", is_above=True)
+            Text(text, found.knee.value, 0, 5 if is_left else -5, 5, "start" if is_left else "end", is_above=True)
         )
     return Panel(marks, x, y, _HEIGHT, _LEFT)
 
 
 def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
     values = _list_values(found)
-    marks: list[Mark] = []
+    marks: list[Shape] = []
     for kind, percentile in reversed(_KINDS.items()):
         # Wider than the point of the typical step, which often lies on them.
         marks += [
@@ -86,20 +86,20 @@ def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
         # A budget far above all steps would leave nothing to be seen of them.
         if budget / unit <= highest * 2:
             highest = max(highest, budget / unit)
-            marks.append(Line([[(x.low, budget / unit), (x.high, budget / unit)]], dashes="5 3"))
+            marks.append(Stroke([[(x.low, budget / unit), (x.high, budget / unit)]], dashes="5 3"))
         first, last = (abs(found.points[place].typical_ns - budget) for place in (0, -1))
         text, y = f"{found.setting.percentile} budget {duration(budget)}", min(budget / unit, highest * 1.08)
         marks.append(
-            Note(text, x.high, y, -4, 4, "end", is_above=True)
+            Text(text, x.high, y, -4, 4, "end", is_above=True)
             if last > first
-            else Note(text, x.low, y, 4, 4, is_above=True)
+            else Text(text, x.low, y, 4, 4, is_above=True)
         )
     times = axis(0, highest * 1.2 or 1, has_grid=True)
     x = Axis(x.low, x.high, x.ticks, is_log=x.is_log, label=label(found.setting.knob))
     return Panel([*marks, *_draw_knee(found, x, times)], x, times, _HEIGHT, _LEFT, top=top)
 
 
-def _draw_curve(found: Tradeoff, x: Axis, unit: int) -> list[Mark]:
+def _draw_curve(found: Tradeoff, x: Axis, unit: int) -> list[Shape]:
     """Draw the curve within the measured range only."""
     if found.fit is None:
         return []
@@ -107,13 +107,13 @@ def _draw_curve(found: Tradeoff, x: Axis, unit: int) -> list[Mark]:
     low, high = ends[0], ends[-1]
     places = [place / _CURVE_POINTS for place in range(_CURVE_POINTS + 1)]
     values = [low * (high / low) ** place if x.is_log else low + (high - low) * place for place in places]
-    return [Line([[(value, found.fit.curve.at(value) / unit) for value in values]], "compute")]
+    return [Stroke([[(value, found.fit.curve.at(value) / unit) for value in values]], "compute")]
 
 
-def _draw_knee(found: Tradeoff, x: Axis, y: Axis) -> list[Mark]:
+def _draw_knee(found: Tradeoff, x: Axis, y: Axis) -> list[Shape]:
     if found.knee is None or found.knee.value is None or not x.low <= found.knee.value <= x.high:
         return []
-    return [Line([[(found.knee.value, y.low), (found.knee.value, y.high)]], dashes="1.5 3")]
+    return [Stroke([[(found.knee.value, y.low), (found.knee.value, y.high)]], dashes="1.5 3")]
 
 
 def describe(found: Tradeoff) -> str:

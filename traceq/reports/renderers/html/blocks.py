@@ -13,27 +13,27 @@ from traceq.common.units import duration, share
 from traceq.reports.charts.palette import variable
 from traceq.reports.charts.svg import svg
 from traceq.reports.document import Block
-from traceq.reports.renderers.html import flames
-from traceq.reports.renderers.html.tracks import drawing
+from traceq.reports.renderers.html.flames import flame_data, flame_legend, hottest_frames
+from traceq.reports.renderers.html.tracks import TimelinePicture
 
 
-def source(name: str) -> str:
-    """The text of a file of this folder."""
+def read_source(name: str) -> str:
+    """Read a file of this folder."""
     return files("traceq.reports.renderers.html").joinpath(name).read_text("utf-8")
 
 
 @cache
-def environment() -> Environment:
-    """What the templates of this folder are rendered in."""
-    made = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(source))
-    made.filters |= {"text": printable, "shortened": shortened}
-    made.globals |= {"markup": markup, "kind_of": lambda value: type(value).__name__, "share": share}
-    made.globals |= {"duration": duration, "variable": variable, "svg": svg, "drawing": drawing}
-    made.globals |= {"flame_data": flames.data, "flame_legend": flames.legend, "hottest": flames.table_of}
-    return made
+def template_environment() -> Environment:
+    """Build the environment that the templates of this folder are rendered in."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(read_source))
+    environment.filters |= {"text": printable, "shortened": shortened}
+    environment.globals |= {"markup": render_block, "kind_of": lambda value: type(value).__name__, "share": share}
+    environment.globals |= {"duration": duration, "variable": variable, "svg": svg, "timeline_picture": TimelinePicture}
+    environment.globals |= {"flame_data": flame_data, "flame_legend": flame_legend, "hottest": hottest_frames}
+    return environment
 
 
-def markup(block: Block, anchors: str) -> Markup:
-    """`block` as HTML; `anchors` stands before the anchors of its trace."""
-    macro = getattr(environment().get_template("blocks.html").module, type(block).__name__)
+def render_block(block: Block, anchors: str) -> Markup:
+    """Render `block` as HTML; `anchors` stands before the anchors of its trace."""
+    macro = getattr(template_environment().get_template("blocks.html").module, type(block).__name__)
     return Markup(macro(block, anchors))  # noqa: S704 - the template escapes

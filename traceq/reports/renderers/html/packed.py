@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 
-def packed(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: frozenset[str]) -> str:
-    """`head`, fit for JSON, and the columns, in base64; of those in `rising` the differences are kept, which are small."""
-    made = [_column(name, values, is_rising=name in rising) for name, values in columns.items()]
-    text = json.dumps({**head, "columns": [about for about, _ in made]}, ensure_ascii=False, separators=(",", ":"))
+def pack(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: frozenset[str]) -> str:
+    """Return `head`, fit for JSON, and the columns, in base64; of those in `rising` the differences are kept, which are small."""
+    packed = [_pack_column(name, values, is_rising=name in rising) for name, values in columns.items()]
+    text = json.dumps({**head, "columns": [about for about, _ in packed]}, ensure_ascii=False, separators=(",", ":"))
     content = text.encode()
-    whole = b"".join((len(content).to_bytes(4, "little"), content, *(planes for _, planes in made)))
+    whole = b"".join((len(content).to_bytes(4, "little"), content, *(planes for _, planes in packed)))
     return base64.b64encode(zlib.compress(whole, 9)).decode()
 
 
-def _column(name: str, values: Iterable[int], *, is_rising: bool) -> tuple[tuple[str, int, int, bool], bytes]:
-    """Name, length, bytes of a number and whether they are differences; then the lowest bytes of all numbers, the next, ..."""
+def _pack_column(name: str, values: Iterable[int], *, is_rising: bool) -> tuple[tuple[str, int, int, bool], bytes]:
+    """Return the column and what it is: name, length, bytes of a number, whether they are differences.
+
+    The column has the lowest bytes of all numbers first, then the next ones, and so on.
+    """
     numbers = np.array(values if isinstance(values, array) else list(values), np.int64)
     if is_rising:
         numbers = np.diff(numbers, prepend=0)

@@ -1,18 +1,19 @@
-"""What blocks.html draws of a timeline: a picture that needs no script, and the data that timeline.js draws instead."""
+"""A timeline for blocks.html: a picture that needs no script, and the data that timeline.js draws instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate, groupby
+from typing import NamedTuple
 
 from traceq.analysis import categories
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration
 from traceq.reports.charts.palette import COLOURS, variable
 from traceq.reports.flame import Frame
-from traceq.reports.renderers.html.packed import packed
-from traceq.reports.timeline import Called, Lane, Timeline
+from traceq.reports.renderers.html.packed import pack
+from traceq.reports.timeline import Called, Timeline
 
 _WORDS = {
     "compute": "kernel",
@@ -36,8 +37,7 @@ _LABEL_SHARE, _LABELS, _LABEL_LIMIT = 0.05, 40, 40
 _TOLD_LANES, _TOLD = 8, 2
 
 
-@dataclass(frozen=True)
-class Label:
+class SliceLabel(NamedTuple):
     """A name in the picture: its place and width in % and its top."""
 
     x: float
@@ -46,121 +46,171 @@ class Label:
     text: str
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """The picture: lanes as (label, height), strokes as (CSS variable, path), marks as (place, width) in cells; and the data."""
+class TimelinePicture:
+    """The first view of a timeline as a picture, and the whole of it as data, as blocks.html reads them."""
 
-    timeline: Timeline
-    height: int
-    lanes: list[tuple[str, int]]
-    strokes: list[tuple[str, str]]
-    marks: list[tuple[float, float]]
-    labels: list[Label]
-    view: str
-    words: str
-    note: str
-    scale: list[str]
-    legend: list[tuple[str, str]]
-    data: str
-    cells: int = _CELLS
-    row: int = _ROW - 1
+    cells = _CELLS
+    row = _ROW - 1
 
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        view = timeline.views[0] if timeline.views else None
+        self._ts, self._dur = (view.ts, view.dur or 1) if view else (0, timeline.width or 1)
+        self.view = view.text if view and view.text != timeline.title else ""
+        self.scale = [duration(part * self._dur / 4) for part in range(5)]
+        self.lanes = [(lane.label, lane.levels * _ROW) for lane in timeline.lanes]
+        # Where each lane begins from above, and where the last one ends.
+        self._tops = [0, *accumulate(height + _GAP for _, height in self.lanes)]
+        self.height = self._tops[-1]
 
-def drawing(timeline: Timeline) -> Drawing:
-    """The picture of the first view of the timeline, and the whole of it as data."""
-    ts, dur = _window(timeline)
-    tops = _tops(timeline)
-    rows = list(_rows(timeline, ts, dur))
-    view = timeline.views[0].text if timeline.views and timeline.views[0].text != timeline.title else ""
-    return Drawing(
-        timeline=timeline,
-        height=tops[-1],
-        lanes=[(lane.label, lane.levels * _ROW) for lane in timeline.lanes],
-        strokes=[stroke for row in rows for stroke in _strokes(timeline, row, ts, dur, tops)],
-        marks=[((mark.ts - ts) / dur * _CELLS, max(1.0, mark.dur / dur * _CELLS)) for mark in timeline.marks],
-        labels=_labels(timeline, [index for row in rows for index in row], ts, dur, tops),
-        view=view,
-        words=_in_words(timeline),
-        note=_note(timeline),
-        scale=[duration(part * dur / 4) for part in range(5)],
-        legend=_legend(timeline),
-        data=_data(timeline),
-    )
+    @property
+    def marks(self) -> list[tuple[float, float]]:
+        """Place and width of the marked stretches, in cells."""
+        cell = self._dur / _CELLS
+        return [((mark.ts - self._ts) / cell, max(1.0, mark.dur / cell)) for mark in self._timeline.marks]
 
+    @cached_property
+    def _rows(self) -> list[list[int]]:
+        """The slices that are seen, for each level of each lane."""
+        slices = self._timeline.slices
+        seen = (
+            index
+            for index in range(len(slices))
+            if slices.ts[index] < self._ts + self._dur and slices.ts[index] + slices.dur[index] >= self._ts
+        )
+        return [list(row) for _, row in groupby(seen, key=lambda index: (slices.lane[index], slices.depth[index]))]
 
-def _window(timeline: Timeline) -> tuple[int, int]:
-    """The start and the length of what the picture shows."""
-    if timeline.views:
-        return timeline.views[0].ts, timeline.views[0].dur or 1
-    return 0, timeline.width or 1
+    def _top(self, index: int) -> int:
+        slices = self._timeline.slices
+        return self._tops[slices.lane[index]] + slices.depth[index] * _ROW
 
+    @property
+    def strokes(self) -> Iterator[tuple[str, str]]:
+        """Each row as a path for each kind, with its CSS variable: where it is drawn and where not, cell by cell."""
+        timeline = self._timeline
+        for row in self._rows:
+            cells: list[str | None] = [None] * _CELLS
+            longest = [0.0] * _CELLS
+            for index in row:
+                first, last, wide = self._span(index)
+                kind = "culprit" if index == timeline.culprit else timeline.called[timeline.slices.called[index]].kind
+                for cell in range(first, last):
+                    if wide >= longest[cell]:
+                        cells[cell], longest[cell] = kind, wide
+            start = f"M0 {self._top(row[0]) + _ROW / 2 - 0.5:g}"
+            runs = [(kind, len(list(run))) for kind, run in groupby(cells)]
+            for kind in sorted({kind for kind, _ in runs if kind}):
+                yield variable(kind), start + "".join(f"h{n}" if drawn == kind else f"m{n} 0" for drawn, n in runs)
 
-def _tops(timeline: Timeline) -> list[int]:
-    """Where each lane begins from above, and where the last one ends."""
-    tops = [0]
-    for lane in timeline.lanes:
-        tops.append(tops[-1] + lane.levels * _ROW + _GAP)
-    return tops
+    def _span(self, index: int) -> tuple[int, int, float]:
+        """Return the first cell of a slice, the one after its last, and its width in cells."""
+        slices, cell = self._timeline.slices, self._dur / _CELLS
+        start = max(0.0, (slices.ts[index] - self._ts) / cell)
+        end = min(float(_CELLS), (slices.ts[index] + slices.dur[index] - self._ts) / cell)
+        first = min(_CELLS - 1, int(start))
+        last = max(first + 1, round(end))
+        return first, last - (last - first >= _APART), end - start
 
-
-def _rows(timeline: Timeline, ts: int, dur: int) -> Iterator[list[int]]:
-    """The slices that are seen, for each level of each lane."""
-    slices = timeline.slices
-    seen = (
-        index
-        for index in range(len(slices))
-        if slices.ts[index] < ts + dur and slices.ts[index] + slices.dur[index] >= ts
-    )
-    for _, row in groupby(seen, key=lambda index: (slices.lane[index], slices.depth[index])):
-        yield list(row)
-
-
-def _strokes(
-    timeline: Timeline, row: Sequence[int], ts: int, dur: int, tops: Sequence[int]
-) -> Iterator[tuple[str, str]]:
-    """The row as one path for each kind: where it is drawn and where not, cell by cell."""
-    cells: list[str | None] = [None] * _CELLS
-    longest = [0.0] * _CELLS
-    for index in row:
-        first, last, wide = _cells(timeline, index, ts, dur)
-        kind = "culprit" if index == timeline.culprit else timeline.called[timeline.slices.called[index]].kind
-        for cell in range(first, last):
-            if wide >= longest[cell]:
-                cells[cell], longest[cell] = kind, wide
-    y = tops[timeline.slices.lane[row[0]]] + timeline.slices.depth[row[0]] * _ROW + _ROW / 2 - 0.5
-    runs = [(kind, len(list(run))) for kind, run in groupby(cells)]
-    for kind in sorted({kind for kind, _ in runs if kind}):
-        yield variable(kind), f"M0 {y:g}" + "".join(f"h{n}" if each == kind else f"m{n} 0" for each, n in runs)
-
-
-def _cells(timeline: Timeline, index: int, ts: int, dur: int) -> tuple[int, int, float]:
-    """The first cell of a slice, the one after its last, and its width in cells."""
-    start = max(0.0, (timeline.slices.ts[index] - ts) / dur * _CELLS)
-    end = min(float(_CELLS), (timeline.slices.ts[index] + timeline.slices.dur[index] - ts) / dur * _CELLS)
-    first = min(_CELLS - 1, int(start))
-    last = max(first + 1, round(end))
-    return first, last - (last - first >= _APART), end - start
-
-
-def _labels(timeline: Timeline, seen: Sequence[int], ts: int, dur: int, tops: Sequence[int]) -> list[Label]:
-    found = []
-    for index in seen:
-        first, last, wide = _cells(timeline, index, ts, dur)
-        if wide >= _LABEL_SHARE * _CELLS:
-            y = tops[timeline.slices.lane[index]] + timeline.slices.depth[index] * _ROW
-            found.append(
-                Label(first / _CELLS * 100, (last - first) / _CELLS * 100, y, _name(timeline, index, _LABEL_LIMIT))
+    @property
+    def labels(self) -> list[SliceLabel]:
+        """The names of the widest slices."""
+        spans = [(index, *self._span(index)) for row in self._rows for index in row]
+        found = [
+            SliceLabel(
+                first / _CELLS * 100,
+                (last - first) / _CELLS * 100,
+                self._top(index),
+                _slice_name(self._timeline, index),
             )
-    return sorted(found, key=lambda label: -label.width)[:_LABELS]
+            for index, first, last, wide in spans
+            if wide >= _LABEL_SHARE * _CELLS
+        ]
+        return sorted(found, key=lambda label: -label.width)[:_LABELS]
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """Every colour that is drawn, and what it stands for."""
+        drawn = {self._timeline.called[number].kind for number in set(self._timeline.slices.called)}
+        order = [*COLOURS, *sorted(drawn - COLOURS.keys())]
+        entries = [(kind, kind_in_words(kind)) for kind in order if kind in drawn]
+        if self._timeline.culprit >= 0:
+            entries.append(("culprit", _CULPRIT))
+        if self._timeline.marks:
+            entries.append(("mark", _OCCURRENCE))
+        return entries
+
+    @property
+    def words(self) -> str:
+        """The longest slices of each lane, for who cannot see them."""
+        timeline, slices = self._timeline, self._timeline.slices
+        lanes = []
+        for number, lane in enumerate(timeline.lanes[:_TOLD_LANES]):
+            own = (index for index in range(len(slices)) if slices.lane[index] == number)
+            longest = sorted(own, key=lambda index: (-slices.dur[index], index))[:_TOLD]
+            lanes.append(f"{lane.label}: {'; '.join(_slice_words(timeline, index) for index in longest)}")
+        marked = [mark.text for mark in timeline.marks if mark.text]
+        marks = f" Marked: {', '.join(marked)}." if marked else ""
+        return printable(f"{timeline.title}, {duration(timeline.dur)}. {'. '.join(lanes)}.{marks}")
+
+    @property
+    def note(self) -> str:
+        """A sentence on slices that are drawn together; empty if each is drawn."""
+        timeline = self._timeline
+        if timeline.resolution == 1:
+            return "" if timeline.fine == 1 else f"Slices below {duration(timeline.fine)} are drawn together."
+        words = f"Slices below {duration(timeline.resolution)} are drawn together"
+        if timeline.fine != timeline.resolution and timeline.views:
+            views = " and ".join(view.text.split(",")[0].lower() for view in timeline.views)
+            fine = f"those below {duration(timeline.fine)}" if timeline.fine > 1 else "each is drawn"
+            words += f"; in {views} {fine}"
+        return f"{words}."
+
+    @property
+    def data(self) -> str:
+        """The whole timeline for timeline.js."""
+        timeline, slices, path = self._timeline, self._timeline.slices, self._timeline.path
+        kinds = list(dict.fromkeys(called.kind for called in timeline.called))
+        head = {
+            "start": str(timeline.ts),
+            "width": timeline.width,
+            "lanes": [[lane.label, lane.side, lane.levels, lane.device] for lane in timeline.lanes],
+            "names": [printable(shortened(name_in_words(each), _NAME_LIMIT)) for each in timeline.called],
+            "kindOf": [kinds.index(each.kind) for each in timeline.called],
+            "kinds": [[variable(kind), kind_in_words(kind)] for kind in kinds],
+            "views": [[view.ts, view.dur, view.text] for view in timeline.views],
+            "marks": [[mark.ts, mark.dur, mark.text] for mark in timeline.marks],
+            "culprit": timeline.culprit,
+        }
+        columns = {
+            "lane": slices.lane,
+            "depth": slices.depth,
+            "ts": slices.ts,
+            "dur": slices.dur,
+            # What differs from the usual: all of its duration, one slice.
+            "rest": [dur - busy for dur, busy in zip(slices.dur, slices.busy, strict=True)],
+            "more": [number - 1 for number in slices.count],
+            "called": slices.called,
+            "launch": slices.launch,
+            "pathLane": path.lane,
+            "pathTs": path.ts,
+            "pathDur": path.dur,
+        }
+        return pack(head, columns, frozenset(("lane", "ts", "launch", "pathTs")))
 
 
-def _name(timeline: Timeline, index: int, limit: int) -> str:
-    called = timeline.called[timeline.slices.called[index]]
-    return shortened(called_in_words(called), limit)
+def _slice_name(timeline: Timeline, index: int) -> str:
+    return shortened(name_in_words(timeline.called[timeline.slices.called[index]]), _LABEL_LIMIT)
 
 
-def called_in_words(called: Called | Frame) -> str:
-    """The name as people read it: steps, threads and categories have none of their own."""
+def _slice_words(timeline: Timeline, index: int) -> str:
+    name, slices = _slice_name(timeline, index), timeline.slices
+    if slices.count[index] > 1:
+        return f"{count(slices.count[index])} within {duration(slices.dur[index])}, the longest {name}"
+    return f"{name}, {duration(slices.dur[index])}"
+
+
+def name_in_words(called: Called | Frame) -> str:
+    """Return the name as people read it: steps, threads and categories have none of their own."""
     if called.kind == "step":
         return f"Step {called.name}"
     if called.kind == "thread":
@@ -169,84 +219,8 @@ def called_in_words(called: Called | Frame) -> str:
 
 
 def kind_in_words(kind: str) -> str:
-    """What slices of a kind are."""
+    """Return what slices of a kind are in words."""
     if kind in categories.IDLE:
         words = categories.in_words(kind)
         return words if words.startswith("idle") else f"idle: {words}"
     return _WORDS.get(kind) or categories.in_words(kind)
-
-
-def _legend(timeline: Timeline) -> list[tuple[str, str]]:
-    """Every colour that is drawn, and what it stands for."""
-    drawn = {timeline.called[each].kind for each in set(timeline.slices.called)}
-    order = [*COLOURS, *sorted(drawn - COLOURS.keys())]
-    entries = [(kind, kind_in_words(kind)) for kind in order if kind in drawn]
-    if timeline.culprit >= 0:
-        entries.append(("culprit", _CULPRIT))
-    if timeline.marks:
-        entries.append(("mark", _OCCURRENCE))
-    return entries
-
-
-def _in_words(timeline: Timeline) -> str:
-    """What is drawn, for who cannot see it: the longest slices of each lane."""
-    lanes = [_lane_in_words(timeline, number, lane) for number, lane in enumerate(timeline.lanes[:_TOLD_LANES])]
-    marked = [mark.text for mark in timeline.marks if mark.text]
-    marks = f" Marked: {', '.join(marked)}." if marked else ""
-    return printable(f"{timeline.title}, {duration(timeline.dur)}. {'. '.join(lanes)}.{marks}")
-
-
-def _lane_in_words(timeline: Timeline, number: int, lane: Lane) -> str:
-    slices = timeline.slices
-    own = (index for index in range(len(slices)) if slices.lane[index] == number)
-    longest = sorted(own, key=lambda index: (-slices.dur[index], index))[:_TOLD]
-    return f"{lane.label}: {'; '.join(_told(timeline, index) for index in longest)}"
-
-
-def _told(timeline: Timeline, index: int) -> str:
-    name, slices = _name(timeline, index, _LABEL_LIMIT), timeline.slices
-    if slices.count[index] > 1:
-        return f"{count(slices.count[index])} within {duration(slices.dur[index])}, the longest {name}"
-    return f"{name}, {duration(slices.dur[index])}"
-
-
-def _note(timeline: Timeline) -> str:
-    """What is not drawn one by one; nothing if all is."""
-    if timeline.resolution == 1:
-        return "" if timeline.fine == 1 else f"Slices below {duration(timeline.fine)} are drawn together."
-    words = f"Slices below {duration(timeline.resolution)} are drawn together"
-    if timeline.fine != timeline.resolution and timeline.views:
-        views = " and ".join(view.text.split(",")[0].lower() for view in timeline.views)
-        words += f"; in {views} " + (f"those below {duration(timeline.fine)}" if timeline.fine > 1 else "each is drawn")
-    return f"{words}."
-
-
-def _data(timeline: Timeline) -> str:
-    slices, path = timeline.slices, timeline.path
-    kinds = list(dict.fromkeys(called.kind for called in timeline.called))
-    head = {
-        "start": str(timeline.ts),
-        "width": timeline.width,
-        "lanes": [[lane.label, lane.side, lane.levels, lane.device] for lane in timeline.lanes],
-        "names": [printable(shortened(called_in_words(each), _NAME_LIMIT)) for each in timeline.called],
-        "kindOf": [kinds.index(each.kind) for each in timeline.called],
-        "kinds": [[variable(kind), kind_in_words(kind)] for kind in kinds],
-        "views": [[view.ts, view.dur, view.text] for view in timeline.views],
-        "marks": [[mark.ts, mark.dur, mark.text] for mark in timeline.marks],
-        "culprit": timeline.culprit,
-    }
-    columns = {
-        "lane": slices.lane,
-        "depth": slices.depth,
-        "ts": slices.ts,
-        "dur": slices.dur,
-        # What differs from the usual: all of its duration, one slice.
-        "rest": [dur - busy for dur, busy in zip(slices.dur, slices.busy, strict=True)],
-        "more": [number - 1 for number in slices.count],
-        "called": slices.called,
-        "launch": slices.launch,
-        "pathLane": path.lane,
-        "pathTs": path.ts,
-        "pathDur": path.dur,
-    }
-    return packed(head, columns, frozenset(("lane", "ts", "launch", "pathTs")))
