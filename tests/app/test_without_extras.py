@@ -62,7 +62,7 @@ def test_commands_and_the_python_api_need_no_extra(source, missing, plain, tmp_p
         (("report", database), "Fix first"),
         (("sql", database, "select count(*) as n from kernel", "--format", "csv"), '"n"\n'),
         (("sql", database, "select count(*) as n from kernel", "--format", "json"), '"n"'),
-        (("compare", database, database), "no change"),
+        (("compare", database, database), "No change: "),
     ):
         done = plain(missing, "-m", "traceq", *arguments)
         assert (done.returncode, said in done.stdout) == (0, True), (done.stdout, done.stderr)
