@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Renderer(Protocol):
-    """What an entry point of the group traceq.renderers names: a module or an object."""
+    """A module or an object that an entry point of the group traceq.renderers names."""
 
     NAME: str
     SUFFIX: str
 
     def render(self, report: Report) -> str:
-        """The report as text."""
+        """Return the report as text."""
 
 
 # Format to the module of renderers/, and the function in it, that makes it.
@@ -53,14 +53,14 @@ RENDERERS: Mapping[str, Callable[[Report], str]] = {
 
 @cache
 def all_renderers() -> Mapping[str, Callable[[Report], str]]:
-    """The renderers by format: traceq's own, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
+    """Return the renderers by format, traceq's own first. Raises UnusablePlugin for one that cannot be used."""
     brief = {name: partial(_render, renderer) for name, renderer in _BRIEF.items()}
     return {**RENDERERS, **brief, **{each.NAME: each.render for each in _find_foreign()}}
 
 
 @cache
 def all_suffixes() -> Mapping[str, str]:
-    """The formats by suffix: traceq's own, then those of other packages."""
+    """Return the formats by suffix, traceq's own first."""
     return {**SUFFIXES, **_BRIEF_SUFFIXES, **{each.SUFFIX: each.NAME for each in _find_foreign()}}
 
 

@@ -30,7 +30,10 @@ _NONE = -1
 
 
 def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> Flame | None:
-    """What the host did in the counted steps, and what the GPU did for it; None without anything. One of `traces` on a page."""
+    """Build the flame graph of the counted steps, host calls and their GPU work; None if empty.
+
+    A page shows `traces` of them.
+    """
     found = paths_of(connection, trace_id)
     if not any(path["host"] for path in found):
         return None
@@ -38,7 +41,7 @@ def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: in
 
 
 def paths_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
-    """All paths of calls in the counted steps and the GPU work that these launched, each after the one around it."""
+    """Read the call paths of the counted steps and the GPU work they launched, each after its parent."""
     periods = read_rows(connection, "flame_period", trace_id=trace_id)
     threads = read_rows(connection, "flame_thread", trace_id=trace_id) if periods else []
     if not threads:
@@ -57,7 +60,7 @@ def _read_levels(
     periods: Sequence[Mapping[str, Any]],
     threads: Sequence[Mapping[str, Any]],
 ) -> list[list[dict[str, Any]]]:
-    """The paths of each level: threads, then calls with the same number around them, and the GPU work of those before."""
+    """Yield the paths level by level: threads, then calls of equal depth, each level with the GPU work of the one before."""
     labels, kinds_of_work = (_split_label(connection, table) for table in _TABLES)
     work = read_columns(connection, "flame_work", trace_id=trace_id)
     launched_by = np.full(len(work["dur"]), _NONE)
@@ -154,7 +157,7 @@ def _add_work(
 
 
 def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """All paths, each after the one around it and of a level the longest first, numbered in this order as `path`."""
+    """Set `path` to the number of each path: parents before children, of one level the longest first."""
     found: list[dict[str, Any]] = []
     for level in levels:
         for path in level:
@@ -170,7 +173,7 @@ def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, A
 
 
 def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> Flame:
-    """The flame graph of `paths`, each after its parent, with their times and all inside; of at most about `most` frames."""
+    """Make the flame graph of `paths` (parents first) with total times, in about `most` frames at most."""
     share = _LEAST_SHARE
     while len(frames := _make_frames(paths, share)) > most:
         share *= 1.5
@@ -178,7 +181,7 @@ def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> Flame:
 
 
 def _add_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """With the GPU time of each path and all inside it."""
+    """Add to each path the GPU time of all paths inside it."""
     found = {path["path"]: {**path, "gpu": path["own_gpu"]} for path in paths}
     for path in sorted(found.values(), key=lambda each: -each["level"]):
         if path["parent"] is not None:

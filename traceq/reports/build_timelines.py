@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _DrawnSize(NamedTuple):
-    """How much is drawn: slices at most, and of which GPUs, streams of each, threads, and levels of these."""
+    """Limits of a drawing: slices, GPUs, streams of each, threads, and levels of these."""
 
     slices: int
     devices: int
@@ -61,7 +61,7 @@ _SLICES_OF_A_NAME, _LEAST_NAMES = 16, 800
 def build_steps(
     connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None, traces: int = 1
 ) -> Timeline | None:
-    """The counted steps, the typical and the longest in detail; None for a trace without steps. One of `traces` on a page."""
+    """Draw the counted steps, the typical and the longest in detail; None without steps. A page shows `traces` of them."""
     steps = read_rows(connection, "timeline_step", trace_id=trace_id)
     if not steps:
         return None
@@ -83,7 +83,7 @@ def build_steps(
 
 
 def build_typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Timeline | None:
-    """The counted step nearest to the median alone; None for a trace without steps."""
+    """Draw the counted step nearest to the median; None without steps."""
     for step in read_rows(connection, "timeline_step", trace_id=trace_id)[:1]:
         title = _step_title(step, 1)
         window = (step["ts"], step["ts_end"])
@@ -104,7 +104,7 @@ def build_occurrences(
     findings: Sequence[Finding],
     traces: int = 1,
 ) -> Iterator[tuple[str, tuple[Timeline, ...]]]:
-    """Per finding its id and the surroundings of a typical and the worst occurrence; not of those without a place in time.
+    """Yield each finding's id with drawings of a typical and its worst occurrence, if these have a place in time.
 
     `captured` is when the trace begins and ends, ns: what lies outside is not drawn. Of many `traces` on a page, only the first
     findings are drawn.
@@ -230,7 +230,7 @@ def _read_pieces(
     *,
     by_track: bool,
 ) -> Iterator[Pieces]:
-    """What may be drawn: steps, ledgers and streams, then the hosts, at once or track by track."""
+    """Yield the pieces that may be drawn: steps, ledgers and streams, then the hosts, at once or track by track."""
     yield _read_raw(read_columns(connection, "timeline_slice", **place), tracks, place)
     hosts = [track["track"] for track in tracks if track["side"] == "host"]
     for first, last in [(each, each) for each in hosts] if by_track else [(min(hosts), max(hosts))] if hosts else []:
@@ -255,7 +255,7 @@ def _read_raw(
 
 
 def _join_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces, Stretch]:
-    """The pieces, so many drawn together that `most` are left or fewer, and what was."""
+    """Merge short pieces until at most `most` are left; return them and how they were merged."""
     finest = max(dur // _COLUMNS, 2)
     kept: list[Pieces] = []
     coarse = fine = 0
@@ -276,7 +276,7 @@ def _join_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces, S
 
 
 def _find_stretch(pieces: Pieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
-    """A multiple of `least`, by which the pieces were put together, that leaves `most`, and `for_detail` in detailed steps."""
+    """Find the multiple of `least` that leaves `most` pieces, and `for_detail` in detailed steps."""
     times_fine = times_coarse = 1
     coarse, fine = count_merged(pieces, least)
     while fine > for_detail and least.fine * times_fine < dur:
@@ -305,14 +305,14 @@ def _read_path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
 
 
 def _make_table(pieces: Pieces) -> dict[str, npt.NDArray[Any]]:
-    """The table timeline_piece: `alone` is the slice that a piece is, -1 where it is several."""
+    """Make the table timeline_piece; `alone` is the slice of a piece, -1 where several were merged."""
     named = {"shown": pieces.number, "slices": pieces.slices, "alone": np.where(pieces.is_alone, pieces.number, -1)}
     kept = ("track", "depth", "is_fine", "is_culprit", "cell", "ts", "ts_end", "busy")
     return {**{name: getattr(pieces, name) for name in kept}, **named}
 
 
 def _read_lanes(tracks: Sequence[Mapping[str, Any]], pieces: Pieces) -> tuple[Lane, ...]:
-    """The lanes of the tracks that have pieces."""
+    """Return the lanes of the tracks that have pieces."""
     levels = {track["track"]: int(pieces.depth[pieces.track == track["track"]].max(initial=-1)) + 1 for track in tracks}
     drawn = [track for track in tracks if levels[track["track"]]]
     has_several = len({track["device"] for track in drawn} - {None}) > 1

@@ -35,7 +35,7 @@ _ON: Mapping[Hardware | None, str] = {"cpu": "CPU", "gpu": "GPU", None: "not sai
 
 
 def calibration_section(lines: Sequence[Calibrated]) -> Iterator[str]:
-    """The lines of the section."""
+    """Yield the lines of the section."""
     yield HEADING
     yield ""
     if not lines:
@@ -99,7 +99,7 @@ def _format_change(line: Calibrated) -> str:
 
 
 def _format_recording(line: Calibrated) -> str:
-    """How much longer the recorded step was; - where what was won was recorded, too."""
+    """Say how much longer the recorded step was; a dash if the won time was recorded too."""
     return "-" if line.how == "verify" else change_share(line.step_ns / line.base_ns - 1)
 
 

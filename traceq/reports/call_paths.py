@@ -50,7 +50,7 @@ class Paths:
     _path: Numbers
 
     def of(self, slice_ids: Numbers) -> Numbers:
-        """The number of the path of each slice, in the first period that it has one in; -1 without."""
+        """Return the number of the path of each slice, in its first period with one; -1 without a path."""
         rows = self._place.of(slice_ids)
         found = np.full(len(rows), _NONE, np.int64)
         wanted, turn = np.flatnonzero(rows >= 0), 0
@@ -69,7 +69,7 @@ class _IdPlaces:
         self._places[ids - self._least] = np.arange(len(ids), dtype=np.int32)
 
     def of(self, ids: Numbers) -> Numbers:
-        """The places of `ids`, -1 of those that are not there."""
+        """Return the places of `ids`, -1 for those that are not there."""
         at = ids - self._least
         is_known = (at >= 0) & (at < len(self._places))
         places = self._places[np.where(is_known, at, 0)]
@@ -78,7 +78,7 @@ class _IdPlaces:
 
 
 def find_paths(slices: Slices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
-    """The paths of the calls, cut at the ends of the periods, which are in the order of time; `label` is below `labels`.
+    """Find the paths of the calls, cut at the ends of the periods (in order of time); labels are below `labels`.
 
     No call reaches beyond the one around it: what lasts longer than the call that it began in, as a range that a function opens,
     stands beside that call, which counts until then.
@@ -101,7 +101,7 @@ def find_paths(slices: Slices, period_ts: Numbers, period_ts_end: Numbers, label
 
 
 def _settle_parents(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numbers, Numbers]:
-    """The place of the call around each, the first that it does not outlive, and its end: where one begins that outlives it."""
+    """Find for each call the first enclosing call that outlasts it, and its end, cut where a longer call begins in it."""
     moved = np.flatnonzero((around >= 0) & (ts_end > ts_end[around] + _ROUNDING))
     if not len(moved):
         return around, ts_end
@@ -117,7 +117,7 @@ def _settle_parents(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numb
 def _number_levels(
     parent: Numbers, thread_id: Numbers, label: Numbers, ts: Numbers, ts_end: Numbers, labels: int
 ) -> tuple[list[Level], Numbers]:
-    """The paths of each level, and the number of the path of each call; -1 of those that are in none."""
+    """Yield the paths of each level, and number in `path` the path of each call; -1 for calls in none."""
     levels: list[Level] = []
     path = np.full(len(parent), _NONE, np.int32)
     before, known = 0, 0  # paths on the levels before the last one, and on all
@@ -139,7 +139,7 @@ def _number_levels(
 
 
 def number_keys(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
-    """The different `keys`, which are below `size`, in order, and the place of each among them."""
+    """Return the distinct `keys` (all below `size`) in order, and the place of each key among them."""
     if size > 4 * len(keys) + 1_000_000:
         return np.unique(keys, return_inverse=True)
     is_there = np.zeros(size, bool)
@@ -148,7 +148,7 @@ def number_keys(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
 
 
 def sum_at(places: Numbers, values: Numbers, size: int) -> Numbers:
-    """The sums of the whole numbers at each of `size` places: as fractions they would be rounded above 2^53."""
+    """Sum whole numbers at each of `size` places, exactly: floats would be rounded above 2^53."""
     found = np.zeros(size, np.int64)
     np.add.at(found, places, values)
     return found

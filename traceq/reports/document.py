@@ -75,7 +75,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Header:
-    """What a report is about, as labels and values; `more` is left out where there is a line only."""
+    """Labels and values that say which report this is; a single line leaves out `more`."""
 
     rows: tuple[tuple[str, Spans], ...]
     more: tuple[tuple[str, Spans], ...] = ()
@@ -86,7 +86,7 @@ Outcome = typing.Literal["problem", "healthy", "cannot tell"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do first: a sentence, how sure it is, and a few lines on its saving and how to do it.
+    """A sentence on what to do first, how sure it is, and a few lines on its saving and how to do it.
 
     `label` stands above it on a page where it is about something else than what to do.
     """
@@ -154,7 +154,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Commands:
-    """What to type next, under a title: for each command what it gives."""
+    """Commands to type next, under a title, each with what it gives."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
@@ -198,7 +198,7 @@ class Table:
 
 
 def make_table(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: tuple[int, ...] = (0,)) -> Table:
-    """A table with a row for each of `rows`; `columns` gives by their titles what stands in them, `text` those of text."""
+    """Make a table with a row for each of `rows`; `columns` gives the cell by title, `text` the places of text columns."""
     cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
     return Table(tuple(columns), cells, text)
 

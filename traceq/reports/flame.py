@@ -45,7 +45,7 @@ class Hot:
 
 
 def find_hottest(flame: Flame, most: int) -> list[Hot]:
-    """The names with most time of their own on the host."""
+    """Return the names with most own time on the host."""
     own = [frame.host_ns for frame in flame.frames]
     for frame in flame.frames[1:]:
         own[frame.parent] -= frame.host_ns

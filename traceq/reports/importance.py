@@ -19,7 +19,7 @@ _FINDING = re.compile(r"F(\d+)")
 
 
 def rate_importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
-    """The greater, the sooner it may be left out; `above` are the sections around it, from the outside inwards."""
+    """Rate how soon a leaf may be left out (greatest first); `above` are the sections around it, outermost first."""
     headings = [each for each in above if isinstance(each.head, Heading)]
     if isinstance(leaf.blocks[-1], Query):
         return _QUERY, 0
@@ -37,14 +37,14 @@ def rate_importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
 
 
 def _comes_after_findings(section: Section, trace: Section) -> bool:
-    """Also where there are no findings."""
+    """Return whether the section comes after the findings, or there are none."""
     sections = [each for each in trace.nodes if isinstance(each, Section)]
     found = [number for number, each in enumerate(sections) if _anchor_of(each) == _FINDINGS]
     return sections.index(section) > (found[0] if found else -1)
 
 
 def _number_of(section: Section) -> int:
-    """Of the finding that the section is about."""
+    """Return the number of the finding that the section is about, 0 for none."""
     found = _FINDING.fullmatch(_anchor_of(section))
     return int(found[1]) if found else 0
 

@@ -23,7 +23,7 @@ SCHEMA_VERSION = 4
 
 @dataclass(frozen=True)
 class TraceFacts:
-    """What was captured. `file` is the source's path below what all sources share: no home directory.
+    """Facts of a capture. `file` is the source's path below what all sources share: no home directory.
 
     `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; None where it was
     not, and where the steps without it may have been fed from the full queue of a loader, of `loader_queue` batches.
@@ -62,7 +62,7 @@ class Device:
 
 @dataclass(frozen=True)
 class ProgramFact:
-    """What the trace shows of the program, and how many names or slices show it: a row of the table program."""
+    """A property that the trace shows of the program, and how many names or slices show it: a row of the table program."""
 
     property: str
     value: str
@@ -111,7 +111,7 @@ class Steps:
 
     @property
     def is_window(self) -> bool:
-        """Whether no steps were found, so that the window counts as one."""
+        """Return whether no steps were found, so that the window counts as one."""
         return self.source == "window"
 
 
@@ -229,7 +229,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class GapSize:
-    """How many gaps there are of a size, and their time."""
+    """Number and total time of the gaps of one size."""
 
     bucket: str
     gaps: int
@@ -238,7 +238,7 @@ class GapSize:
 
 @dataclass(frozen=True)
 class Outlier:
-    """What an unusually long step has more of than the typical one: a ledger category of a device."""
+    """A ledger category of a device in which an unusually long step exceeds the typical one."""
 
     step: int
     dur_ns: int
@@ -349,28 +349,28 @@ class TraceReport:
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
-        """The findings, then those of the pack extra."""
+        """Return the findings, then those of the pack extra."""
         return (*self.findings, *self.extra_findings)
 
     @property
     def unit(self) -> str:
-        """What times and savings are per."""
+        """Name the unit that times and savings are per."""
         return "window" if self.steps.is_window else "step"
 
     @property
     def run_ns(self) -> int | None:
-        """The whole capture, ns; None when unknown."""
+        """Return the length of the whole capture, ns; None when unknown."""
         return sum(phase.dur_ns for phase in self.phases_of_run) or None
 
     @property
     def judged_share(self) -> float | None:
-        """Which share of the capture is judged; None when unknown."""
+        """Return the share of the capture that is judged; None when unknown."""
         judged = sum(phase.dur_ns for phase in self.phases_of_run if phase.phase == "window")
         return judged / self.run_ns if self.run_ns else None
 
     @property
     def period(self) -> str:
-        """What every number is about."""
+        """Name the period that every number is about."""
         return "window" if self.steps.is_window else "counted steps"
 
 
@@ -431,7 +431,7 @@ class JobCollective:
 
 @dataclass(frozen=True)
 class Lateness:
-    """How much longer than the usual rank one worked before collectives, ns, in a column (`place`) of `places`.
+    """Time (ns) by which a rank worked longer than the usual one before collectives, in column `place` of `places`.
 
     A column is a step, or a collective of a job of one step, or several of them.
     """

@@ -27,7 +27,7 @@ Node = Section | Leaf
 
 
 def build_outline(blocks: Iterable[Block]) -> list[Node]:
-    """The blocks, each under its heading, in the same order. A fold ends where its own blocks end."""
+    """Put the blocks under their headings, in the same order. A fold ends where its own blocks end."""
     top: list[Node] = []
     opened: list[tuple[int, list[Node]]] = [(0, top)]
     for block in blocks:

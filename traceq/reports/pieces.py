@@ -12,14 +12,14 @@ Numbers = npt.NDArray[Any]
 
 
 class Stretch(NamedTuple):
-    """Slices below so many ns are drawn together: in general, and in detailed steps; 0: none are."""
+    """Length in ns below which slices are merged: in general, and in detailed steps; 0 merges none."""
 
     coarse: int
     fine: int
 
 
 class Pieces(NamedTuple):
-    """A place in each column for each piece, of so many `slices`; they begin in `cell` or later, and take `busy` ns.
+    """Columns with a place for each piece of `slices` slices; a piece begins in `cell` or later and takes `busy` ns.
 
     Of several slices `number` is the longest one's (of several of these the last one's), and `longest` its duration.
     """
@@ -52,19 +52,19 @@ def pieces_of(
     is_fine: Numbers,
     is_culprit: Numbers,
 ) -> Pieces:
-    """A piece for each slice."""
+    """Make a piece of each slice."""
     dur = ts_end - ts
     is_alone = np.ones(len(ts), bool)
     return Pieces(track, depth, is_fine, is_culprit, is_alone, ts, number, dur, ts, ts_end, dur, np.ones_like(ts))
 
 
 def join_pieces(pieces: Iterable[Pieces]) -> Pieces:
-    """All of them."""
+    """Concatenate the pieces."""
     return Pieces(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
 
 def merge_short(pieces: Pieces, stretch: Stretch) -> Pieces:
-    """The pieces, those that are short as one; `stretch` is a multiple of what they were put together by."""
+    """Merge short neighbouring pieces; `stretch` is a multiple of the one they were merged by before."""
     least, stays = _find_short(pieces, stretch)
     order, first, cell = _sort_cells(pieces, least, stays)
     if not len(order):
@@ -88,7 +88,7 @@ def merge_short(pieces: Pieces, stretch: Stretch) -> Pieces:
 
 
 def count_merged(pieces: Pieces, stretch: Stretch) -> tuple[int, int]:
-    """How many pieces there would be with this `stretch`: outside of detailed steps and in them."""
+    """Count the pieces that merging by `stretch` leaves: outside of detailed steps, and in them."""
     least, stays = _find_short(pieces, stretch)
     order, first, _ = _sort_cells(pieces, least, stays)
     is_fine = np.concatenate((pieces.is_fine[stays], pieces.is_fine[order[first]]))
@@ -103,7 +103,7 @@ def _find_short(pieces: Pieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
 
 
 def _sort_cells(pieces: Pieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The places of those that do not stay, a cell after the other, where among these each cell begins, and its number."""
+    """Return the places of the pieces to merge, cell by cell, where each cell begins among them, and its number."""
     order = np.flatnonzero(~stays)
     lane = ((pieces.track[order].astype(np.uint16) * 16 + pieces.depth[order]) * 2 + pieces.is_fine[order]).astype(
         np.uint16

@@ -10,25 +10,25 @@ from traceq.runs.run import FindingKept, PartKept
 
 
 def step_ns(finding: Finding) -> float:
-    """The step as it is, ns."""
+    """Return the duration of a step as recorded, ns."""
     return finding.expected_step_ns + finding.saving_ns
 
 
 def saving_share_text(finding: Finding) -> str:
-    """The likely saving as a share of the step."""
+    """Put the likely saving into words as a share of the step."""
     step = step_ns(finding)
     return share(finding.saving_ns / step if step else None)
 
 
 def saving_text(finding: Finding | FindingKept | PartKept) -> str:
-    """Return the likely saving; where only bounds are known, the one that is not passed."""
+    """Put the likely saving into words; if only bounds are known, the upper one."""
     if isinstance(finding, PartKept) or not finding.only_bounds:
         return duration(finding.saving_ns)
     return f"<= {duration(finding.saving_high_ns)}"
 
 
 def bounded_share_text(finding: Finding) -> str:
-    """Return the same as a share of the step."""
+    """Put the likely saving into words as a share of the step; if only bounds are known, the upper one."""
     if not finding.only_bounds:
         return saving_share_text(finding)
     step = step_ns(finding)
@@ -36,7 +36,7 @@ def bounded_share_text(finding: Finding) -> str:
 
 
 def cumulative_text(found: Sequence[Finding]) -> str:
-    """Return how many times as fast a step is with all of them fixed; a dash where of one only bounds are known."""
+    """Say how many times as fast a step is with all of them fixed; a dash if one has only bounds."""
     step = step_ns(found[0])
     if any(each.only_bounds for each in found):
         return "-"
@@ -49,5 +49,5 @@ def saving_bounds(finding: Finding) -> str:
 
 
 def speed_up_text(before: float, after: float) -> str:
-    """How many times as fast; a dash where nothing would be left."""
+    """Say how many times as fast; a dash if no time would be left."""
     return f"{short(before / after)}x" if after > 0 else "-"

@@ -15,7 +15,7 @@ RARE = "(a rare name)"
 
 @dataclass(frozen=True)
 class Called:
-    """What a slice is called, and its kind, which gives its colour."""
+    """Name and kind of a slice; the kind gives its colour."""
 
     name: str
     kind: str
@@ -72,7 +72,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Timeline:
-    """What happened within `dur` ns from `ts` (ns of the trace's clock).
+    """Slices and marks within `dur` ns from `ts` (ns of the trace's clock).
 
     Slices below `resolution` ns are drawn together, within `views` those below `fine`. A drawing shows the first of `views`
     first, all of it where there is none. `marks` are what a finding is about, `culprit` is the slice it points at, -1 for none.
@@ -96,5 +96,5 @@ class Timeline:
 
     @property
     def width(self) -> int:
-        """The ns that the drawing is wide."""
+        """Return the ns that the drawing is wide."""
         return max(self.dur, self.span)

@@ -50,7 +50,7 @@ class PathName:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """What the steps waited for; `parts` add up to it, `names` are the first --top."""
+    """The critical path of the steps; `parts` add up to it, `names` are the first --top."""
 
     summary: PathSummary
     parts: tuple[PathPart, ...]
@@ -128,7 +128,7 @@ class CommunicationTotal:
 
 @dataclass(frozen=True)
 class Blocking:
-    """How long issued compute waited for nothing but communication, by the `known` ones of the slices of a device."""
+    """Time that issued compute waited only for communication, by the `known` ones of the slices of a device."""
 
     device: int
     slices: int
@@ -176,7 +176,7 @@ class Communication:
 
 @dataclass(frozen=True)
 class KernelFill:
-    """How compute kernels fill a device while they run, from their launch geometry and their names."""
+    """Share of a device that compute kernels fill, from their launch geometry and their names."""
 
     device: int
     kernels: int
@@ -237,7 +237,7 @@ class Mfu:
 
 @dataclass(frozen=True)
 class GpuMetric:
-    """What hardware counters measured."""
+    """Measurements of a hardware counter."""
 
     device: int
     metric: str
@@ -373,7 +373,7 @@ class SnapshotPeak:
 
 @dataclass(frozen=True)
 class MemoryCategory:
-    """What of the peak of a device is of a category; None: cannot tell."""
+    """Bytes of a category at the peak of a device; None: cannot tell."""
 
     device: int
     category: str | None
@@ -383,7 +383,7 @@ class MemoryCategory:
 
 @dataclass(frozen=True)
 class MemoryHolder:
-    """What a line of the program holds at the peak of a device, or when memory runs out.
+    """Memory that a line of the program holds at the peak of a device, or when memory runs out.
 
     None: no stack is known, or not all of it is of one kind.
     """
@@ -418,7 +418,7 @@ class MemoryFailure:
 
 @dataclass(frozen=True)
 class Fragmentation:
-    """What the allocator held of a device when the snapshot was taken, as in the view memory_fragmentation."""
+    """Memory that the allocator held of a device when the snapshot was taken, as in the view memory_fragmentation."""
 
     device: int
     pool: str | None
@@ -499,7 +499,7 @@ class ServingBatch:
 
 @dataclass(frozen=True)
 class ServingStall:
-    """What prompts cost decoding requests: steps of prompts before theirs, or in theirs (`cause`: prefill, mixed)."""
+    """Waits of decoding requests for prompts: steps of prompts before theirs, or in theirs (`cause`: prefill, mixed)."""
 
     cause: str
     stalls: int
@@ -511,7 +511,7 @@ class ServingStall:
 
 @dataclass(frozen=True)
 class ServingRoofline:
-    """What decode steps take at least to read weights and KV cache; `reason`: why that is not known. Medians."""
+    """Least time of decode steps, reading weights and KV cache; `reason`: why it is unknown. Medians."""
 
     reason: str | None
     steps: int
@@ -534,7 +534,7 @@ class Serving:
 
 @dataclass(frozen=True)
 class Topics:
-    """All of them."""
+    """The topics of a report."""
 
     critical_path: CriticalPath
     copies: Copies

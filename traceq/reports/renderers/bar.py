@@ -25,7 +25,7 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
 def draw_bar(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
-    """The bar, WIDTH columns wide if there is `room`, and its legend.
+    """Draw the bar, WIDTH columns wide if there is `room`, and its legend.
 
     Parts too small for a column are in the legend only.
     """
@@ -36,7 +36,7 @@ def draw_bar(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint 
 
 
 def draw_bar_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
-    """A line for each row: label, bar, text; then the legend of the parts that have names.
+    """Draw a line for each row: label, bar, text; then the legend of the named parts.
 
     Where there is little `room`, the bar stands below its label and text.
     """
@@ -60,7 +60,7 @@ def draw_bar_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = paint
 
 
 def draw_curve(values: Sequence[float], room: int = _ANY) -> str:
-    """A column for each value, or for the highest of several, from 0 to the highest of all.
+    """Draw a column for each value, or for the highest of several, from 0 to the highest of all.
 
     What is not 0 never looks like 0.
     """
@@ -83,7 +83,7 @@ def _draw_parts(
 
 
 def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
-    """In as many lines as it takes."""
+    """Write the legend in as many lines as it takes."""
     lines: list[list[str]] = [[]]
     used = 0
     for label, symbol in symbols.items():
@@ -97,7 +97,7 @@ def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]
 
 
 def _apportion_columns(exact: Sequence[float], total: int) -> list[int]:
-    """Whole columns that add up to `total`, by largest remainder."""
+    """Divide `total` columns by largest remainder."""
     columns = [int(value) for value in exact]
     by_remainder = sorted(range(len(exact)), key=lambda i: (columns[i] - exact[i], i))
     for index in by_remainder[: total - sum(columns)]:

@@ -21,7 +21,7 @@ _NO_FILE = "traceq.toml"
 
 
 def check_to_code_quality(check: Check, root: Path) -> str:
-    """The JSON; files below `root` are named relative to it, as GitLab wants them."""
+    """Encode the check for GitLab; files below `root` are named relative to it."""
     found = [_make_entry(each, check, root.resolve()) for each in check.judged if each.state != "pass"]
     return json.dumps(found, ensure_ascii=False, sort_keys=True, indent=2) + "\n"
 

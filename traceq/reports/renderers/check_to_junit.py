@@ -16,7 +16,7 @@ _NAME, _TEXT = 300, 4_000
 
 
 def check_to_junit(check: Check) -> str:
-    """The XML; a budget is a test case, its table the class."""
+    """Encode the check as XML; a budget is a test case, its table the class."""
     numbers = {
         "tests": str(len(check.judged)),
         "failures": str(check.number("fail")),
@@ -48,7 +48,7 @@ def _make_case(suite: ET.Element, judged: Judged, path: str | None) -> None:
 
 
 def write_message(judged: Judged) -> str:
-    """The outcome in one line."""
+    """Put the outcome into one line."""
     if judged.state == "fail":
         return (
             f"{name_budget(judged.budget)}: measured {format_measured(judged)}, limit: {describe_limits(judged.budget)}"
@@ -57,5 +57,5 @@ def write_message(judged: Judged) -> str:
 
 
 def _escape_text(text: str, limit: int) -> str:
-    """In one line, with escapes for what XML does not allow."""
+    """Put the text into one line, with escapes for characters that XML forbids."""
     return shortened(printable(text), limit)

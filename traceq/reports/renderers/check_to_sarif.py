@@ -64,7 +64,7 @@ _RULES: Mapping[Table, _SarifRule] = {
 
 
 def check_to_sarif(check: Check, root: Path) -> str:
-    """The JSON; files below `root` are named relative to it, as code scanning wants them."""
+    """Encode the check for code scanning; files below `root` are named relative to it."""
     results = [_make_result(each, check, root) for each in check.judged if each.state != "pass"]
     run = {
         "tool": {
@@ -121,7 +121,7 @@ def _make_fingerprints(judged: Judged) -> dict[str, str]:
 
 
 def hash_budget(judged: Judged) -> str:
-    """The same for a budget wherever it stands and whatever its limit is."""
+    """Hash a budget by what stays when it is moved or its limit changes."""
     return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
 
 

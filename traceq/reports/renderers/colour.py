@@ -34,7 +34,7 @@ def paint_nothing(text: str, _style: str) -> str:
 
 
 def paint_text(text: str, style: str) -> str:
-    """`text` in `style`, which may also be the name of a part of a bar; as it is where there is none for it."""
+    """Return `text` in `style`, a style's name or that of a bar's part; unchanged for other names."""
     code = _CODES.get(style) or _colour_of_part(style)
     return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 

@@ -12,12 +12,12 @@ SCHEMA_VERSION = 1
 
 
 def comparison_to_json(comparison: Comparison) -> str:
-    """One object. `causes` add up to `delta_ns`, and the parts of each to its own."""
+    """Encode the comparison as one object. `causes` add up to `delta_ns`, and the parts of each to its own."""
     return json_text({"schema_version": SCHEMA_VERSION, **_encode_comparison(comparison), **_encode_job(comparison)})
 
 
 def _encode_job(comparison: Comparison) -> dict[str, Any]:
-    """Of a job who changed, and the comparison of one rank; null of single traces."""
+    """Encode which ranks of a job changed, and the comparison of one rank; null for single traces."""
     rank = comparison.of_rank
     return {"job": comparison.job, "of_rank": None if rank is None else _encode_comparison(rank)}
 

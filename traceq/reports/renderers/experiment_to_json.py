@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 
 def experiment_to_json(found: Experiment) -> str:
-    """One object; what is not known is null."""
+    """Encode the experiment as one object; unknown values are null."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,

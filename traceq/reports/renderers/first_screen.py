@@ -21,7 +21,7 @@ _LEAST_LABEL = 8
 
 
 def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
-    """The sentence, how sure it is at the end of its line where there is room, and the lines on its saving and how."""
+    """Render the sentence, its confidence at the end of the line if it fits, then the lines on saving and way."""
     text = to_plain_text(block.spans)
     beside = f"{_GAP}{block.beside}" if block.beside else ""
     lines = [text[start:end] for start, end in wrap_text(text, room, whole=True)] or [""]
@@ -37,7 +37,7 @@ def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
 
 
 def ledger_lines(block: Ledger, room: int, paint: Paint) -> Iterator[str]:
-    """The title with what a step takes, then a bar for each category with its share, time and findings."""
+    """Render the title with the time of a step, then a bar for each category with its share, time and findings."""
     title = to_plain_text(block.title)
     if width(title) + width(block.total) + len(_GAP) <= room:
         yield paint(title, "heading") + " " * (room - width(title) - width(block.total)) + block.total
@@ -78,7 +78,7 @@ def _list_owners(row: LedgerRow) -> str:
 
 
 def ranking_lines(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
-    """The titles of the columns, then for each finding its title with the numbers, and what to do below it."""
+    """Render the titles of the columns, then each finding's title with its numbers, and below it what to do."""
     columns = [
         ("saves", [row.saves for row in block.rows], False),
         ("share", [row.share for row in block.rows], False),
@@ -111,7 +111,7 @@ def _pad_text(painted: str, cell: str, size: int, *, left: bool) -> str:
 
 
 def _title_lines(row: RankedFinding, numbers: str, room: int, paint: Paint) -> Iterator[str]:
-    """The title in as many lines as it needs, with the numbers at the end of the last one."""
+    """Wrap the title, and put the numbers at the end of the last line."""
     text = printable(row.title)
     lines = [text[start:end] for start, end in wrap_text(text, room - len("F10 "), whole=True)][: _MOST_LINES + 1]
     for number, line in enumerate(lines, 1):
@@ -131,7 +131,7 @@ def _narrow_ranking(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
 
 
 def _cut_lines(spans: Spans, room: int, indent: str) -> Iterator[str]:
-    """The spans in at most two lines."""
+    """Wrap the spans into at most two lines."""
     text = to_plain_text(spans)
     inside = room - len(indent)
     lines = [text[start:end] for start, end in wrap_text(text, inside, whole=True)]

@@ -14,7 +14,7 @@ SCHEMA_VERSION = 1
 
 
 def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
-    """One object; its list `traces` has one object a trace, whether there are none, one or several.
+    """Encode one object whose list `traces` has one object a trace, for any number of traces.
 
     `secrets` is what the files of traces name, by path.
     """

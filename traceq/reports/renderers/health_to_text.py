@@ -20,7 +20,7 @@ _RECORDED = ("chrome", "nsys")
 
 
 def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
-    """One part a trace: what it is, per metric how far it goes, what brings more, and whether its numbers add up.
+    """Describe each trace: its file, how far it carries each metric, what brings more, and whether its numbers add up.
 
     `secrets` is what the files of traces name, by path.
     """
@@ -84,7 +84,7 @@ def _list_made_with(trace: TraceHealth) -> Iterator[str]:
 
 
 def _list_ways(trace: TraceHealth) -> Iterator[str]:
-    """Per profiler what brings more; then the command that says it in full."""
+    """List for each profiler what brings more, then the command that says it in full."""
     told: dict[str, list[tuple[str, str]]] = {}
     for each in trace.metrics:
         for way in each.ways:

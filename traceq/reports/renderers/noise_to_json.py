@@ -9,7 +9,7 @@ SCHEMA_VERSION = 1
 
 
 def noise_to_json(noise: Noise) -> str:
-    """One object."""
+    """Encode the noise as one object."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,

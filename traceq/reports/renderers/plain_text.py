@@ -9,7 +9,7 @@ _NAME_LIMIT = 70
 
 
 def to_plain_text(spans: Spans) -> str:
-    """The spans for a terminal; names cut, and nothing in them steers it."""
+    """Return the spans for a terminal; names are cut, and no control character is left."""
     return "".join(
         shortened(printable(span), _NAME_LIMIT) if isinstance(span, Name) else printable(span) for span in spans
     )

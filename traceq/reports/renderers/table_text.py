@@ -24,7 +24,7 @@ _Lines = tuple[str, ...]
 
 
 def render_table(table: Table, room: int, paint: Paint) -> Iterator[str]:
-    """The lines of the table, each at most `room` columns wide."""
+    """Yield the lines of the table, each at most `room` columns wide."""
     columns = [printable(title) for title in table.columns]
     whole: list[_Lines] = [(title,) for title in columns]
     broken = [_break_title(title) for title in columns]
@@ -41,7 +41,7 @@ def render_table(table: Table, room: int, paint: Paint) -> Iterator[str]:
 
 
 def _name_limit(table: Table, head: Sequence[_Lines], room: int) -> int:
-    """How wide names of this table may be, so that the widest row stays within `room`."""
+    """Return how wide names may be so that the widest row stays within `room`."""
     free = room
     with_names = 0
     for title, *column in zip(head, *table.rows, strict=True):
@@ -87,7 +87,7 @@ def _render_columns(
 
 
 def _render_rows(table: Table, columns: Sequence[str], room: int, paint: Paint) -> Iterator[str]:
-    """A line for each cell, with the title of its column before it; what has no title stands above."""
+    """Yield a line for each cell, with its column's title before it; a cell without a title stands above."""
     margin = min(max(map(width, columns)) + len(_GAP), room // 2)
     for number, row in enumerate(table.rows):
         if number:
@@ -104,7 +104,7 @@ def _render_rows(table: Table, columns: Sequence[str], room: int, paint: Paint) 
 
 
 def _choose_styles(table: Table, row: Sequence[str]) -> list[str]:
-    """Per cell: a table that says how sure its rows are is one of savings."""
+    """Choose a style for each cell: tables with a column `confidence` are tables of savings."""
     if "confidence" not in table.columns:
         return [""] * len(row)
     return [

@@ -40,27 +40,27 @@ class _Chapter:
 
     @property
     def sections(self) -> list[_Chapter]:
-        """What stands before the first heading of level 3, then what stands under each."""
+        """Yield the blocks before the first heading of level 3, then those under each."""
         return _chapters([Heading(3, ()), *self.blocks], 3)
 
     @property
     def is_folded(self) -> bool:
-        """Whether it is shown by its title alone until it is opened."""
+        """Return whether only the title is shown until it is opened."""
         return self.heading.is_minor
 
     @property
     def is_on_paper(self) -> bool:
-        """Whether it is printed: the findings, the steps over time, where the time went."""
+        """Return whether it is printed: the findings, the steps over time, where the time went."""
         return self.heading.anchor in _ON_PAPER
 
 
 def to_html(report: Report) -> str:
-    """The report as a page. What would make it too large is left out, the least important first, and that is said."""
+    """Render the report as a page, and say what was left out to keep it small, the least important first."""
     return html_of(compose_report(report, folds=True, draws=True))
 
 
 def html_of(blocks: Iterable[Block]) -> str:
-    """The blocks as `to_html` shows them; what is about one trace, or the like, begins with a heading of level 2."""
+    """Render the blocks as `to_html` does; each trace begins with a heading of level 2."""
     numbered = list(_numbered(blocks))
     limit = min(LIMIT, _LIMIT_OF_TRACE * max((trace for trace, _ in numbered), default=1))
     rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
@@ -78,7 +78,7 @@ Keeps = Callable[[int, Block], bool]
 
 
 def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
-    """What to keep of the blocks, given with the number of their trace, and what that leaves out; ever more of them."""
+    """Yield ever larger selections of the numbered blocks, each with what it leaves out."""
     told = "is left out to keep the page small; `traceq report` of fewer traces shows it."
     yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1
@@ -92,7 +92,7 @@ def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
 
 
 def _all_of(traces: int) -> Keeps:
-    """The first traces without what is large, and of the others their headings and verdicts."""
+    """Keep the first traces without large blocks, and of the others their headings and verdicts."""
     return lambda trace, block: (
         (trace <= traces and not isinstance(block, _LARGE)) or (trace <= _MOST_TRACES and _is_essential(block))
     )
@@ -149,7 +149,7 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
 
 
 def _title(chapters: Sequence[_Chapter]) -> str:
-    """What a tab and a bookmark say: the file and what to do first."""
+    """Write the title of tab and bookmark: the file and what to do first."""
     traces = [chapter for chapter in chapters if chapter.heading.anchor]
     if len(traces) != 1:
         return f"{_plain(chapters[0].heading.spans)}, {len(traces)} traces"

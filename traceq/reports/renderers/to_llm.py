@@ -53,7 +53,7 @@ class LlmLine(NamedTuple):
 
 
 def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str:
-    """The report in fewer than `limit` bytes, at least 2,048; `source` is what commands call the traces."""
+    """Render the report in fewer than `limit` bytes, at least 2,048; commands call the traces `source`."""
     lines = list(_write_lines(report, _quote_source(source)))
     sizes = [len(line.text.encode()) + 1 for line in lines]
 
@@ -92,7 +92,7 @@ def _write_lines(report: Report, source: str) -> Iterator[LlmLine]:
 
 
 def _describe_job(report: Report) -> Iterator[LlmLine]:
-    """The findings of the job that the traces are; what it waits for first."""
+    """List the findings of the job that the traces are; first what it waits for."""
     job = find_job(report.jobs)
     if job is None or not job.findings:
         return
@@ -111,7 +111,7 @@ def _describe_job(report: Report) -> Iterator[LlmLine]:
 
 
 def _describe_trace(report: TraceReport, source: str, chosen: str) -> Iterator[LlmLine]:
-    """All there is about a trace; `chosen` is how commands name it among several."""
+    """Describe a trace in full; `chosen` is how commands name it among several."""
     for number, each in enumerate(write_verdicts(report)):
         beside = f" ({each.beside})" if each.beside else ""
         yield LlmLine(f"{'' if number else '# '}{_render_spans(each.spans, _TITLE)}{beside} [{each.outcome}]")
@@ -176,7 +176,7 @@ def _list_confirmed(report: TraceReport) -> Iterator[LlmLine]:
 
 
 def summarize_finding(place: str, finding: Finding) -> str:
-    """A finding in a line: its place (F1), rule and title, what it saves, and how sure that is."""
+    """Put a finding into a line: its place (F1), rule and title, what it saves, and how sure that is."""
     likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} ({saving_share_text(finding)}); "
     sure = f"{saving_bounds(finding)}; {finding.confidence} confidence"
     return f"- {place} `{_cut_text(finding.finding_id, _NAME)}` {_cut_text(finding.title, _TITLE)}: {likely}{sure}"
@@ -233,7 +233,7 @@ def _summarize_trace(report: TraceReport, number: int) -> Iterator[LlmLine]:
 
 
 def _render_spans(spans: Spans, limit: int) -> str:
-    """The spans in at most `limit` bytes and some backticks; names of the trace and code stand in these."""
+    """Render the spans in at most `limit` bytes and some backticks, which stand around names of the trace and code."""
     shown: list[str] = []
     for text in spans:
         is_name = isinstance(text, Name) and not isinstance(text, Title)

@@ -73,7 +73,7 @@ _KINDS: dict[type, str] = {
 
 
 def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
-    """The report as Markdown of fewer than `limit` characters, at least 6,000.
+    """Render the report as Markdown of fewer than `limit` characters, at least 6,000.
 
     Where it does not fit, parts are left out, the least important first; a line says what and where it is.
     `pictures` says for a chart, by its name, in which file it is, relative to that of the report.
@@ -84,7 +84,7 @@ def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] 
 def blocks_to_markdown(
     blocks: Iterable[doc.Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None
 ) -> str:
-    """The blocks as `to_markdown` shows them."""
+    """Render the blocks as `to_markdown` does."""
     shown = list(_drop_drawn(blocks, pictures or {}))
     first = next((each for each in shown if isinstance(each, doc.Verdict)), None)
     parts = list(_make_parts(build_outline(shown), (), first, pictures or {}))
@@ -92,7 +92,7 @@ def blocks_to_markdown(
 
 
 def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[doc.Block]:
-    """Without what only other formats draw."""
+    """Drop the blocks that only other formats draw."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Fold(block.title, tuple(_drop_drawn(block.blocks, files)))
@@ -105,7 +105,7 @@ def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterat
 def _make_parts(
     nodes: Iterable[Node], above: tuple[Section, ...], first: doc.Verdict | None, files: Mapping[str, str]
 ) -> Iterator[Part | Around]:
-    """The text of the nodes; that of the `first` verdict is never left out."""
+    """Yield the nodes as text; that of the `first` verdict is never left out."""
     for node in nodes:
         if isinstance(node, Leaf):
             text = "\n\n".join(_render_block(block, files) for block in node.blocks)
@@ -211,7 +211,7 @@ _TEXT: dict[type, Callable[[Any], str]] = {
 
 
 def _join_lines(lines: Iterable[str], *, before: str = "- ") -> str:
-    """As many of the lines as there is room for; `before` is what the line about the others begins with."""
+    """Join as many of the lines as fit; `before` begins the line about the others."""
     kept: list[str] = []
     used = left_out = 0
     for line in lines:
@@ -240,7 +240,7 @@ def _fence_lines(language: str, lines: Iterable[str]) -> str:
 
 
 def _unused_fence(mark: str, texts: Iterable[str], least: int) -> str:
-    """So many of `mark` that no text holds as many in a row."""
+    """Repeat `mark` until no text holds as many in a row."""
     longest = max((len(run) for text in texts for run in re.findall(f"{mark}+", text)), default=0)
     return mark * max(least, longest + 1)
 
@@ -273,7 +273,7 @@ def _escape_words(text: str) -> str:
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    """As entities and not after backslashes, which not everything that reads Markdown takes for escapes."""
+    """Escape the match by entities: not all readers of Markdown take backslashes for escapes."""
     return "".join(_ENTITIES.get(character, f"&#{ord(character)};") for character in match[0])
 
 

@@ -29,7 +29,7 @@ _LEAST_ROOM = 44
 
 @dataclass(frozen=True)
 class _TextPage:
-    """How wide a line may be, in columns, how text is coloured, and the source named in commands."""
+    """Width of lines in columns, how text is coloured, and the source named in commands."""
 
     width: int
     paint: Paint
@@ -37,7 +37,7 @@ class _TextPage:
 
 
 def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
-    """The first screen of the report, in lines of at most `width` columns, taken as 40 to 100.
+    """Render the first screen of the report in lines of at most `width` columns, taken as 40 to 100.
 
     Only commands are longer, so that they can be copied. With `colour` there are escape codes for colours, and no others:
     nothing in a trace can bring its own.
@@ -46,7 +46,7 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
 
 
 def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
-    """The blocks as `to_text` shows them; queries have words longer than a line. `source` is named in commands."""
+    """Render the blocks as `to_text` does; words of queries may exceed a line. `source` is named in commands."""
     page = _TextPage(min(max(width, LEAST_WIDTH), WIDTH), paint_text if colour else paint_nothing, source)
     lines: list[str] = []
     for block in _unfold(blocks):
@@ -57,7 +57,7 @@ def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: b
 
 
 def _unfold(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
-    """What is drawn elsewhere is said in words too; what is folded elsewhere has its title above it."""
+    """Drop blocks that other formats draw, and put the title of a fold above its blocks."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Heading(4, block.title)
@@ -101,7 +101,7 @@ def _render_facts(block: doc.Facts, page: _TextPage) -> Iterator[str]:
 
 
 def _choose_style(label: str, text: str) -> tuple[str, int]:
-    """The style of what a fact begins with, and how many characters that are."""
+    """Return the style of the beginning of a fact, and how many characters that is."""
     if label == "confidence":
         level = text.partition(".")[0]
         return level, len(level)

@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 
 def tradeoff_to_json(found: Tradeoff) -> str:
-    """One object; what could not be computed is null."""
+    """Encode the trade-off as one object; values that could not be computed are null."""
     choice, limit, within = found.choice, found.limit, found.within
     return json_text(
         {
@@ -92,7 +92,7 @@ def _encode_headroom(each: Headroom) -> dict[str, Any]:
 
 
 def _is_saturated(each: Headroom) -> bool | None:
-    """None where the rule cannot tell, where what it says is refuted, and where no GPU was seen to compute."""
+    """Return whether the GPU is saturated; None if the rule cannot tell, is refuted, or no GPU was seen to compute."""
     if each.saturated is not None:
         return True
     computes = any(step.ledger.get(COMPUTE) for step in each.run.typical)

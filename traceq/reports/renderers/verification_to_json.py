@@ -9,7 +9,7 @@ SCHEMA_VERSION = 1
 
 
 def verification_to_json(verification: Verification) -> str:
-    """One object; what was compared is in the output of traceq compare."""
+    """Encode the verification as one object; `traceq compare` gives the comparison."""
     comparison = verification.comparison
     return json_text(
         {

@@ -10,7 +10,7 @@ SCHEMA_VERSION = 1
 
 
 def answer_to_json(found: Answer) -> str:
-    """One object; unknown values are null."""
+    """Encode the answer as one object; unknown values are null."""
     saved, step = found.saved, found.recorded_ns
     return json_text(
         {
@@ -30,7 +30,7 @@ def answer_to_json(found: Answer) -> str:
 
 
 def job_answer_to_json(found: JobAnswer) -> str:
-    """One object: a step of the job as it was, with the ranks as usual, and with all of them."""
+    """Encode a step of the job: as recorded, with the ranks as usual, and with all of them."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
@@ -42,7 +42,7 @@ def job_answer_to_json(found: JobAnswer) -> str:
 
 
 def choices_to_json(found: Choices) -> str:
-    """One object: what can be changed."""
+    """Encode what can be changed as one object."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,

@@ -17,7 +17,7 @@ _SQL_WORD = re.compile(r"(?:'[^']*'|[^ '])+|'")
 
 
 def wrap_text(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]:
-    """The (start, end) in `text` of each line of at most `room` columns.
+    """Yield the (start, end) in `text` of each line of at most `room` columns.
 
     A word that is longer than a line fills this one and goes on in the next; or, with `whole`, it begins
     a line, and an address stands out.
@@ -45,7 +45,7 @@ def wrap_text(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]
 
 
 def wrap_sql(sql: str, first: int, others: int) -> Iterator[str]:
-    """The lines of a query, which is the same query again when they are read as one; long words stand out."""
+    """Yield the lines of a query, which give the same query when joined; long words may exceed a line."""
     line, room = "", first
     for word in _SQL_WORD.findall(sql):
         if line and width(line) + 1 + width(word) > room:

@@ -14,7 +14,7 @@ _SMALL = "small"
 
 
 def describe_account(report: TraceReport) -> Iterator[Block]:
-    """A line for each, with its time, its verdict and why; what is smaller is one more."""
+    """List each line of the account with its time, its verdict and why; small ones in one more."""
     if not report.account:
         return
     numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}

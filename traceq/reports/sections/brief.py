@@ -52,7 +52,7 @@ _SOURCE = "TRACE"
 
 
 def first_screen(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
-    """The first screen on one trace; of several a line each, and that of the one to look at first.
+    """Describe one trace on a screen; of several list each in a line, and describe the one to look at first.
 
     `source` is what commands call the traces; at most `most` findings are listed.
     """
@@ -93,7 +93,7 @@ def _snapshot_pair(report: Report, source: str | None, called: str) -> str:
 
 
 def _is_enough(report: Report, job: Job) -> bool:
-    """Whether the screen of a rank would say nothing more, or something else: late ranks set the pace of all."""
+    """Return whether the screen of a rank would add nothing or mislead: late ranks set the pace of all."""
     if len(report.traces) > 1:
         return holds_up(job)
     return len(job.members) > _FEW_DEVICES and (holds_up(job) or not report.traces[0].findings)
@@ -102,7 +102,7 @@ def _is_enough(report: Report, job: Job) -> bool:
 def describe_job(
     report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True, in_full: bool = False
 ) -> Iterator[Block]:
-    """The job in one verdict, and its ranks and collectives; `opened` are the traces that have a section of their own."""
+    """Describe the job: verdict, ranks and collectives; `opened` are the traces that have a section of their own."""
     by_id = {trace.trace.trace_id: trace for trace in report.traces}
     first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
     deed = _choose_deed(first, by_id.get(find_usual_rank(job).trace_id)) if first is not None else ""
@@ -120,14 +120,14 @@ def describe_job(
 
 
 def _choose_deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
-    """What to do about what the late rank has and the usual one has not; empty where findings do not tell."""
+    """Say what to do about a finding that the late rank has and the usual one has not; empty if there is none."""
     others = {each.rule: each.saving_ns for each in usual_rank.findings} if usual_rank is not None else {}
     its_own = [each.deed for each in late.findings if others.get(each.rule, 0.0) < _AS_ON_OTHERS * each.saving_ns]
     return its_own[0] if its_own else ""
 
 
 def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
-    """What there is to fix on the usual rank, and so on all, or on those of its stage: late ranks hide none of it."""
+    """List what to fix on the usual rank, and so on all or those of its stage: late ranks hide none of it."""
     trace_id = find_usual_rank(job).trace_id
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
     if shown is not None:
@@ -153,13 +153,13 @@ def _describe_trace(report: TraceReport, most: int) -> Iterator[Block]:
 
 
 def _sort_notes(notes: Sequence[Note]) -> list[Note]:
-    """One note of what the user gave and traceq left out stands before what the profiler lost, which there is more often."""
+    """Put one note on a file of the user that was left out before notes on lost data, which are more frequent."""
     first = [each for each in notes if each.code in _GIVEN and each.severity != "info"][:1]
     return [*first, *(each for each in notes if each not in first)]
 
 
 def _count_unshown(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]:
-    """What is not on this screen, counted; and what matters though it saves no time by itself."""
+    """Count what is not on this screen, and list remarks, which save no time by themselves."""
     left = len(report.findings[most:]) + report.findings_left_out
     told = [
         some(left, "more finding") if left else "",
@@ -222,7 +222,7 @@ def _next_commands_of_job(critical: TraceReport, source: str, *, several: bool) 
 
 
 def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
-    """The trace to look at first, and why: the rank that others wait for, that has most to do, or with the longest step."""
+    """Return the trace to look at first, and why: the rank others wait for, that has most to do, or the longest step."""
     traces = [each for each in report.traces if each.rules_asked] or report.traces
     job = find_job(report.jobs)
     by_id = {trace.trace.trace_id: trace for trace in traces}
@@ -253,7 +253,7 @@ def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
 
 
 def _late_rank(finding: Finding) -> int | None:
-    """The rank that a finding of the rule late-rank is about."""
+    """Return the rank that a finding of the rule late-rank is about; None for other findings."""
     if finding.rule != "late-rank" or not finding.instances.rows:
         return None
     at = finding.instances.columns.index("late_rank")
@@ -267,7 +267,7 @@ def _name_trace(report: TraceReport) -> str:
 
 
 def list_traces(report: Report, most: int) -> Iterator[Block]:
-    """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
+    """List at most `most` traces, mark the one to look at first, and say why."""
     every = report.traces
     if all(map(is_snapshot, every)):
         yield from describe_snapshots(every, most)
@@ -313,7 +313,7 @@ def _fix_first(report: TraceReport) -> str:
 
 
 def _share_on_busiest(report: TraceReport, category: str) -> str:
-    """The time of a category, or of all that begin with it, on the busiest GPU."""
+    """Return the share of a category, or of all that begin with it, on the busiest GPU."""
     shares = [
         sum(part.step_share for part in each.parts if part.category.startswith(category)) for each in report.ledger
     ]

@@ -37,7 +37,7 @@ _WORDS = {
 
 
 def describe_capture(report: TraceReport) -> Iterator[Block]:
-    """The section of that name."""
+    """Write the section on what was captured."""
     yield Heading(3, ("What was captured",), is_minor=True)
     source, *facts = _list_facts(report.trace)
     yield Facts(
@@ -56,7 +56,7 @@ def describe_capture(report: TraceReport) -> Iterator[Block]:
 
 
 def describe_quality(report: TraceReport) -> Iterator[Block]:
-    """How far the capture carries each metric, the worst first."""
+    """List how far the capture carries each metric, the worst first."""
     judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
     yield Heading(3, ("How far this capture goes",), is_minor=True)
     yield make_table(
@@ -95,7 +95,7 @@ def program_words(facts: Sequence[ProgramFact]) -> str:
 
 
 def _overhead_row(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
-    """A row when the trace says what recording it cost, or why that is not known."""
+    """Say what recording cost, or why that is not known; nothing if the trace does not say."""
     change, within, without = facts.overhead_share, facts.profiled_step_ns, facts.unprofiled_step_ns
     medians = f"median {duration(within)}, {duration(without)} without" if within and without else ""
     if change is None:

@@ -71,13 +71,13 @@ _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
 
 
 def compose_report(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
-    """The whole report, trace by trace; for formats that can show blocks folded, and such that can show tracks."""
+    """Write the whole report, trace by trace, for formats that can fold blocks, and those that can draw tracks."""
     blocks = _compose_report(report, folds=folds, draws=draws)
     return blocks if sql else drop_sql(blocks)
 
 
 def compose_evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block]:
-    """The first screen, then the evidence for each finding of the trace that it is about."""
+    """Write the first screen, then the evidence for each finding of its trace."""
     yield from first_screen(report, source)
     if report.traces:
         shown = find_critical_trace(report)[0] if len(report.traces) > 1 else report.traces[0]
@@ -88,7 +88,7 @@ def compose_evidence(report: Report, source: str | None, *, sql: bool) -> Iterat
 
 
 def compose_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
-    """All there is to say about a finding: F1, its id or its rule, about what a rule of jobs found, or a remark.
+    """Describe a finding in full, by F1, its id or its rule; or what a rule of jobs found, or a remark.
 
     Raises StoreError where there is none of that name.
     """
@@ -116,7 +116,7 @@ def _is_called(observation: Observation, name: str) -> bool:
 
 
 def drop_sql(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks but for their queries, and what holds nothing else."""
+    """Drop queries, and folds that hold nothing else."""
     for block in blocks:
         if isinstance(block, Fold):
             kept = tuple(drop_sql(block.blocks))
@@ -162,12 +162,12 @@ def _compose_overview(report: Report, opened: Sequence[TraceReport], *, draws: b
 
 
 def _traces_in_full(report: Report) -> Sequence[TraceReport]:
-    """The traces that have a section of their own: those that were asked all rules, where there are any."""
+    """Return the traces that get a section: those that were asked all rules, or all if none was."""
     return [each for each in report.traces if each.rules_asked] or report.traces
 
 
 def _compose_job(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
-    """The job of which one trace is reported: all of it, where that trace holds it."""
+    """Describe the job of the one reported trace: in full if that trace holds all of it."""
     (trace,) = report.traces
     if {each.trace_id for each in job.members} == {trace.trace.trace_id}:
         yield Heading(2, ("The job",))
@@ -236,7 +236,7 @@ def _compose_timelines(report: TraceReport) -> Iterator[Block]:
 
 
 def _compose_topics(report: TraceReport) -> Iterator[Block]:
-    """A section for each topic the trace says something of, and for the others a line each."""
+    """Write a section for each topic that the trace tells of, and a line for each other."""
     for section, categories in _TOPICS.items():
         of_time = max((_sum_shares(device, categories) for device in report.ledger), default=0.0)
         for block in section(report):

@@ -12,7 +12,7 @@ _PER_MEGA = 1e6
 
 
 def describe_conditions(report: TraceReport) -> Iterator[Block]:
-    """The section of that name, where a log was given with the trace."""
+    """Write the section on logs of monitors; nothing without one."""
     if not report.conditions:
         return
     yield Heading(3, ("Power, clocks and host",), is_minor=True)

@@ -15,7 +15,7 @@ _NAMES = 5
 
 
 def describe_critical_path(report: TraceReport) -> Iterator[Block]:
-    """The section; nothing when the database holds no path."""
+    """Write the section on the critical path; nothing if the database holds none."""
     facts = report.topics.critical_path
     if not facts.parts:
         return
@@ -30,7 +30,7 @@ def describe_critical_path(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_critical_path(report: TraceReport) -> tuple[Spans, ...]:
-    """One line in place of the section."""
+    """Write the line in place of the section on the critical path."""
     if report.topics.critical_path.parts:
         return ()
     return (("Critical path: this database does not hold it; it is made when the trace is ingested again.",),)
@@ -51,7 +51,7 @@ def _explained_share(unexplained: float) -> str:
 
 
 def _replay_error_words(path: PathSummary, unit: str) -> str:
-    """How close a replay of the path came; of a host alone every time is as recorded, so that it would say nothing."""
+    """Say how close a replay of the path came; only for traces with a GPU, as host times replay as recorded."""
     if path.steps == 1:
         return (
             f"Replayed, each half with the latencies of the other, the {unit} comes out"
@@ -92,7 +92,7 @@ def _name_table(names: Sequence[PathName], path: PathSummary, unit: str) -> Tabl
 
 
 def _name_module(each: PathName) -> str:
-    """The module with most of it, and how many others there are."""
+    """Name the module with most of it, and count the others."""
     if not each.module:
         return "-"
     return Name(each.module if each.modules == 1 else f"{each.module} +{each.modules - 1}")

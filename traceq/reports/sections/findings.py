@@ -42,7 +42,7 @@ _EXTRA = " (extra)"
 
 
 def describe_findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
-    """What there is to say about each finding, then what else was seen.
+    """Describe each finding, then the other observations.
 
     Formats that draw get a card for each. Those that fold get the queries beside the findings, the others apart
     (`finding_queries`): they are long.
@@ -82,7 +82,7 @@ def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
 
 
 def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
-    """The finding with what proves it, its timelines and its queries."""
+    """Make the card of a finding: its evidence, timelines and queries."""
     step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
     blocks: list[Block] = [Facts(tuple(_list_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
@@ -92,7 +92,7 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
 
 
 def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
-    """The finding at that place (F1) with its evidence, and with its queries if wanted."""
+    """Describe the finding at that place (F1) with its evidence, and with its queries if wanted."""
     yield from _finding(place, finding, report)
     yield from _list_occurrences(finding, report.unit)
     if sql:
@@ -157,7 +157,7 @@ def _describe_part(part: Part, unit: str, *, is_known: bool) -> Spans:
 
 
 def _evidence_table(evidence: Evidence, columns: Sequence[str]) -> Table:
-    """As many of the columns as fit on a line, in the order given; names are cut where they are long."""
+    """Make a table of as many of the columns as fit on a line, in the order given; long names are cut."""
     header: list[str] = []
     cells: list[tuple[str, ...]] = []
     room = _ROOM
@@ -183,14 +183,14 @@ def _format_cell(column: str, value: Value) -> str:
 
 
 def _telling_columns(evidence: Evidence) -> list[str]:
-    """What every rule has, then what is not the same in all rows."""
+    """Return the columns that every rule has, then those that differ between rows."""
     first = [column for column in _FIRST if column in evidence.columns]
     rest = [column for column in evidence.columns if column not in first]
     return first + [each for each in rest if len({row[evidence.columns.index(each)] for row in evidence.rows}) > 1]
 
 
 def describe_remark(observation: Observation) -> Iterator[Block]:
-    """All there is to say about a remark, which saves no time by itself."""
+    """Describe a remark, which saves no time by itself."""
     yield Heading(4, (f"{observation.title}{_EXTRA if observation.is_extra else ''}",))
     yield Paragraph(split_code(observation.text))
     yield Facts((("try", split_code(observation.fix)), ("id", (Name(observation.finding_id),))))
@@ -259,7 +259,7 @@ def _describe_place(where: Where) -> Spans:
 
 
 def list_finding_queries(report: TraceReport) -> Iterator[Block]:
-    """The SQL behind the findings, apart from them: it is long."""
+    """List the SQL behind the findings, apart from them: it is long."""
     if not report.every_finding and not report.observations:
         return
     yield Heading(3, ("Queries behind the findings",))

@@ -41,7 +41,7 @@ def write_header(report: TraceReport) -> Header:
 
 
 def header_line(report: TraceReport) -> Spans:
-    """What the header says first, in a line."""
+    """Put the first rows of the header into a line."""
     first, *rest = (spans for _, spans in write_header(report).rows)
     return (*first, *(span for spans in rest for span in (" · ", *spans)))
 

@@ -12,7 +12,7 @@ _MOST = 6
 
 
 def list_collectives_of_job(job: Job) -> Iterator[Block]:
-    """A line for each kind, the one that takes most time first; a level only where hosts are known."""
+    """List the kinds of collectives, that with most time first; with their level if hosts are known."""
     found = job.collectives
     if not found:
         return

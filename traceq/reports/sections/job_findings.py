@@ -15,7 +15,7 @@ _MOST_IN_FULL = 16
 
 
 def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
-    """A line for each finding; in full, below these, each fix with the query that proves the finding."""
+    """List each finding of a job; in full, add each fix with the query that proves the finding."""
     shown = job.findings[: _MOST_IN_FULL if in_full else _MOST_LISTED]
     if shown:
         yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
@@ -30,7 +30,7 @@ def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
 
 
 def list_rule_findings(job: Job, rule: str) -> Iterator[Block]:
-    """What one rule found, in full; nothing where it found nothing."""
+    """List in full what one rule found, if anything."""
     shown = [each for each in job.findings if each.rule == rule]
     if shown:
         yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
@@ -38,7 +38,7 @@ def list_rule_findings(job: Job, rule: str) -> Iterator[Block]:
 
 
 def _list_fixes(shown: Sequence[JobFinding]) -> Iterator[Block]:
-    """What to do about the first of each rule, and for each the query that proves it."""
+    """Say once for each rule what to do, and give for each finding the query that proves it."""
     told: set[str] = set()
     for each in shown:
         if each.rule not in told:
@@ -49,7 +49,7 @@ def _list_fixes(shown: Sequence[JobFinding]) -> Iterator[Block]:
 
 
 def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
-    """The savings of the rows down to one add up; those of each alone do not."""
+    """Make the columns; cumulative savings add up over rows, savings of each alone do not."""
     until: dict[int, float] = {}
     saved = 0.0
     for each in job.findings:
@@ -71,12 +71,12 @@ def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
 
 
 def name_unit(each: JobFinding) -> str:
-    """What it is on; of a host or a stage with its ranks."""
+    """Name the unit of a finding; a host or a stage with its ranks."""
     return f"{each.unit}, {list_ranks(each.ranks)}" if len(each.ranks) > 1 and "rank" not in each.unit else each.unit
 
 
 def _list_unjudged_rules(job: Job, *, in_full: bool) -> Iterator[Block]:
-    """Which rules lack their input; those that lack all of it are told of in the verdict."""
+    """List the rules that lack some input; the verdict tells of those that lack all."""
     unknown = [each for each in job.not_applicable if each.reason != job.cannot_tell]
     if unknown and in_full:
         yield Paragraph(("Cannot tell ", "; ".join(f"{each.rule}: {each.reason}" for each in unknown), "."))

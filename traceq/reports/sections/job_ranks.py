@@ -50,7 +50,7 @@ def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = T
 
 
 def per_step(value: int | None, job: Job) -> str:
-    """A time of all steps as it is in one; a dash where it is not known."""
+    """Return a time of all steps as it is in one; a dash if unknown."""
     return "-" if value is None else duration(value / job.steps)
 
 
@@ -60,7 +60,7 @@ def _saving_alone(rank: JobRank, job: Job) -> str:
 
 
 def find_usual_rank(job: Job) -> JobRank:
-    """The rank that stands for those that nobody waits for, of a job that can be judged."""
+    """Return the rank that stands for those that nobody waits for, of a job that can be judged."""
     return next(each for each in job.members if each.is_usual)
 
 

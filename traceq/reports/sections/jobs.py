@@ -28,7 +28,7 @@ _PATTERNS = {
 
 
 def find_job(jobs: Sequence[Job]) -> Job | None:
-    """The job of all the traces, where there is one only and it has several ranks here."""
+    """Return the job of several ranks that all traces belong to; None if there is no or more than one."""
     several = [job for job in jobs if job.ranks > 1]
     return several[-1] if len({job.job for job in several}) == 1 else None
 
@@ -44,12 +44,12 @@ _OUTLIER = 2
 
 
 def holds_up(job: Job) -> bool:
-    """Whether ranks that are late make the job much slower, so that no rank can be judged by itself."""
+    """Return whether late ranks make the job much slower, so that no rank can be judged by itself."""
     return bool(job.stragglers) or (job.slowdown or 0) >= _SAME
 
 
 def summarize_job(job: Job) -> str:
-    """Who holds up the job, and what that costs; empty where nobody does."""
+    """Say who holds up the job, and what that costs; empty if nobody does."""
     if not job.stragglers or job.dur_ns is None or job.ideal_ns is None:
         return ""
     return (
@@ -59,7 +59,7 @@ def summarize_job(job: Job) -> str:
 
 
 def describe_rank_in_job(job: Job, report: TraceReport) -> str:
-    """What the job waits for, and what this rank has to do with it; empty where nobody holds it up."""
+    """Say what the job waits for, and what this rank has to do with it; empty if nobody holds it up."""
     told = summarize_job(job)
     mine = [each for each in job.members if each.trace_id == report.trace.trace_id]
     if not told or len(mine) != 1 or mine[0].win_ns is None:
@@ -84,7 +84,7 @@ def judge_job_in_words(job: Job, deed: str = "", faults: Sequence[str] = ()) -> 
 
 
 def _write_verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
-    """Who holds up the job, that nobody does, or that the traces cannot tell."""
+    """Say who holds up the job, that nobody does, or that the traces cannot tell."""
     if job.dur_ns is None or job.ideal_ns is None or job.slowdown is None:
         why = job.cannot_tell or "its collectives tell no time"
         return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
@@ -136,7 +136,7 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
 
 
 def _late_start(job: Job, dur: int) -> JobFinding | None:
-    """The finding on the rank that the first collective waits for, where that is much of the job."""
+    """Return the finding on the rank that the first collective waits for, if that is much of the job."""
     if (job.late_start_ns or 0) < _MUCH * dur:
         return None
     return next((each for each in job.findings if each.rule == "late-start"), None)
@@ -150,7 +150,7 @@ def _join_names(every: Sequence[Straggler]) -> str:
 
 
 def _split_critical_path(job: Job, dur: int) -> Ledger:
-    """The critical path of the job: what all ranks wait for, and what each would do anyway."""
+    """Divide the critical path of the job into waiting for others and what each rank would do anyway."""
     late, transfer, start = (job.late_ns or 0, job.transfer_ns or 0, job.late_start_ns or 0)
     parts = {
         "usual work": max(dur - late - transfer - start, 0),
@@ -202,7 +202,7 @@ def _find_short(job: Job) -> list[int]:
 
 
 def show_example(job: Job) -> Iterator[Block]:
-    """The call that shows best what a late rank does instead."""
+    """Show the call that tells best what a late rank does instead."""
     shown = [
         each
         for each in job.stragglers

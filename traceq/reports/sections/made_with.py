@@ -14,7 +14,7 @@ _UNKNOWN = "not known: no snapshot beside the trace"
 
 
 def summarize_made_with(facts: Sequence[MadeWith]) -> str:
-    """CPUs, loader, optimizer, precision, compiling and ranks, as far as they are known."""
+    """Put CPUs, loader, optimizer, precision, compiling and ranks into a line, as far as they are known."""
     first = {each.name: each.text for each in reversed(facts)}
     return "; ".join(_list_known(first)) or _UNKNOWN
 
@@ -45,7 +45,7 @@ def _list_known(known: Mapping[str, str]) -> Iterator[str]:
 
 
 def list_made_with(report: TraceReport) -> Iterator[Block]:
-    """All of it; nothing where nothing is known."""
+    """List all that is known of how the run was made."""
     if not report.made_with:
         return
     yield Text(("What the run was made with, as its snapshot says. Knobs are marked.",))

@@ -16,7 +16,7 @@ _LISTED = 4
 
 
 def describe_memory(report: TraceReport) -> Iterator[Block]:
-    """The section; nothing when the trace holds neither samples nor calls of an allocator."""
+    """Write the section on memory; nothing if the trace holds neither samples nor calls of an allocator."""
     facts = report.topics.memory
     if not facts.peaks and not facts.calls:
         return
@@ -39,7 +39,7 @@ def describe_memory(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_memory(report: TraceReport) -> tuple[Spans, ...]:
-    """One line in place of the section."""
+    """Write the line in place of the section on memory."""
     facts = report.topics.memory
     if facts.peaks or facts.calls:
         return ()

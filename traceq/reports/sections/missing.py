@@ -17,7 +17,7 @@ def program_of_report(report: TraceReport) -> Program:
 
 
 def how_to_capture(metric: str, trace_format: str, program: Program = _UNKNOWN) -> Spans:
-    """How to capture a metric: with the profiler that made the trace, else with the one that can."""
+    """Say how to capture a metric: with the profiler that made the trace, else with another."""
     form = format_of(trace_format)
     own = form.captures.get(metric)
     if own is None or not _can_record(form, program):
@@ -35,17 +35,17 @@ def _can_record(form: Format, program: Program) -> bool:
 
 
 def capture_with(report: TraceReport, metric: str) -> Spans:
-    """How to capture a metric of the program of a report."""
+    """Say how to capture a metric of the program of a report."""
     return how_to_capture(metric, report.trace.format, program_of_report(report))
 
 
 def cite_plan(metric: str) -> Spans:
-    """Where to read on."""
+    """Name the command that tells more."""
     return (" (", Literal(f"traceq doctor --plan {metric}"), ")")
 
 
 def how_to_record(report: TraceReport, name: str, before: str, after: str = "") -> Spans:
-    """What brings an input, by its name in Format.ways, between two texts; nothing where it is not known, or nothing does.
+    """Say between two texts what records an input (named as in Format.ways); nothing if unknown or impossible.
 
     Options stand between backticks, or alone.
     """

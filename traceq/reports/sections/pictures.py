@@ -13,7 +13,7 @@ from traceq.reports.model import Job, Report, TraceReport
 
 
 def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
-    """The charts of that place that have something to show."""
+    """Yield the charts of that place that have data."""
     for chart in CHARTS:
         if chart.place == place and chart.has_data(report):
             name = f"t{report.trace.trace_id}-{chart.name}"
@@ -21,20 +21,20 @@ def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
 
 
 def draw_ranks(report: Report) -> Iterator[Picture]:
-    """The traces beside each other."""
+    """Yield the chart of the traces beside each other."""
     if ranks.has_data(report):
         yield Picture("ranks", ranks.describe(report), partial(ranks.draw, report))
 
 
 def draw_job_pictures(job: Job) -> Iterator[Picture]:
-    """The charts of a job that have something to show."""
+    """Yield the charts of a job that have data."""
     for chart in CHARTS_OF_JOBS:
         if chart.has_data(job):
             yield Picture(f"job-{chart.name}", chart.describe(job), partial(chart.draw, job))
 
 
 def draw_bars(rows: Sequence[BarRow]) -> Iterator[Block]:
-    """The rows as bars, without parts that none of them has; nothing when that is a single part of a single row."""
+    """Draw the rows as bars, without parts that none of them has; nothing for a single part of a single row."""
     present = {label for row in rows for label, amount in row.parts if amount}
     if len(rows) > 1 or len(present) > 1:
         kept = (tuple(part for part in row.parts if part[0] in present) for row in rows)

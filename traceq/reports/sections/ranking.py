@@ -11,7 +11,7 @@ from traceq.reports.savings import bounded_share_text, cumulative_text, saving_t
 
 
 def rank_findings(report: TraceReport, most: int | None = None) -> Ranking:
-    """The first `most` findings, all without it. Cumulative: the step with this finding and those above fixed."""
+    """Rank the first `most` findings, or all. Cumulative: the step with this finding and those above fixed."""
     found = report.findings[:most]
     return Ranking(tuple(_rank_finding(found, number) for number in range(len(found))), report.unit)
 

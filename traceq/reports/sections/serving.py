@@ -23,7 +23,7 @@ _STALLS = {
 
 
 def describe_serving(report: TraceReport) -> Iterator[Block]:
-    """The section; nothing when no step is one of a server."""
+    """Write the section on serving; nothing if no step is one of a server."""
     facts = report.topics.serving
     if not facts.summary.steps:
         return

@@ -23,7 +23,7 @@ _Row = tuple[TraceReport, SnapshotPeak, MemoryFailure | None]
 
 
 def is_job(reports: Sequence[TraceReport]) -> bool:
-    """Whether the snapshots are of different ranks, as the names of their files tell."""
+    """Return whether the snapshots are of different ranks, as the names of their files tell."""
     ranks = [each.trace.rank for each in reports]
     return len(reports) > 1 and None not in ranks and len(set(ranks)) == len(ranks)
 
@@ -38,7 +38,7 @@ def find_first_failure(reports: Sequence[TraceReport]) -> tuple[TraceReport, str
 
 
 def describe_snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
-    """That memory ran out, and where first; a line for each of at most `most` snapshots; which rank differs."""
+    """Say where memory ran out first; list at most `most` snapshots, and say which rank differs."""
     failed = _find_failures(reports)
     one_job = is_job(reports)
     if failed:
@@ -65,7 +65,7 @@ def _by_peak(report: TraceReport) -> tuple[int, int]:
 
 
 def _find_failures(reports: Sequence[TraceReport]) -> list[_Failed]:
-    """The snapshots in which memory ran out, with the device where it did first; the first of all first, where times tell."""
+    """List the snapshots in which memory ran out, the earliest first, each with the first failing device."""
     found = [(each, each.topics.memory.failures[0]) for each in reports if each.topics.memory.failures]
     return sorted(found, key=lambda each: (each[1].ts is None, each[1].ts or 0, each[0].trace.trace_id))
 
@@ -85,7 +85,7 @@ def _write_verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) ->
 
 
 def _count_failures(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
-    """In how many of the snapshots memory ran out, and in which ranks."""
+    """Say in how many of the snapshots memory ran out, and in which ranks."""
     if not is_job(reports):
         return f"Out of memory in {len(failed)} of {some(len(reports), 'snapshot')}"
     which = f" ({list_ranks([each.trace.rank or 0 for each, _ in failed])})" if len(failed) < len(reports) else ""
@@ -93,7 +93,7 @@ def _count_failures(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -
 
 
 def _tell_first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
-    """Which was first, where the clocks tell."""
+    """Say which was first, if the clocks tell."""
     (first, at), (second, then) = failed[:2]
     if at.ts is None or then.ts is None:
         return "Which was first cannot tell: events have no times"
@@ -104,13 +104,13 @@ def _tell_first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> st
 
 
 def _on_one_machine(reports: Sequence[TraceReport]) -> bool:
-    """Whether no GPU is in two of the snapshots: ranks of several machines have the same numbers."""
+    """Return whether no GPU is in two of the snapshots: machines number their GPUs alike."""
     devices = [peak.device for each in reports for peak in each.topics.memory.snapshot if peak.peak_bytes]
     return len(set(devices)) == len(devices)
 
 
 def _peak_table(reports: Sequence[TraceReport], *, is_job: bool) -> Table:
-    """A line for each device of each snapshot: how much was in use and reserved, and what was lacking where memory ran out."""
+    """List for each device of each snapshot what was in use and reserved, and what was lacking where memory ran out."""
     pairs = [
         (report, peak, next((f for f in report.topics.memory.failures if f.device == peak.device), None))
         for report in reports
@@ -144,7 +144,7 @@ def _failure_column(name: str, failures: Sequence[MemoryFailure]) -> Callable[[_
 
 
 def _describe_imbalance(reports: Sequence[TraceReport]) -> str:
-    """The rank whose peak is furthest from the usual one, and of what it has more or less; empty where all are alike."""
+    """Name the rank whose peak is furthest from the usual one, and what it has more or less of; empty if all are alike."""
     peaks = [highest_peak(each) for each in reports]
     usual = median(peaks)
     if len(reports) < _FEWEST_TO_COMPARE or not usual:
@@ -173,14 +173,14 @@ def _describe_imbalance(reports: Sequence[TraceReport]) -> str:
 
 
 def _bytes_by_category(report: TraceReport) -> dict[str, int]:
-    """What is in use at the highest peak, by category."""
+    """Return the bytes in use at the highest peak, by category."""
     memory = report.topics.memory
     device = memory.snapshot[0].device if memory.snapshot else None
     return {each.category or "of no known kind": each.bytes for each in memory.categories if each.device == device}
 
 
 def _compare_shares(failed: Sequence[_Failed]) -> str:
-    """Who had less of its GPU than another: what was reserved and free when memory ran out; empty where all had as much."""
+    """Say who had less of its GPU (reserved and free) than another when memory ran out; empty if all had as much."""
     seen = [
         (failure.reserved_bytes + failure.free_bytes, report)
         for report, failure in failed

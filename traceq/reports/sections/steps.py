@@ -30,7 +30,7 @@ _PHASES = {"start_up": "start-up", "left_out": "left out", "tail": "tail"}
 
 
 def describe_steps(report: TraceReport) -> Iterator[Block]:
-    """The section of that name."""
+    """Write the section on steps."""
     facts = report.steps
     yield Heading(3, ("Steps",))
     if facts.source is None:
@@ -67,7 +67,7 @@ def _explain_no_steps(report: TraceReport) -> Block:
 
 
 def _say_what_counts(report: TraceReport) -> Spans:
-    """Which steps, by what they were found, and what recurs inside and around them."""
+    """Say which steps count, by what they were found, and what recurs inside and around them."""
     facts = report.steps
     example: Spans = (" (", Name(facts.example), ", ...)") if facts.example else ()
     step = next((unit for unit in report.units if unit.is_step), None)
@@ -82,7 +82,7 @@ def _say_what_counts(report: TraceReport) -> Spans:
 
 
 def _describe_unit(unit: Unit, step: Unit) -> Spans:
-    """What is inside each step, or what holds several; nothing for the steps themselves and for other parts of a step."""
+    """Describe a unit inside each step or around several; nothing for the steps and other parts of a step."""
     if unit.is_step:
         return ()
     if unit.level in _INSIDE and unit.count >= step.count > 0:
@@ -96,7 +96,7 @@ def _describe_unit(unit: Unit, step: Unit) -> Spans:
 
 
 def judged_words(phases: Sequence[PhaseOfRun]) -> str:
-    """The window and its share of the capture, then the phases around it; nothing for a database without them."""
+    """Say which part of the capture the window is, and name the phases around it; empty if unknown."""
     window = sum(phase.dur_ns for phase in phases if phase.phase == "window")
     whole = sum(phase.dur_ns for phase in phases)
     if not window:
@@ -111,7 +111,7 @@ def judged_words(phases: Sequence[PhaseOfRun]) -> str:
 
 
 def _offer_choice(units: Sequence[Unit]) -> Iterator[Block]:
-    """One sentence where something else may be the step."""
+    """Say that something else may be the step, if so."""
     step = next((unit for unit in units if unit.is_step), None)
     others = [unit for unit in units if unit.is_possible and not unit.is_step]
     if step is None or not others:
@@ -134,7 +134,7 @@ def _offer_choice(units: Sequence[Unit]) -> Iterator[Block]:
 
 
 def _option_for(step: Unit, other: Unit) -> str:
-    """How to choose the other: so many of it in each of what counts as a step, or so many of these in it."""
+    """Return the option that chooses the other unit: how many of it are a step, or how many steps are one of it."""
     if other.count >= step.count > 0:
         return f"--steps-per {max(round(other.count / step.count), 2)}"
     return f"--steps-per 1/{max(round(step.count / other.count), 2)}"

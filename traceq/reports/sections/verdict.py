@@ -35,7 +35,7 @@ _NO_IDLE_TIME = ("sampled-capture",)
 
 
 def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
-    """Why little of the run is judged, where start-up took most of it; then the verdict."""
+    """Say why little of the run is judged, if start-up took most of it; then the verdict."""
     # of a capture of nothing else start-up is no part
     for each in report.observations if refuse_to_judge(report) is None else ():
         if each.rule == "start-up" and report.run_ns:
@@ -46,7 +46,7 @@ def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
 
 
 def write_verdict(report: TraceReport) -> Verdict:
-    """What to do first, that nothing is worth doing, or that the trace cannot tell."""
+    """Say what to do first, that nothing is worth doing, or that the trace cannot tell."""
     if is_snapshot(report):
         return verdict_of_snapshot(report)
     if fault := find_fault_of_file(report):
@@ -57,7 +57,7 @@ def write_verdict(report: TraceReport) -> Verdict:
 
 
 def _choose_statement(report: TraceReport) -> Verdict:
-    """What wins most, or where that is little and much cannot be told, what cannot be told."""
+    """Put first what wins most; or, if that is little and much is unknown, the unknown."""
     # of a sample of the records no line is whole
     is_sample = any(each.rule in _NO_IDLE_TIME for each in report.observations)
     unknown = None if is_sample else largest_unknown(report.account)
@@ -162,19 +162,19 @@ def _say_before_and_after(first: Finding, report: TraceReport) -> Spans:
 
 
 def _share_of_run(report: TraceReport, finding: Finding) -> str:
-    """The saving as a share of the run, where much of the run is not judged."""
+    """Say which share of the run the saving is, if much of the run is not judged."""
     if report.run_ns is None or not judges_a_part(report):
         return ""
     return f"; {share(finding.saving_ns * report.steps.counted / report.run_ns)} of the run"
 
 
 def judges_a_part(report: TraceReport) -> bool:
-    """Whether much of the capture is not judged."""
+    """Return whether much of the capture is not judged."""
     return report.judged_share is not None and report.judged_share < _NEARLY_ALL
 
 
 def _explain_nothing(report: TraceReport) -> tuple[Outcome, str]:
-    """The words of a report without findings: nothing can be saved if a GPU is busy or no idle cause is worth listing."""
+    """Explain a report without findings: nothing can be saved if a GPU is busy or no idle cause is worth listing."""
     if not report.ledger:
         is_other = any(note.code.endswith("_not_measured") for note in report.notes)
         return "cannot tell", _OTHER_DEVICES if is_other else _NO_GPU

@@ -21,7 +21,7 @@ _OTHER = "other"
 
 
 def show_where_time_goes(report: TraceReport) -> Iterator[Block]:
-    """The ledger of the GPU that findings are about, of the training thread where no GPU works; other GPUs as a bar each."""
+    """Show the ledger of the judged GPU, or of the training thread without one; other GPUs as a bar each."""
     if not report.ledger:
         # of a memory snapshot marks of the program are all there is: nothing tells what took their time
         if report.host_ledger and not is_snapshot(report):
@@ -114,14 +114,14 @@ def _find_owners(category: str, per_step: float, findings: Sequence[Finding]) ->
 
 
 def _find_verdict(category: str, account: Sequence[Line]) -> str:
-    """The verdict on what findings leave of a category: that of the longest line of it that no finding owns."""
+    """Return the verdict of the longest line of a category that no finding owns."""
     left = [each for each in account if each.is_critical and each.category == category and each.finding_id is None]
     longest = max(left, key=lambda each: each.dur_ns, default=None)
     return longest.verdict if longest is not None and longest.verdict != "small" else ""
 
 
 def _make_bar(device: DeviceLedger) -> BarRow:
-    """A GPU beside the others: computing, other work, idle."""
+    """Make a GPU's bar: computing, other work, idle."""
     busy = sum(part.step_share for part in device.parts if part.category == "compute")
     idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
     parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
