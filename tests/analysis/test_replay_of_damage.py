@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.replay.savings import ReplayAccuracy, bound_saving
+from traceq.analysis.replay.savings import ReplayAccuracy, estimate_saving
 
 
 @pytest.mark.parametrize("last", [100, 10**12])
@@ -24,4 +24,4 @@ def test_the_path_of_the_last_step_ends_with_it_whatever_a_call_lasts(last):
 @pytest.mark.parametrize(("error", "high"), [(0.0, 306), (0.5, 956), (513_134.0, 1000)])
 def test_no_more_is_saved_than_the_steps_last(error, high):
     told = ReplayAccuracy(span=1000.0, baseline=1000.0, error=error, unexplained=0.0, is_tied=True)
-    assert round(bound_saving(300.0, told).high) == high
+    assert round(estimate_saving(300.0, told).high) == high

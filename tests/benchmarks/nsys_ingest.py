@@ -29,11 +29,11 @@ def queries(trace: Path) -> dict[str, str]:
     """What the importer reads, found by watching it: a query for each table of events."""
     sys.path.insert(0, str(ROOT))
     from traceq.importers.nsys import reader
-    from traceq.importers.nsys.source import Source
+    from traceq.importers.nsys.source import NsysExport
 
     found: dict[str, str] = {}
 
-    class Watched(Source):
+    class Watched(NsysExport):
         """The importer's view of the file, which keeps what is asked for."""
 
         def read(

@@ -45,7 +45,7 @@ def install(tmp_path, monkeypatch):
 
 
 def _forget():
-    importers.importers.cache_clear()
+    importers.all_importers.cache_clear()
     for known in (reports._foreign, reports.all_renderers, reports.all_suffixes):
         known.cache_clear()
     format_of.cache_clear()

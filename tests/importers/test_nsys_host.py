@@ -8,7 +8,7 @@ import json
 import pytest
 from nsys_export import GPID, KERNEL, RUNTIME, TID, gtid, notes, picked, read, write
 
-from traceq.importers.nsys.diagnostics import scrub
+from traceq.importers.nsys.diagnostics import remove_private
 from traceq.importers.nsys.threads import program_name
 
 
@@ -192,7 +192,7 @@ def test_diagnostics(tmp_path):
 
 
 def test_scrubbing_of_windows_paths_and_line_breaks():
-    assert scrub("cannot open C:\\Users\\me\\a.log\n(see ~/notes/b)") == "cannot open <path> (see <path>)"
+    assert remove_private("cannot open C:\\Users\\me\\a.log\n(see ~/notes/b)") == "cannot open <path> (see <path>)"
 
 
 def test_every_table_that_is_not_read_is_counted(tmp_path):

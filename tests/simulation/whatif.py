@@ -40,7 +40,7 @@ from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.replay.counterfactual import Change, apply_change
 from traceq.analysis.replay.critical_path import find_critical_path
 from traceq.analysis.replay.replayed import read_world
-from traceq.analysis.replay.savings import bound_saving, marks_of, measure_accuracy, sum_unexplained
+from traceq.analysis.replay.savings import estimate_saving, marks_of, measure_accuracy, sum_unexplained
 
 WRITERS = {"nsys": (write_nsys, "sqlite"), "kineto": (write_kineto, "json")}
 # Of a step: savings are compared with at least so much.
@@ -218,7 +218,7 @@ def _asked(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -
     marks = marks_of([base, *(reduce(partial(apply_change, world), changes, base) for changes in asked.values())])
     told = measure_accuracy(world, marks[0], sum_unexplained(find_critical_path(world.recorded, world.graph)))
     spans = marks[:, -1] - marks[:, 0]
-    savings = [bound_saving(spans[0] - span, told) for span in spans[1:].tolist()]
+    savings = [estimate_saving(spans[0] - span, told) for span in spans[1:].tolist()]
     return [
         Promise(name, None if one.likely is None else round(one.likely), one.low, one.high)
         for name, one in zip(asked, savings, strict=True)

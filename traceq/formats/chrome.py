@@ -128,7 +128,7 @@ def _spell_options(options: Options) -> str:
 def _build_commands(options: Options) -> str:
     """Return the lines around a training loop."""
     arguments = [
-        f"activities=[{', '.join(f'ProfilerActivity.{each}' for each in sorted(options['activities']))}]",
+        f"activities=[{', '.join(f'ProfilerActivity.{option}' for option in sorted(options['activities']))}]",
         "schedule=schedule(skip_first=5, wait=1, warmup=2, active=5, repeat=1)",
         'on_trace_ready=lambda prof: prof.export_chrome_trace("trace.json.gz")',
         *_profile_arguments(options),

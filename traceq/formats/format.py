@@ -63,7 +63,7 @@ class Format:
     def way(self, name: str, *, of_pytorch: bool = True, of_amd: bool = False) -> str | None:
         """Return the words for what records an input, by the program; empty where nothing can, None where that is not known."""
         others = [each for each, holds in ((self.elsewhere, not of_pytorch), (self.on_amd, of_amd)) if holds]
-        found = [each[name] for each in others if name in each]
+        found = [other[name] for other in others if name in other]
         if len(found) > 1:
             return None
         return found[0] if found else self.ways.get(name)

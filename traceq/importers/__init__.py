@@ -47,13 +47,15 @@ IMPORTERS: tuple[Importer, ...] = (nsys, rocm, xplane, chrome, operations, memor
 
 
 @cache
-def importers() -> tuple[Importer, ...]:
+def all_importers() -> tuple[Importer, ...]:
     """Traceq's own importers, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
     found = [*IMPORTERS]
-    for each in load_plugins("traceq.importers"):
-        if any(each.NAME == taken.NAME for taken in found):
-            raise UnusablePlugin(f"importer {each.NAME}: there is one of this name already; remove the other package")
-        found.append(each)
+    for load_plugin in load_plugins("traceq.importers"):
+        if any(load_plugin.NAME == taken.NAME for taken in found):
+            raise UnusablePlugin(
+                f"importer {load_plugin.NAME}: there is one of this name already; remove the other package"
+            )
+        found.append(load_plugin)
     return tuple(found)
 
 
@@ -61,14 +63,14 @@ def sniff(path: Path) -> Importer | None:
     """Return the importer that recognises the file, or None; a file that cannot be opened is recognised by none."""
     try:
         own = next((importer for importer in IMPORTERS if importer.sniff(path)), None)
-        return own or next((importer for importer in importers() if importer.sniff(path)), None)
+        return own or next((importer for importer in all_importers() if importer.sniff(path)), None)
     except OSError:
         return None
 
 
 def importer_named(name: str) -> Importer:
     """Return the importer called `name`; raises StopIteration when there is none."""
-    return next(importer for importer in importers() if name == importer.NAME)
+    return next(importer for importer in all_importers() if name == importer.NAME)
 
 
 def files_of(importer: Importer, path: Path) -> tuple[Path, ...]:

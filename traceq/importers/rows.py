@@ -18,12 +18,12 @@ def batches_of(table: str, rows: Sequence[dict[str, Any]]) -> Batches:
     return [(table, pa.RecordBatch.from_pylist(list(rows)))] if rows else []
 
 
-def repeat(text: str | None, rows: int) -> pa.DictionaryArray:
+def repeat_text(text: str | None, rows: int) -> pa.DictionaryArray:
     """Return a column with the same text in every row."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([text], pa.string()))
 
 
-def pseudonym(host: str) -> str:
+def pseudonym_of(host: str) -> str:
     """Return a name that stands for the machine and does not tell its own."""
     return "host-" + hashlib.sha256(host.encode()).hexdigest()[:8]
 

@@ -27,7 +27,7 @@ LEAST_ROW = 4
 _STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 20_000_000, 100, 1_000_000
 
 
-def uri(path: Path) -> str:
+def read_only_uri(path: Path) -> str:
     """Return the SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
     return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from traceq.database.times import LATEST, REACH
+from traceq.loading.staging import add_note
 
 if TYPE_CHECKING:
     import duckdb
@@ -96,7 +97,7 @@ def drop_incomplete_rows(connection: duckdb.DuckDBPyConnection, tables: Collecti
             missing = [column for column in columns if _count(connection, table, f"{column} is null")]
             connection.execute(f"delete from staging.{table} where {lacks}")
             text = f"rows of {table} without {' or '.join(missing)} were left out"
-            _add_note(connection, "malformed_event", found, text)
+            add_note(connection, "data_loss", "malformed_event", found, text)
 
 
 def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
@@ -114,12 +115,8 @@ def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
         found = _count(connection, table, f"not coalesce({condition}, false)")
         if found:
             connection.execute(f"delete from staging.{table} where not coalesce({condition}, false)")
-            _add_note(
-                connection,
-                "number_out_of_range",
-                found,
-                f"rows of {table} with numbers that cannot be true were left out",
-            )
+            text = f"rows of {table} with numbers that cannot be true were left out"
+            add_note(connection, "data_loss", "number_out_of_range", found, text)
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:
@@ -129,9 +126,8 @@ def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str
     for (column, where), count in zip(wheres.items(), found, strict=True):
         if count:
             connection.execute(f"update staging.{table} set {column} = null where {where}")
-            _add_note(
-                connection, "number_out_of_range", count, f"values of {table}.{column} that cannot be true are NULL"
-            )
+            text = f"values of {table}.{column} that cannot be true are NULL"
+            add_note(connection, "data_loss", "number_out_of_range", count, text)
 
 
 def _median_time(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
@@ -152,7 +148,7 @@ def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int 
     if found:
         connection.execute(f"delete from staging.{table} where {where}")
         text = f"rows of {table} that lie years from the other events were left out: their times cannot be true"
-        _add_note(connection, "time_out_of_range", found, text)
+        add_note(connection, "data_loss", "time_out_of_range", found, text)
 
 
 def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
@@ -164,16 +160,15 @@ def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
         return
     found = _count(connection, table, f"dur > {limit}")
     connection.execute(f"update staging.{table} set dur = 0 where dur > {limit}")
-    _add_note(connection, "duration_overflow", found, f"durations in {table} that no program can have were set to 0")
+    add_note(
+        connection,
+        "data_loss",
+        "duration_overflow",
+        found,
+        f"durations in {table} that no program can have were set to 0",
+    )
 
 
 def _count(connection: duckdb.DuckDBPyConnection, table: str, where: str) -> int:
     ((found,),) = connection.execute(f"select count(*) from staging.{table} where {where}").fetchall()
     return int(found)
-
-
-def _add_note(connection: duckdb.DuckDBPyConnection, code: str, count: int, text: str) -> None:
-    connection.execute(
-        "insert into staging.import_note by name select 'data_loss' as severity, $code as code, $count as count, $text as text",
-        {"code": code, "count": count, "text": text},
-    )

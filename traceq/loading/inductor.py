@@ -57,10 +57,10 @@ def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]
 
 
 def _files_inside(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and _matches(path, *_NAMES))
+    return sorted(path for path in folder.rglob("*") if path.is_file() and _is_named(path, *_NAMES))
 
 
-def _matches(path: Path, *patterns: str) -> bool:
+def _is_named(path: Path, *patterns: str) -> bool:
     return any(fnmatch(path.name, pattern) for pattern in patterns)
 
 
@@ -89,12 +89,12 @@ def _read_folder(files: Sequence[Path]) -> Iterator[Compiled]:
     nodes: dict[str, Origin] = {}
     for pattern in reversed(_GRAPHS):
         for file in files:
-            if _matches(file, pattern):
+            if _is_named(file, pattern):
                 nodes |= _parse_nodes(_read_text(file))
     hashes: dict[str, str] = {}
     in_code: dict[str, list[str]] = {}
     for file in files:
-        if _matches(file, *_CODE):
+        if _is_named(file, *_CODE):
             for name, path, mapped in _parse_kernels(_read_text(file)):
                 in_code[name] = mapped
                 if path is not None:
@@ -107,7 +107,7 @@ def _read_folder(files: Sequence[Path]) -> Iterator[Compiled]:
 
 
 def _unique_origins(origins: Iterable[Origin]) -> tuple[Origin, ...]:
-    return tuple(sorted({each for each in origins if any(each)}, key=lambda each: tuple(map(str, each))))
+    return tuple(sorted({origin for origin in origins if any(origin)}, key=lambda each: tuple(map(str, each))))
 
 
 def _origin_of(node: str | Origin, nodes: dict[str, Origin]) -> Origin:
@@ -149,15 +149,15 @@ def _read_provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
     """Of kernels the nodes that they compute, and the lines that were recorded of them."""
     found: defaultdict[str, list[str | Origin]] = defaultdict(list)
     for file in files:
-        if _matches(file, _MAPPINGS):
+        if _is_named(file, _MAPPINGS):
             for name, nodes in _items_of(_read_json(file).get("cppCodeToPost")):
                 found[_HANDLE.sub("", name)] += _texts_of(nodes)
-        elif _matches(file, _INFORMATION):
+        elif _is_named(file, _INFORMATION):
             for name, told in _items_of(_read_json(file)):
                 if isinstance(told, dict):
                     found[_HANDLE.sub("", name)] += _texts_of(told.get("post_grad_nodes"))
                     found[_HANDLE.sub("", name)] += map(_innermost_frame, _texts_of(told.get("stack_traces")))
-        elif _matches(file, _TRACES):
+        elif _is_named(file, _TRACES):
             for name, traces in _items_of(_read_json(file)):
                 found[_HANDLE.sub("", name)] += map(_innermost_frame, _texts_of(traces))
     return found

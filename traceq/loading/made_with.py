@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from traceq.formats.made_with import VERSION, is_knob, normalize_value, path_beside, size_of_content, unit_of
+from traceq.loading.staging import add_note, insert_staged
 
 # No snapshot is nearly as large: whatever this is, it is not read.
 _LARGEST = 1 << 20
@@ -39,10 +40,9 @@ def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
         ]
     except (ValueError, OSError) as error:
         text = f"{path.name}, beside the trace, is left out: {error}"
-        note = {"severity": "info", "code": "made_with_left_out", "count": 1, "text": text}
-        _insert(connection, "import_note", pa.Table.from_pylist([note]))
+        add_note(connection, "info", "made_with_left_out", 1, text)
     else:
-        _insert(connection, "made_with", pa.Table.from_pylist(rows, schema=_SCHEMA))
+        insert_staged(connection, "made_with", pa.Table.from_pylist(rows, schema=_SCHEMA))
 
 
 def read(trace: Path) -> dict[str, Any]:
@@ -79,9 +79,3 @@ def facts_of(content: dict[str, Any]) -> Iterator[Fact]:
             for name, value in values.items() if isinstance(values, dict) else ():
                 if isinstance(value, str) and (text := normalize_value(topic, name, value)) is not None:
                     yield Fact(topic, instance, name, text)
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    connection.register("_rows", rows)
-    connection.execute(f"insert into staging.{table} by name from _rows")
-    connection.unregister("_rows")

@@ -163,7 +163,7 @@ def _place_by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) 
     offered = [zone * _QUARTER for zone in _ZONES] if stated is None else [stated]
     shifts = {0} if is_utc else {0, log.other_date}
     places = [(shift - zone - origin, zone) for shift in shifts for zone in offered]
-    fitting = [each for each in places if first + each[0] <= trace.until and last + each[0] >= trace.since]
+    fitting = [place for place in places if first + place[0] <= trace.until and last + place[0] >= trace.since]
     if not fitting:
         return Placement(
             None, _explain_gap(first - origin, last - origin, trace, None if is_utc else trace.zone, is_utc=is_utc)
@@ -217,7 +217,7 @@ def _check_by_load(log: Log, trace: TraceClock, pairs: Pairs, placed: Placement)
         return placed
     away = fit.add - placed.add
     if abs(away) > 2 * beat + _LOOK_BACK and placed.by != "offset":
-        words = f"{placed.words}, but the load is {_seconds(away)} later: placed where the load fits"
+        words = f"{placed.words}, but the load is {_seconds_text(away)} later: placed where the load fits"
         return Placement(fit.add, words, "load", placed.zone, 0, fit.correlation)
     return Placement(placed.add, placed.words, placed.by, placed.zone, away, fit.correlation)
 
@@ -237,9 +237,9 @@ def fits_best(log: Log, load: GpuLoad, devices: Sequence[int], add: int) -> int 
     """Return the GPU of the placed log whose utilization matches the load; None unless exactly one does."""
     beat = beat_of(log)
     found = [
-        (fit, each)
-        for each in devices
-        if (fit := _find_fit(*_utilization_of(log, each), load, add - 2 * beat, add + 2 * beat))
+        (fit, device)
+        for device in devices
+        if (fit := _find_fit(*_utilization_of(log, device), load, add - 2 * beat, add + 2 * beat))
     ]
     found.sort(key=lambda each: -_certainty_of(each[0].correlation, each[0].samples))
     if not found or (len(found) > 1 and _distance_between(found[0][0], found[1][0]) < _BETTER):
@@ -249,7 +249,9 @@ def fits_best(log: Log, load: GpuLoad, devices: Sequence[int], add: int) -> int 
 
 def _utilization_of(log: Log, device: int) -> tuple[Array, Array]:
     rows = sorted(
-        (each.ts, each.value) for each in log.samples if each.name == "gpu_utilization" and each.device == device
+        (sample.ts, sample.value)
+        for sample in log.samples
+        if sample.name == "gpu_utilization" and sample.device == device
     )
     return np.array([ts for ts, _ in rows], dtype=np.int64), np.array([value for _, value in rows], dtype=float)
 
@@ -257,7 +259,7 @@ def _utilization_of(log: Log, device: int) -> tuple[Array, Array]:
 def beat_of(log: Log) -> int:
     """Return the time between samples of a series, ns."""
     series = log.samples[0][1:4]
-    gaps = np.diff([each.ts for each in log.samples if each[1:4] == series])
+    gaps = np.diff([sample.ts for sample in log.samples if sample[1:4] == series])
     return int(np.median(gaps)) if gaps.size else SECOND
 
 
@@ -294,7 +296,7 @@ def _find_fit(times: Array, values: Array, load: GpuLoad, low: int, high: int) -
         for each, count in zip(correlations[elsewhere], counts[elsewhere], strict=True)
         if count
     ]
-    if others and min(_distance_between(fit, each) for each in others) < _BETTER:
+    if others and min(_distance_between(fit, other) for other in others) < _BETTER:
         return None
     return fit
 
@@ -316,13 +318,13 @@ def _zone_text(zone: int) -> str:
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60}" + (f":{abs(minutes) % 60:02}" if minutes % 60 else "")
 
 
-def _seconds(ns: int) -> str:
+def _seconds_text(ns: int) -> str:
     return f"{ns / SECOND:.3g} s"
 
 
 def _extent_of(log: Log) -> tuple[int, int]:
     """When the first and the last sample were taken, as the log's clock reads."""
-    times = [each.ts for each in log.samples]
+    times = [sample.ts for sample in log.samples]
     return min(times), max(times)
 
 

@@ -20,6 +20,7 @@ from traceq.importers.monitors.log import Log, Sample
 from traceq.importers.rows import batches_of
 from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
 from traceq.loading.sources import logs_beside, split_duplicates
+from traceq.loading.staging import add_note, insert_staged
 
 if TYPE_CHECKING:
     import duckdb
@@ -63,7 +64,7 @@ def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
 
 def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: MonitorLogs) -> list[tuple[Path, Log]]:
     """Return each log once; a note of those that are there twice, and of one that nobody named and that cannot be read."""
-    given = [each for each in beside.logs if not memory_snapshot.sniff(each)]
+    given = [log for log in beside.logs if not memory_snapshot.sniff(log)]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
     for path in paths:
@@ -72,11 +73,9 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
         except TraceqError as error:
             if path in given:
                 raise
-            _add_note(connection, "data_loss", "monitor_log_left_out", 1, f"beside the trace, and left out: {error}")
+            add_note(connection, "data_loss", "monitor_log_left_out", 1, f"beside the trace, and left out: {error}")
     for path, first in twice:
-        _add_note(
-            connection, "info", "given_twice", 1, f"{path.name} holds the same as {first.name}, and is taken once"
-        )
+        add_note(connection, "info", "given_twice", 1, f"{path.name} holds the same as {first.name}, and is taken once")
     return logs
 
 
@@ -90,12 +89,12 @@ def _place_log(
             " and times in UTC",
         )
     pairs = [(of_log, of_trace) for of_log in _gpus_of(log) for of_trace in devices]
-    same = [each for each in pairs if each[0] == each[1]]
+    same = [pair for pair in pairs if pair[0] == pair[1]]
     return place_log(log, clock, same if set(_gpus_of(log)) <= set(devices) else pairs, offset, zones)
 
 
 def _gpus_of(log: Log) -> list[int]:
-    return sorted({each.device for each in log.samples if each.device is not None})
+    return sorted({sample.device for sample in log.samples if sample.device is not None})
 
 
 def _read_trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
@@ -155,10 +154,12 @@ def _stage(
 ) -> None:
     gpus, about = _devices_of(log, placed, clock, devices)
     add, around = placed.add or 0, beat_of(log)
-    kept = [each for each in log.samples if placed.add is not None and (each.device is None or each.device in gpus)]
+    kept = [
+        sample for sample in log.samples if placed.add is not None and (sample.device is None or sample.device in gpus)
+    ]
     within = sum(clock.since - around <= each.ts + add <= clock.until + around for each in kept)
     if kept:
-        _insert(connection, "counter", _build_counters(number, kept, add, gpus))
+        insert_staged(connection, "counter", _build_counters(number, kept, add, gpus))
     said = f"{path.name}, a log of {log.tool}: "
     if placed.add is None:
         said += f"not placed, {some(len(log.samples), 'sample')} left out: {placed.words}"
@@ -178,16 +179,11 @@ def _stage(
         "correlation": placed.correlation,
         "text": said,
     }
-    _insert(connection, "monitor_log", pa.Table.from_pylist([told]))
+    insert_staged(connection, "monitor_log", pa.Table.from_pylist([told]))
     severity, code = "info", "monitor_log"
     if not within or len(kept) < len(log.samples):
         severity, code = "data_loss", "monitor_log_left_out"
-    _add_note(connection, severity, code, len(log.samples), said)
-
-
-def _add_note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:
-    note = {"severity": severity, "code": code, "count": count, "text": text}
-    _insert(connection, "import_note", pa.Table.from_pylist([note]))
+    add_note(connection, severity, code, len(log.samples), said)
 
 
 def _residual_text(placed: Placement) -> str:
@@ -200,7 +196,9 @@ def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict
     """Build rows of counter; their times on the clock of the trace."""
     return pa.table(
         {
-            "device": pa.array((None if each.device is None else gpus[each.device] for each in samples), pa.int32()),
+            "device": pa.array(
+                (None if sample.device is None else gpus[sample.device] for sample in samples), pa.int32()
+            ),
             "name": pa.array((each.name for each in samples), pa.string()),
             "unit": pa.array((each.unit for each in samples), pa.string()),
             "ts": pa.array((each.ts + add for each in samples), pa.int64()),
@@ -209,12 +207,6 @@ def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict
             "log_id": pa.array([number], pa.int32()).take(pa.array([0] * len(samples))),
         }
     )
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    connection.register("_rows", rows)
-    connection.execute(f"insert into staging.{table} by name from _rows")
-    connection.unregister("_rows")
 
 
 def read_snapshots(

@@ -33,7 +33,7 @@ def _wait_for(futures: list[Future[None]], workers: list[_BuildProcess], total: 
     try:
         while pending:
             done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-            total.tell()
+            total.report()
             for future in done:
                 future.result()
     except BaseException:
@@ -54,7 +54,7 @@ class _TotalProgress:
     def update(self, part: int, state: State) -> None:
         self._parts[part] = state
 
-    def tell(self) -> None:
+    def report(self) -> None:
         slowest = min(self._parts, key=lambda state: state.share)
         if all(state.stage for state in self._parts):
             self._progress.analyse(slowest.stage, sum(state.share for state in self._parts) / len(self._parts))
@@ -65,7 +65,7 @@ class _TotalProgress:
 
     def advance(self, part: int, state: State) -> None:
         self.update(part, state)
-        self.tell()
+        self.report()
 
 
 class _BuildProcess:

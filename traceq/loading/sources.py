@@ -83,15 +83,15 @@ class Source:
             yield
         except Exception as error:
             if self._is_changed():
-                raise self._changed_error() from error
+                raise self._error_of_change() from error
             raise
         if self._is_changed():
-            raise self._changed_error()
+            raise self._error_of_change()
 
     def _is_changed(self) -> bool:
         return self.content is not None and not self.content.is_in(self.files)
 
-    def _changed_error(self) -> UnusableTrace:
+    def _error_of_change(self) -> UnusableTrace:
         return UnusableTrace(f"{self.shown}: was changed while it was read; try again when it is written to its end")
 
     @property

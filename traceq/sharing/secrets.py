@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from traceq.importers.chrome.source import ByteStream
-from traceq.importers.sqlite import quote_name, uri
+from traceq.importers.sqlite import quote_name, read_only_uri
 
 
 class _Sign(NamedTuple):
@@ -129,7 +129,7 @@ def texts_of(path: Path) -> Iterator[bytes]:
     if not is_export:
         yield from _read_windows(path)
         return
-    with closing(sqlite3.connect(uri(path), uri=True)) as export:
+    with closing(sqlite3.connect(read_only_uri(path), uri=True)) as export:
         export.text_factory = bytes
         for (table,) in export.execute("select name from sqlite_master where type = 'table'").fetchall():
             name = quote_name(table.decode())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
-from traceq.importers.sqlite import quote_name, uri
+from traceq.importers.sqlite import quote_name, read_only_uri
 
 _TYPE = re.compile(r"[A-Za-z][A-Za-z ]{0,30}")
 
@@ -31,7 +31,7 @@ def open_copy(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Conne
             connection.execute("pragma trusted_schema = off")
             connection.execute("pragma journal_mode = off")
             connection.execute("pragma synchronous = off")
-            connection.execute("attach ? as src", [uri(source)])
+            connection.execute("attach ? as src", [read_only_uri(source)])
             connection.execute(READ_WHAT_IS_THERE.replace("pragma ", "pragma src."))
             connection.execute("begin")
             yield connection

@@ -51,7 +51,7 @@ class Members:
 
 @dataclass(frozen=True)
 class JobGraph:
-    """Members in the order in which they can be replayed: level by level, those of a collective beside each other.
+    """Members in an order in which they can be replayed: level by level, the members of a collective side by side.
 
     `order` has the place of each in Members. Collectives are numbered in this order: `heads` are the first row of each,
     `collectives` which of Members they are, and `follows` (several for each row) the numbers of those that a row follows, as
@@ -132,7 +132,7 @@ def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
     """Return the level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
     count = members.collectives
     # many members of a collective follow the same one
-    pairs = find_distinct(np.concatenate([_pairs(members.match, each, count) for each in before]))
+    pairs = find_distinct(np.concatenate([_follow_pairs(members.match, each, count) for each in before]))
     first, then = pairs // max(count, 1), pairs % max(count, 1)
     begins = np.searchsorted(first, np.arange(count + 1))
     waits_for = np.bincount(then, minlength=count)
@@ -149,7 +149,7 @@ def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
     return level
 
 
-def _pairs(match: Integers, before: Integers, count: int) -> Integers:
+def _follow_pairs(match: Integers, before: Integers, count: int) -> Integers:
     """Return each pair of different collectives of which the second follows the first, as one number: first * count + second."""
     member = np.flatnonzero(before != NONE)
     first, then = match[before[member]], match[member]
@@ -176,7 +176,7 @@ def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, tra
     # who follows nothing follows the beginning of time, at 0
     follows = [np.where(is_first, count + 1, graph.follows[0]), *graph.follows[1:]]
     starts = graph.heads[graph.bounds]
-    used = [np.add.reduceat(np.append(each != count, 0), starts)[:-1] > 0 for each in follows[1:]] if count else []
+    used = [np.add.reduceat(np.append(follow != count, 0), starts)[:-1] > 0 for follow in follows[1:]] if count else []
     return ReplayRows(
         graph,
         follows,

@@ -89,7 +89,7 @@ def match_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
     """Match groups of one size that are the same, each with at least two ranks; groups that fit nowhere are left out."""
     if _are_of_all(groups):
         return [groups]
-    ends = _ends(groups)
+    ends = _ends_by_place(groups)
     nearest = [_find_nearest(index, groups, ends) for index in range(len(groups))]
     sets = {frozenset(each) for each in nearest if each}
     agreed = [each for each in sets if all(nearest[index] == each for index in each)]
@@ -134,7 +134,7 @@ def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: 
     return bool(is_chance and wanders and far >= times * _APART)
 
 
-def _ends(groups: list[LocalGroup]) -> Floats:
+def _ends_by_place(groups: list[LocalGroup]) -> Floats:
     """When the collectives of each group ended, ns, NaN where it has none of that place; groups x places."""
     places = list(dict.fromkeys(place for group in groups for place in group.ends))
     some = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_PLACES)).astype(int))

@@ -126,10 +126,10 @@ def _read_ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) ->
         f"select host, list(unit order by unit) {of_window} and host is not null group by host order by host", place
     ).fetchall()
     (stages,) = (np.asarray(column, np.int64) for column in pipeline.values())
-    return Ranks(len(stages), stages, dict(hosts), _operations(connection, place))
+    return Ranks(len(stages), stages, dict(hosts), _read_operations(connection, place))
 
 
-def _operations(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> RankOperations | None:
+def _read_operations(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> RankOperations | None:
     rows = sql.run(connection, "analysis/job/job_operation.sql", **place).fetchnumpy()
     if not len(rows["unit"]):
         return None
@@ -256,13 +256,13 @@ def _straggler_rows(found: JudgedWindow) -> pa.Table:
     rows: list[dict[str, Any]] = [
         {
             "place": number,
-            "kind": each.kind,
-            "units": each.units,
-            "label": each.label,
-            "adds": int(each.adds),
-            "win": int(each.win),
+            "kind": straggler.kind,
+            "units": straggler.units,
+            "label": straggler.label,
+            "adds": int(straggler.adds),
+            "win": int(straggler.win),
         }
-        for number, each in enumerate(found.stragglers, 1)
+        for number, straggler in enumerate(found.stragglers, 1)
     ]
     return pa.Table.from_pylist(rows, _STRAGGLER)
 

@@ -35,7 +35,7 @@ def critical_path(graph: JobGraph, own: Floats, first: Floats, transfer: Floats,
     while True:
         rows = slice(graph.heads[collective], graph.heads[collective + 1])
         members = graph.order[rows]
-        before = np.stack([known[each[rows]] for each in graph.follows])
+        before = np.stack([known[follow[rows]] for follow in graph.follows])
         arrival = np.where(graph.is_first[members], first[members], before.max(axis=0) + own[members])
         last = len(arrival) - 1 - int(arrival[::-1].argmax())
         found.append(int(members[last]))

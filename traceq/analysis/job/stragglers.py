@@ -88,14 +88,14 @@ def find_stragglers(times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[i
 def _find_late_hosts(times: JobTimes, hosts: Sequence[Straggler], dur: float) -> list[Straggler]:
     """Find hosts most of whose ranks are late, where no single rank explains the host's saving with other hosts fixed."""
     beyond = np.bincount(times.graph.members.unit, times.own - times.usual, times.units)
-    every = [_mask(times, host.units) for host in hosts]
+    every = [_mask_units(times, host.units) for host in hosts]
     kept = {}
     for place, host in enumerate(hosts):
         of_ranks = beyond[list(host.units)]
         if np.median(of_ranks) <= _OF_LATEST_RANK * of_ranks.max():
             continue
         others = np.any([np.zeros(times.units, bool), *every[:place], *every[place + 1 :]], axis=0)
-        cuts = [others, others | every[place], *(others | _mask(times, (unit,)) for unit in host.units)]
+        cuts = [others, others | every[place], *(others | _mask_units(times, (unit,)) for unit in host.units)]
         without, fixed, *ranks = times.lasts(np.stack(cuts, axis=1)).tolist()
         if without - fixed > _TIMES_BEST_RANK * (without - min(ranks)):
             kept[host.label] = host.units
@@ -109,8 +109,8 @@ def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], 
     named: list[Straggler] = []
     cut, now = np.zeros(times.units, bool), dur
     for label in labels:
-        cut = cut | _mask(times, units[label])
-        alone, together = times.lasts(np.stack([_mask(times, units[label]), cut], axis=1)).tolist()
+        cut = cut | _mask_units(times, units[label])
+        alone, together = times.lasts(np.stack([_mask_units(times, units[label]), cut], axis=1)).tolist()
         named.append(Straggler(kind, label, tuple(units[label]), now - together, dur - alone))
         now = together
     return named
@@ -130,7 +130,7 @@ def _pick_greedily(times: JobTimes, units: Mapping[str, Sequence[int]], dur: flo
             break
         best, lasts = _pick_best(times, cut, candidates, units, last)
         found.append(best)
-        cut = cut | _mask(times, units[best])
+        cut = cut | _mask_units(times, units[best])
         last, in_vain = (lasts, 0) if last - lasts >= WORTH_NAMING * dur else (last, in_vain + 1)
     return found
 
@@ -140,11 +140,11 @@ def _pick_best(
 ) -> tuple[str, float]:
     """Return the unit that saves most beside those in `cut`, when the job lasts `last` ns, and how long it lasts then, ns."""
     worst, *others = blame
-    lasts = {worst: float(times.lasts((cut | _mask(times, units[worst]))[:, None])[0])}
+    lasts = {worst: float(times.lasts((cut | _mask_units(times, units[worst]))[:, None])[0])}
     # the critical path is left, less what a unit is blamed for: more it cannot save
-    tried = [each for each in others if blame[each] > last - lasts[worst]]
+    tried = [other for other in others if blame[other] > last - lasts[worst]]
     if tried:
-        several = times.lasts(np.stack([cut | _mask(times, units[each]) for each in tried], axis=1))
+        several = times.lasts(np.stack([cut | _mask_units(times, units[each]) for each in tried], axis=1))
         lasts |= dict(zip(tried, several.tolist(), strict=True))
     best = min(lasts, key=lasts.__getitem__)
     return best, lasts[best]
@@ -154,7 +154,7 @@ def _drop_useless(times: JobTimes, found: list[str], units: Mapping[str, Sequenc
     """`found` without those whose fix adds less than what is worth naming, taken out one at a time, the least first."""
     kept = list(found)
     while kept:
-        every = [_mask(times, units[each]) for each in kept]
+        every = [_mask_units(times, units[each]) for each in kept]
         without = [
             np.any([np.zeros(times.units, bool), *every[:place], *every[place + 1 :]], axis=0)
             for place in range(len(kept))
@@ -167,7 +167,7 @@ def _drop_useless(times: JobTimes, found: list[str], units: Mapping[str, Sequenc
     return kept
 
 
-def _mask(times: JobTimes, units: Sequence[int]) -> Flags:
+def _mask_units(times: JobTimes, units: Sequence[int]) -> Flags:
     mask = np.zeros(times.units, bool)
     mask[list(units)] = True
     return mask

@@ -81,7 +81,7 @@ def _group_medians(group: Integers, values: Floats) -> tuple[Floats, Integers, I
 
 @dataclass(frozen=True)
 class RankOperations:
-    """What ranks do between collectives, one element each: rank, type (0, 1, ...), start and end (ns); by rank and time."""
+    """Operations of ranks between collectives, one element each: rank, type, start and end (ns); by rank and time."""
 
     unit: Integers
     kind: Integers

@@ -104,7 +104,7 @@ class JobSlices:
 
 @dataclass(frozen=True)
 class Ranks:
-    """What is known of the ranks 0..count-1 beside their collectives.
+    """Facts on the ranks 0..count-1 beside their collectives.
 
     `pipeline` is the stage of each as the source says, -1 where it does not; `hosts` are the ranks of each host; `operations`
     what they do between collectives, None where the source is no table of operations.

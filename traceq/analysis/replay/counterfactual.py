@@ -99,7 +99,7 @@ class ReplayWorld:
 
     @cached_property
     def transfers(self) -> Floats:
-        """What each collective takes at most if no rank comes late (replay_transfer.sql), ns; infinite where unknown."""
+        """Longest time of each collective if no rank comes late (replay_transfer.sql), ns; infinite where unknown."""
         found = run(self.connection, "analysis/replay/replay_transfer.sql").fetchnumpy()
         ids, times = np.asarray(found["slice_id"]), np.asarray(found["transfer"], dtype=np.float64)
         slice_id, transfers = self.recorded.work.slice_id, np.full(len(self.recorded.work.slice_id), np.inf)
@@ -118,14 +118,13 @@ def apply_change(world: ReplayWorld, scenario: Scenario, change: Change) -> Scen
     """Return the scenario with one more change."""
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
-        for what in (
-            change.what,
-            *(((*_CAPTURED, _AT_BEST) if change.factor else _CAPTURED) if change.kind == "fuse" else ()),
-        ):
+        # With fused kernels goes what the host does to launch them.
+        launches = () if change.kind != "fuse" else (*_CAPTURED, _AT_BEST) if change.factor else _CAPTURED
+        for what in (change.what, *launches):
             weights = _scale_time(world, weights, what, change.factor if change.kind == "scale" else 0.0)
         return replace(scenario, weights=weights)
     if change.kind == "overlap":
-        return _with_overlap(scenario, _find_slices(world, change.what) & ~_blocking(world))
+        return _with_overlap(scenario, _find_slices(world, change.what) & ~_find_blocking_copies(world))
     if change.kind == "move":
         return _move_work(world, scenario, change)
     if change.kind == "graph":
@@ -151,7 +150,7 @@ def _scale_time(world: ReplayWorld, weights: Weights, what: str, left: float) ->
     if what == STALLS:
         gap, call = world.host.stall_times()
     elif what.startswith("host:"):
-        gap, call = world.host.named_times(what.removeprefix("host:"))
+        gap, call = world.host.times_in_slices(what.removeprefix("host:"))
     elif what in IDLE:
         gap, call = world.host.cause_times(NO_CAUSE if what == "idle_unattributed" else what)
     else:
@@ -243,7 +242,7 @@ def _with_overlap(scenario: Scenario, which: Booleans) -> Scenario:
     return replace(moved, graph=replace(moved.graph, awaited=source), weights=replace(weights, awaiting=lag))
 
 
-def _blocking(world: ReplayWorld) -> Booleans:
+def _find_blocking_copies(world: ReplayWorld) -> Booleans:
     """Return the copies that block the host, and those of pageable memory, which always do: they run beside nothing."""
     work = world.recorded.work
     return np.asarray(work.is_pageable | (world.graph.waits.kind[work.event] == COPY))

@@ -52,7 +52,7 @@ class Lag(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes are host events and GPU slices by position (see recorded.py); an edge that is not there has position -1.
+    """Dependency graph: nodes are host events and GPU slices by position (see recorded.py); absent edges have position -1.
 
     A slice starts at the latest of: the start of its launch + `lead` + `launch`; the end of the slice before it on its stream +
     `stream`;
@@ -96,8 +96,8 @@ def build_graph(recorded: Recorded) -> Graph:
         work.is_migration, NONE, previous_with_key(np.where(work.is_migration, -1 - work.stream, work.stream))
     )
     engine = _previous_copies(work)
-    awaited, is_graph = _awaited_slices(recorded)
-    lead = _leads(recorded, waits)
+    awaited, is_graph = _find_awaited(recorded)
+    lead = _find_leads(recorded, waits)
     awaited = _infer_waits(recorded, lead, before, engine, awaited)
     launch, stream, awaiting = _predict_work_lags(recorded, lead, before, engine, awaited)
     tail = _predict_tails(recorded, waits)
@@ -152,7 +152,7 @@ def _previous_copies(work: Work) -> Integers:
     return found
 
 
-def _awaited_slices(recorded: Recorded) -> tuple[Integers, Booleans]:
+def _find_awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
     """Return what each slice's stream waits for; inside a CUDA graph of several streams the node that ended last before it."""
     work = recorded.work
     awaited = work.awaited.copy()
@@ -226,7 +226,7 @@ def _await_just_ended(work: Work, awaited: Integers, late: Integers) -> Integers
     return found
 
 
-def _leads(recorded: Recorded, waits: Waits) -> Floats:
+def _find_leads(recorded: Recorded, waits: Waits) -> Floats:
     """Return per event the time in its call, beyond what such calls take, before what it launches is on its way.
 
     A long launch loads a module or is not scheduled: that comes before the GPU hears of it.
@@ -269,7 +269,7 @@ def _predict_work_lags(
     binding, rough_latency = _find_binding_edge(
         recorded, (since_call, since_before, since_awaited, since_engine), before, is_first
     )
-    either = _held_by_either(since_call, since_before, binding)
+    either = _find_doubtful(since_call, since_before, binding)
     pair = combine_keys(work.name, work.name[np.maximum(before, 0)])
     classes = combine_keys(work.category, work.category[np.maximum(before, 0)])
     launch = _predict_lag(
@@ -346,7 +346,7 @@ def _find_binding_edge(
     return binding, rough_latency
 
 
-def _held_by_either(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
+def _find_doubtful(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
     """Return slices that started late, where the trace does not tell whether launch or stream order held them.
 
     The launch was under way when the stream became free. Both hold such a slice, so that taking one away wins nothing.
@@ -365,12 +365,12 @@ def _predict_lag(keys: list[Integers], value: Floats, counts: Booleans, fold: In
 def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
     """Return per event what its call takes after all that it waits for, ns: what it takes when there is nothing to wait for."""
     until = np.full(len(recorded.events.ts), np.iinfo(np.int64).min)
-    np.maximum.at(until, waits.event, _awaited_times(recorded, waits))
+    np.maximum.at(until, waits.event, _wait_ends(recorded, waits))
     after = recorded.events.ts_end - np.maximum(until, recorded.events.ts)
     return np.asarray(np.maximum(after, 0), dtype=np.float64)
 
 
-def _awaited_times(recorded: Recorded, waits: Waits) -> Integers:
+def _wait_ends(recorded: Recorded, waits: Waits) -> Integers:
     """Return per edge of waits when what is waited for is there."""
     work = recorded.work
     return np.where(waits.kind[waits.event] == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
@@ -381,7 +381,7 @@ def _predict_tails(recorded: Recorded, waits: Waits) -> Lag:
     events, work = recorded.events, recorded.work
     if not len(waits.event):
         return Lag(np.zeros(0), np.zeros(0))
-    until = _awaited_times(recorded, waits)
+    until = _wait_ends(recorded, waits)
     latest = np.full(len(events.ts), np.iinfo(np.int64).min)
     np.maximum.at(latest, waits.event, until)
     tail = (events.ts_end[waits.event] - latest[waits.event]).astype(np.float64)

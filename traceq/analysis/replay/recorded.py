@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TooLarge(ValueError):
-    """There is more than can be replayed: how many (`count`), and of what, with the way out (`note`); its text says both."""
+    """Error for a trace too large to be replayed: `count` of the items that are too many, `note` with the way out."""
 
     def __init__(self, count: int, what: str, note: str) -> None:
         self.count, self.note = count, note

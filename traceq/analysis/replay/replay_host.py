@@ -78,15 +78,15 @@ class HostTime:
             self._last = cause, self._sum_segments(found)
         return self._last[1]
 
-    def named_times(self, pattern: str) -> tuple[Floats, Floats]:
+    def times_in_slices(self, pattern: str) -> tuple[Floats, Floats]:
         """Return per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
-        return self._listed_times("replay_named", pattern=pattern)
+        return self._times_in_intervals("replay_named", pattern=pattern)
 
     def stall_times(self) -> tuple[Floats, Floats]:
         """Return per event the time before it and in it in which its thread stood still (host_stall), ns."""
-        return self._listed_times("replay_stall")
+        return self._times_in_intervals("replay_stall")
 
-    def _listed_times(self, query: str, **settings: str) -> tuple[Floats, Floats]:
+    def _times_in_intervals(self, query: str, **settings: str) -> tuple[Floats, Floats]:
         """Return per event the time before and in it within the intervals that a query lists for its thread, ns."""
         window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
         found = []
@@ -100,7 +100,7 @@ class HostTime:
     def _place_events(self, thread: int, bounds: Integers) -> _EventTimes:
         """Return the times of the thread's events among segments that begin at `bounds`."""
         here = np.flatnonzero((self._threads == thread) & ~self._recorded.events.is_outside)
-        times = [each[here] for each in self._times]
+        times = [time[here] for time in self._times]
         at = tuple(np.maximum(np.searchsorted(bounds, each, side="right") - 1, 0) for each in times)
         inside = tuple(np.maximum(each - bounds[one], 0) for each, one in zip(times, at, strict=True))
         return _EventTimes(here, np.diff(bounds), at, inside)

@@ -24,7 +24,7 @@ from traceq.analysis.replay.recorded import NONE, ReplayStep, TooLarge, read, to
 from traceq.analysis.replay.savings import (
     ReplayAccuracy,
     ReplaySaving,
-    bound_saving,
+    estimate_saving,
     marks_of,
     measure_accuracy,
     sum_unexplained,
@@ -211,8 +211,8 @@ def fill_replay(
 def _all_scenarios(world: ReplayWorld, variants: Iterable[Change], asked: dict[str, Change]) -> Iterator[Scenario]:
     """Nothing changed, then each of `variants`, then a job no thread of which stands still, where that is asked."""
     yield world.baseline
-    for each in variants:
-        yield apply_change(world, world.baseline, each)
+    for variant in variants:
+        yield apply_change(world, world.baseline, variant)
     if _is_of_the_job(asked):
         yield apply_change(world, apply_change(world, world.baseline, asked[STALLS]), asked["communication_waiting"])
 
@@ -244,7 +244,7 @@ def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def _choose_steps(steps: list[ReplayStep], most: int) -> list[ReplayStep]:
-    """Return the steps to replay: from the first that counts, as many as have at most so many slices, at least one."""
+    """Return the steps to replay: from the first that counts, as many as `most` slices allow, at least one."""
     counted = [number for number, step in enumerate(steps) if step.counts]
     if not counted:
         return []
@@ -311,8 +311,8 @@ def _build_row(
     quarter = whole / 4 if _path_category(change) == change else max(saved[_path_category(change)], whole / 4)
     # Where edges are dropped, more may go than the time on them; the path does not tell the profiler's own work.
     most = on_path if is_category and name not in _UNCAPPED else None
-    found = bound_saving(whole, told, most)._replace(
-        low=bound_saving(worst, told).low, high=bound_saving(best, told, most).high
+    found = estimate_saving(whole, told, most)._replace(
+        low=estimate_saving(worst, told).low, high=estimate_saving(best, told, most).high
     )
     if name == UNKNOWN_CAUSE:
         found = ReplaySaving(None, 0.0, found.high)

@@ -55,12 +55,14 @@ def marks_of(scenarios: Iterable[Scenario]) -> Floats:
     replays: dict[int, tuple[Graph, Replay]] = {}
     places: list[tuple[int, int, float]] = []
     counts: dict[int, int] = {}
-    for each in scenarios:
-        key = id(each.graph)
+    for scenario in scenarios:
+        key = id(scenario.graph)
         # A graph is kept with its replay, so that no other gets its id.
-        _, one = replays.setdefault(key, (each.graph, Replay(each.graph))) if key not in replays else replays[key]
-        one.add(each.weights)
-        places.append((key, counts.get(key, 0), each.least))
+        _, one = (
+            replays.setdefault(key, (scenario.graph, Replay(scenario.graph))) if key not in replays else replays[key]
+        )
+        one.add(scenario.weights)
+        places.append((key, counts.get(key, 0), scenario.least))
         counts[key] = counts.get(key, 0) + 1
     found = {key: one.take_marks() for key, (_, one) in replays.items()}
     rows = []
@@ -80,7 +82,7 @@ def sum_unexplained(path: CriticalPath) -> float:
 def measure_accuracy(world: ReplayWorld, marks: Floats, unexplained: float) -> ReplayAccuracy:
     """Return the accuracy of the baseline's replay; `unexplained` of its critical path, ns."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
-    recorded = recorded_marks(world)
+    recorded = marks_as_recorded(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
     whole = abs(baseline - span) / max(span, 1.0)
     error = max(float(np.median(errors)), whole)
@@ -96,14 +98,14 @@ def _is_tied(world: ReplayWorld) -> bool:
     return bool(on_gpu or 2 * known >= dur.sum())
 
 
-def recorded_marks(world: ReplayWorld) -> Floats:
+def marks_as_recorded(world: ReplayWorld) -> Floats:
     """When each step starts and the last ends, as recorded, ns after the first starts."""
     starts = [step.ts - world.recorded.ts for step in world.recorded.steps]
     return np.array([*starts, world.graph.span], dtype=np.float64)
 
 
-def bound_saving(saved: float, told: ReplayAccuracy, most: float | None = None) -> ReplaySaving:
-    """Likely value and bounds of what a scenario saves; `most` is what it has on the critical path, ns.
+def estimate_saving(saved: float, told: ReplayAccuracy, most: float | None = None) -> ReplaySaving:
+    """Return likely value and bounds of a scenario's saving; `most` is its time on the critical path, ns.
 
     What nothing explains may take the place of what is gone, or go with it; what the replay is off counts in full where it is
     too far off to be relied on, else as a share of what is saved.

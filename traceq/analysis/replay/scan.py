@@ -147,8 +147,8 @@ def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
     Shape: scenarios x (steps + 1).
     """
     replayed = Replay(graph)
-    for each in scenarios:
-        replayed.add(each)
+    for scenario in scenarios:
+        replayed.add(scenario)
     return replayed.take_marks()
 
 

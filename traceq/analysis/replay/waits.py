@@ -238,7 +238,7 @@ class _Streams:
         return _concatenate_edges(found)
 
     def _streams_of(self, pid: int) -> list[_Stream]:
-        return [each for each in self._streams if each.pid == pid]
+        return [stream for stream in self._streams if stream.pid == pid]
 
     def _last_before(self, stream: _Stream, numbers: Integers) -> _Edges:
         return _last_before_at(stream, numbers, np.searchsorted(stream.event, numbers, side="left"))

@@ -16,7 +16,7 @@ from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
 from traceq.analysis.replay.savings import (
     ReplayAccuracy,
     ReplaySaving,
-    bound_saving,
+    estimate_saving,
     marks_of,
     measure_accuracy,
     sum_unexplained,
@@ -154,7 +154,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     spans = (marks[:, -1] - marks[:, 0]).tolist()
     told = measure_accuracy(world, marks[0], sum_unexplained(find_critical_path(world.recorded, world.graph)))
     count = len(world.recorded.steps)
-    saved = _bound_saving([spans[0] - span for span in spans[1:4]], told, changes, _most_saved(connection, changes))
+    saved = _estimate_saving([spans[0] - span for span in spans[1:4]], told, changes, _most_saved(connection, changes))
     parts = [
         max(spans[1] - span, 0.0) / _A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)
     ]
@@ -200,7 +200,7 @@ def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]
     return most
 
 
-def _bound_saving(
+def _estimate_saving(
     saved: Sequence[float], told: ReplayAccuracy, changes: Sequence[Change], most: float | None
 ) -> ReplaySaving:
     """Return the saving of the changes, at worst and at best, ns, negative where steps get longer."""
@@ -213,8 +213,8 @@ def _bound_saving(
 
 def _either_way(saved: float, told: ReplayAccuracy, most: float | None) -> ReplaySaving:
     if saved >= 0:
-        return bound_saving(saved, told, most)
-    longer = bound_saving(-saved, told)
+        return estimate_saving(saved, told, most)
+    longer = estimate_saving(-saved, told)
     return ReplaySaving(None if longer.likely is None else -longer.likely, -longer.high, -longer.low)
 
 

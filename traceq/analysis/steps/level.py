@@ -67,7 +67,7 @@ SEVERAL = 1.5
 
 
 class StepLevel(NamedTuple):
-    """Something that recurs, as steps.
+    """A level of recurrence, as steps.
 
     `source` as in step.source; `evidence`: what shows that it is the step; `is_sure`: nothing else is likely; `clock`: whether
     its times are the host's or the GPU's; `launches` in each, None where they differ; `share` of launches that recur.
@@ -133,8 +133,8 @@ def is_layer(annotations: list[Annotations], rounds: int) -> bool:
     """
     if any(not each.is_layer and abs(each.times - rounds) <= 1 for each in annotations):
         return False
-    layers = [each for each in annotations if each.is_layer and each.times >= rounds / SEVERAL]
+    layers = [annotation for annotation in annotations if annotation.is_layer and annotation.times >= rounds / SEVERAL]
     return any(
-        rounds > SEVERAL * each.times / each.names if each.names > 1 else each.times <= SEVERAL * rounds
-        for each in layers
+        rounds > SEVERAL * layer.times / layer.names if layer.names > 1 else layer.times <= SEVERAL * rounds
+        for layer in layers
     )

@@ -86,7 +86,7 @@ def _extend_last_round(found: list[LaunchPart], numbers: Integers, templates: In
 
 def _overlap_of(some: Integers, others: Integers, updates: Integers) -> float:
     """Share of launches that the two have in common, each as often as in both; 0 without an update."""
-    if not (not len(updates) or bool(np.isin(some, updates).any())):
+    if len(updates) and not np.isin(some, updates).any():
         return 0.0
     values, counts = np.unique(some, return_counts=True)
     common = sum(min(count, int((others == value).sum())) for value, count in zip(values, counts, strict=True))

@@ -285,8 +285,8 @@ def _find_phase(
         votes.setdefault((position - first) % length, []).append((weight, why))
 
     if has_ends:
-        for each in _votes_of_ends(launches, first, last, length):
-            vote(*each)
+        for place, weight, why in _votes_of_ends(launches, first, last, length):
+            vote(place, weight, why)
     pauses = _by_place(launches.ts[1:] - np.maximum.accumulate(launches.ts_end)[:-1], first, last, length)
     longest = int(np.argmax(pauses))
     second = np.partition(pauses, -2)[-2] if length > 1 else 0

@@ -207,11 +207,11 @@ def _find_named(
 ) -> StepLevel | None:
     """Return the annotations that are the step; None where none are, or where launches show that they hold several, or a part."""
     candidates = [
-        each
-        for each in annotations
-        if each.times >= _LEAST
-        and min(each.coverage, each.busy_share) >= _MOST
-        and not (each.is_layer or each.is_epoch)
+        annotation
+        for annotation in annotations
+        if annotation.times >= _LEAST
+        and min(annotation.coverage, annotation.busy_share) >= _MOST
+        and not (annotation.is_layer or annotation.is_epoch)
     ]
     if not candidates:
         return None
@@ -230,7 +230,7 @@ def _find_named(
 
 def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> StepLevel | None:
     """Choose the one or two annotations of a pass through the model that hold nearly all work; return None for none."""
-    candidates = [each for each in annotations if each.is_pass_word and _holds_all(each)]
+    candidates = [annotation for annotation in annotations if annotation.is_pass_word and _holds_all(annotation)]
     if not candidates:
         return None
     # of a range around all and one inside it the shorter one: it leaves out what stands around the pass
@@ -292,7 +292,9 @@ def _layer_evidence(
     one = slice(rounds[0].first, rounds[0].last)
     # rounds that take an input or read a result are steps, although a range stands around all of them
     are_steps = any(flags[one].any() for flags in (launches.is_input, launches.is_read))
-    around = next((each for each in annotations if each.is_unit_word and _holds_all(each)), None)
+    around = next(
+        (annotation for annotation in annotations if annotation.is_unit_word and _holds_all(annotation)), None
+    )
     if around and not are_steps:
         return f"all lie in {around.pattern}"
     places = [part.first for part in rounds]

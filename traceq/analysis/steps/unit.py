@@ -27,19 +27,19 @@ class _Unit(NamedTuple):
     source: str
     name: str
     times: int
-    period: int | None
-    launches: int | None
-    coverage: float | None
-    share: float | None
-    is_step: bool
-    is_possible: bool
     evidence: str
+    period: int | None = None
+    launches: int | None = None
+    coverage: float | None = None
+    share: float | None = None
+    is_step: bool = False
+    is_possible: bool = False
 
 
 _TYPES = (
-    pa.string(), pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.float64(), pa.float64(), pa.bool_(),
-    pa.bool_(), pa.string(),
-)  # fmt: skip
+    *(pa.string(), pa.string(), pa.string(), pa.int64(), pa.string()),
+    *(pa.int64(), pa.int64(), pa.float64(), pa.float64(), pa.bool_(), pa.bool_()),
+)
 
 
 def fill_units(
@@ -110,7 +110,6 @@ def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_Unit
             launches=loop.found.length,
             coverage=loop.coverage,
             share=loop.found.share,
-            is_step=False,
             is_possible=is_window and not loop.layer_evidence,
             evidence=loop.layer_evidence or loop.level.evidence,
         )
@@ -120,11 +119,8 @@ def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_Unit
             source="recurrence",
             name=f"sequence of {loop.found.inner} launches",
             times=loop.found.inner_whole or loop.rounds * (loop.found.length // loop.found.inner),
-            period=None,
             launches=loop.found.inner,
-            coverage=None,
             share=loop.found.inner_share,
-            is_step=False,
             is_possible=not chosen.is_sure or loop.found.inner_whole > 0,
             evidence="all that a step has, but for results that are read"
             if loop.found.inner_whole
@@ -141,24 +137,24 @@ def _units_of_annotations(chosen: StepLevel, annotations: list[Annotations]) -> 
     """Annotations of the thread of the steps (of any, for steps without one) that come oftener or more seldom than steps."""
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     thread = chosen.marks[0].thread_id
-    for each in annotations:
-        if each.times == 1 or each.coverage < _SOME or (thread is not None and each.thread_id != thread):
+    for annotation in annotations:
+        if (
+            annotation.times == 1
+            or annotation.coverage < _SOME
+            or (thread is not None and annotation.thread_id != thread)
+        ):
             continue
-        if 1 / SEVERAL < each.times / steps < SEVERAL and not (chosen.source == "window" and each.is_layer):
+        if 1 / SEVERAL < annotation.times / steps < SEVERAL and not (chosen.source == "window" and annotation.is_layer):
             continue
-        level = "layer" if each.is_layer else "piece" if each.times > steps else "epoch"
+        level = "layer" if annotation.is_layer else "piece" if annotation.times > steps else "epoch"
         yield _Unit(
             level=level,
             source="annotation",
-            name=each.pattern,
-            times=each.times,
-            period=each.period,
-            launches=None,
-            coverage=each.coverage,
-            share=None,
-            is_step=False,
-            is_possible=False,
+            name=annotation.pattern,
+            times=annotation.times,
+            period=annotation.period,
+            coverage=annotation.coverage,
             evidence="annotations of layers"
-            if each.is_layer
-            else f"{each.times} of them beside {steps} of the unit judged",
+            if annotation.is_layer
+            else f"{annotation.times} of them beside {steps} of the unit judged",
         )

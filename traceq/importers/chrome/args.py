@@ -81,7 +81,7 @@ class Decoded:
 def decode(columns: tuple[_Column, ...], raws: Sequence[Any], notes: Counter[str]) -> Decoded:
     """Decode one args object per event: any key, any type, doubled keys counted."""
     taken = [_take_columns(raw, columns, notes) for raw in raws]
-    kept = [_kept_text(bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
+    kept = [_rest_as_json(bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
     return Decoded({name: [row[name] for row, _ in taken] for _, name, _ in columns}, text_array(kept))
 
 
@@ -95,7 +95,7 @@ def _take_columns(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def _kept_text(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
+def _rest_as_json(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
     """Return the pairs that are left as JSON, in the order of `raw` and with the numbers as they stand there."""
     if not pairs:
         return None

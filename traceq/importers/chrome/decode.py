@@ -110,15 +110,7 @@ class BlockDecoder:
         firsts = np.cumsum([0, *(block.events for block in blocks)])
         rows = BlockRows(int(firsts[-1]))
         batches = [
-            pa.record_batch(
-                [
-                    pa.array([int(first)]),
-                    pa.StringArray.from_buffers(
-                        1, pa.py_buffer(np.array([0, len(block.text)], dtype=np.int32)), pa.py_buffer(block.text)
-                    ),
-                ],
-                _BLOCK,
-            )
+            pa.record_batch([pa.array([int(first)]), _to_arrow(block.text)], _BLOCK)
             for first, block in zip(firsts, blocks, strict=False)
         ]
         events = self._run_query("event", "_block", pa.Table.from_batches(batches))
@@ -133,7 +125,7 @@ class BlockDecoder:
             rows.batches += gpu.build_work_batches(work.filter(work["is_plain"]))
         if len(memory := events.filter(pc.equal(ways, "memory"))):
             counters = self._run_query("memory", "_work", memory.select(_WORK.names))
-            rows.batches += [("counter", each) for each in counters.to_batches()]
+            rows.batches += [("counter", to_batch) for to_batch in counters.to_batches()]
         _add_host(events.filter(pc.is_in(ways, pa.array(["host", "memory"]))), rows)
         numbers = np.sort(np.concatenate(odd)).tolist()
         add_loosely(rows, [texts[number] for number in numbers], numbers)
@@ -180,6 +172,11 @@ class _EventTexts:
         return self._parts[place][number - int(self._firsts[place])]
 
 
+def _to_arrow(text: bytes) -> pa.StringArray:
+    """Return the text as an Arrow column of one row, not copied."""
+    return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text))
+
+
 def _names_key_twice(event: msgspec.Raw) -> bool:
     """Return whether an event, or its arguments, have two members of one name."""
     notes: Counter[str] = Counter()
@@ -201,7 +198,7 @@ def _add_host(slices: pa.Table, rows: BlockRows) -> None:
     threads = pa.array(numbers[encoded.indices.to_numpy()])
     position = slices.schema.get_field_index("track")
     slices = slices.set_column(position, "thread_id", threads)
-    rows.batches += [("cpu_slice", each) for each in slices.to_batches()]
+    rows.batches += [("cpu_slice", to_batch) for to_batch in slices.to_batches()]
 
 
 def _parse_track(text: str) -> Track:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
 from traceq.importers.chrome.host import build_name_column, merge_spellings, text_of
-from traceq.importers.rows import Batches, repeat
+from traceq.importers.rows import Batches, repeat_text
 
 _Int64s = npt.NDArray[np.int64]
 
@@ -99,7 +99,7 @@ def _columns_from_names(family: str, names: Sequence[str]) -> dict[str, pa.Array
 
 def _build_work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[Any]) -> dict[str, pa.Array]:
     common = {
-        "kind": repeat(family, len(events)),
+        "kind": repeat_text(family, len(events)),
         "context": pa.array(columns["context"], pa.int64()),
         "correlation_id": pa.array(columns["correlation"], pa.int64()),
         "graph_id": _null_if_zero(columns["graph_id"]),

@@ -11,7 +11,7 @@ import msgspec
 
 from traceq.importers.chrome.repair import clean, object_of_trailer
 from traceq.importers.chrome.threads import parse_integer
-from traceq.importers.rows import Batches, Notes, pseudonym
+from traceq.importers.rows import Batches, Notes, pseudonym_of
 
 # What may enter trace.args. A list of what to keep, not of what to drop: users add keys of their own, with user names,
 # paths and whole environments in them.
@@ -67,7 +67,7 @@ def build_trace_row(
         "producer": "PyTorch Profiler" if is_kineto else None,
         "producer_version": None,
         "schema_version": None if "schemaVersion" not in members else str(members["schemaVersion"]),
-        "host": pseudonym(str(host)) if host else None,
+        "host": pseudonym_of(str(host)) if host else None,
         "rank": rank,
         "world_size": world_size,
         "utc_origin_ns": _find_utc_origin(members, first) if is_kineto else None,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
 from traceq.importers.chrome.times import SEVEN_DAYS
-from traceq.importers.rows import Batches, repeat
+from traceq.importers.rows import Batches, repeat_text
 
 _Int64s = npt.NDArray[np.int64]
 
@@ -89,7 +89,7 @@ def build_batches(
         "slice_id": pa.array(ids),
         "thread_id": pa.array(threads, pa.int32()),
         "kind": _kind_column("other" if family == "instant" else family, names),
-        "category": repeat(None if category is None else str(category), len(ids)),
+        "category": repeat_text(None if category is None else str(category), len(ids)),
         "name": names,
         "ts": pa.array(ts),
         "dur": pa.array(dur),

@@ -82,7 +82,7 @@ class _BlockQueue:
             self._held += len(text)
         return split(text) or text, len(text)
 
-    def next(self) -> EventBlock | bytes | None:
+    def take_next(self) -> EventBlock | bytes | None:
         """Return the next block, as text if it is not a list of events; None at the end."""
         if self._waiting:
             return self._waiting.pop()
@@ -94,14 +94,14 @@ class _BlockQueue:
         return block
 
     def put_back(self, block: EventBlock | bytes) -> None:
-        """Undo `next`."""
+        """Undo `take_next`."""
         self._waiting.append(block)
 
     def read_rest(self, most: int) -> bytes:
         """Return the text of all remaining blocks, cut at about `most` bytes."""
         parts: list[bytes] = []
         size = 0
-        while (block := self.next()) is not None:
+        while (block := self.take_next()) is not None:
             if size < most:
                 parts.append(_text_of_block(block))
                 size += len(parts[-1])
@@ -139,7 +139,7 @@ class _TraceReader:
         with closing(BlockDecoder(jobs)) as decoder, closing(_BlockQueue(cut.read_blocks(stream, text))) as queue:
             group: list[EventBlock] = []
             size = events = 0
-            while (block := queue.next()) is not None:
+            while (block := queue.take_next()) is not None:
                 if isinstance(block, EventBlock):
                     group.append(block)
                     size += len(block.text)
@@ -172,7 +172,7 @@ class _TraceReader:
     def _repair(self, text: bytes, decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
         """Read a block that is no plain list of events, with as much of the following text as that takes."""
         while True:
-            more = queue.next()
+            more = queue.take_next()
             repaired = repair(text, decoder.decode, is_last=more is None)
             if repaired.rows is not None:
                 yield from self._add_rows(repaired.rows)
@@ -193,7 +193,7 @@ class _TraceReader:
             shifted = _shift_ids(batch, self.event_count)
             if table == "cpu_slice":
                 shifted = _renumber_threads(shifted, threads)
-            self._observe(table, shifted)
+            self._note_batch(table, shifted)
             yield table, shifted
         for end in rows.ranges:
             thread_id = threads[end.thread_id].as_py()
@@ -202,7 +202,7 @@ class _TraceReader:
         self.notes += rows.notes
         self.event_count += rows.events
 
-    def _observe(self, table: str, batch: pa.RecordBatch) -> None:
+    def _note_batch(self, table: str, batch: pa.RecordBatch) -> None:
         if self._first is None and table in ("cpu_slice", "gpu_slice") and batch.num_rows:
             self._first = batch["ts"][0].as_py()
         if table == "gpu_slice":
@@ -211,11 +211,7 @@ class _TraceReader:
             self.notes["mtia_not_measured"] += _count_mtia_events(batch)
         if "dur" in batch.schema.names and batch.num_rows:
             self._last = max(self._last, pc.max(pc.add(batch["ts"], batch["dur"])).as_py())
-        if table == "gpu_slice" or (
-            table == "cpu_slice"
-            and not self._is_kineto
-            and any(kind in ("op", "runtime", "annotation") for kind in pc.unique(batch["kind"]).to_pylist())
-        ):
+        if table == "gpu_slice" or (table == "cpu_slice" and not self._is_kineto and _has_kineto_kinds(batch)):
             self._is_kineto = True
 
     def finish(self, before: bytes) -> Iterator[_Batch]:
@@ -241,6 +237,10 @@ def _count_mtia_events(batch: pa.RecordBatch) -> int:
     """Count the slices that are work of an MTIA device."""
     others = batch["category"].filter(pc.equal(batch["kind"], "other"))
     return (pc.sum(pc.starts_with(others.cast(pa.string()), "mtia_")).as_py() or 0) if len(others) else 0
+
+
+def _has_kineto_kinds(batch: pa.RecordBatch) -> bool:
+    return any(kind in ("op", "runtime", "annotation") for kind in pc.unique(batch["kind"]).to_pylist())
 
 
 def _shift_ids(batch: pa.RecordBatch, by: int) -> pa.RecordBatch:

@@ -8,10 +8,10 @@ import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from traceq.errors import UnusableTrace
-from traceq.importers.packed import DAMAGED, GZIP, GzipStream, UnpackMeter
+from traceq.importers.packed import DAMAGED, GZIP, GzipStream, Readable, UnpackMeter
 
 _ZIP = b"PK\x03\x04"
 BOM = b"\xef\xbb\xbf"
@@ -24,10 +24,6 @@ _LARGEST_LIST = 4 << 20
 # How far sniffing looks for the list of events: metadata of any length may come first.
 _SNIFF_BYTES = 256 << 20
 _SNIFF_CHUNK = 1 << 20
-
-
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
 
 
 class ByteStream:
@@ -60,7 +56,7 @@ class ByteStream:
         self._file.close()
 
 
-def _open_content(file: IO[bytes], path: Path) -> _Readable:
+def _open_content(file: IO[bytes], path: Path) -> Readable:
     magic = file.read(4)
     file.seek(0)
     if magic.startswith(GZIP):
@@ -102,7 +98,7 @@ class _ArchiveMember:
 _DAMAGED_LIST = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError, struct.error)
 
 
-def _open_only_member(file: IO[bytes], path: Path) -> _Readable:
+def _open_only_member(file: IO[bytes], path: Path) -> Readable:
     try:
         archive = zipfile.ZipFile(cast("IO[bytes]", _ArchiveFile(file)))
         found = [

@@ -76,7 +76,7 @@ class Pairs(dict[Any, Any]):
         self.place = _NOWHERE
 
 
-class Reader:
+class PickleReader:
     """Reads one pickle from `file`.
 
     `finished_dict(pairs, level)` is given each dict, and what is open below it where it goes into a list, the last of it; it
@@ -104,7 +104,7 @@ class Reader:
         self._kept_bytes = self._held = self._settlings = 0
         self._last: tuple[Items, Any] = (Items(), object())
         self._made_of: dict[bytes, Any] = {}
-        self._steps = self._table()
+        self._steps = self._build_steps()
         self.result: Any = None
 
     def run(self) -> Iterator[None]:
@@ -173,7 +173,7 @@ class Reader:
     def _push_number(self, layout: struct.Struct) -> Callable[[], None]:
         return lambda: self._stack.append(layout.unpack(self._take(layout.size))[0])
 
-    def _long(self) -> None:
+    def _push_long(self) -> None:
         size = self._take(1)[0]
         if size > _LONGEST_INTEGER:
             raise Malformed(f"an integer of {size} bytes")
@@ -202,17 +202,17 @@ class Reader:
         self._stack = self._below.pop()
         return taken
 
-    def _top(self, kind: type) -> Any:
+    def _get_top(self, kind: type) -> Any:
         if not self._stack or type(self._stack[-1]) is not kind:
             raise Malformed("something is added to what is no list or dict, or is complete")
         return self._stack[-1]
 
-    def _pop(self) -> Any:
+    def _pop_value(self) -> Any:
         if not self._stack:
             raise Malformed("it takes something from nothing")
         return self._stack.pop()
 
-    def _settled(self, value: Any) -> Any:
+    def _settle_list(self, value: Any) -> Any:
         """Add what belongs to an object; a list without items becomes one from now on."""
         if type(value) is Items and not value and value.tag is None:
             if value.place != _NOWHERE:
@@ -220,24 +220,20 @@ class Reader:
             return ()
         return value
 
-    def _append(self) -> None:
-        value = self._settled(self._pop())
-        self._extend([value])
-
-    def _appends(self) -> None:
-        self._extend([self._settled(value) for value in self._since_mark()])
+    def _extend_since_mark(self) -> None:
+        self._extend([self._settle_list(value) for value in self._since_mark()])
 
     def _extend(self, values: list[Any]) -> None:
         # A long list comes in several parts, after the first of which it looked complete.
         is_continued = bool(self._stack) and self._stack[-1] is self._last[1]
-        items = self._last[0] if is_continued else self._top(Items)
+        items = self._last[0] if is_continued else self._get_top(Items)
         if items.place != _NOWHERE and self._memo[items.place] == _EMPTY:
             raise Malformed("a list gets items after it was complete")
         items.extend(values)
         made = self._finished_list(items)
         self._last = (items, made)
         if made is items:
-            self._hold(len(values))
+            self._count_held(len(values))
             return
         self._stack[-1] = made
         place = self._keep(made, _PER_ITEM * len(items))
@@ -245,45 +241,42 @@ class Reader:
             self._memo[items.place] = place
 
     def _set_item(self) -> None:
-        value, key = self._pop(), self._pop()
+        value, key = self._pop_value(), self._pop_value()
         self._update([key, value])
 
-    def _set_items(self) -> None:
-        self._update(self._since_mark())
-
     def _update(self, flat: list[Any]) -> None:
-        pairs = self._top(Pairs)
+        pairs = self._get_top(Pairs)
         if len(flat) % 2:
             raise Malformed("a dict has a key without a value")
         for key, value in zip(flat[::2], flat[1::2], strict=True):
             if type(key) is not str and type(key) is not int:
                 raise Malformed("a key of a dict is neither text nor a number")
-            pairs[key] = self._settled(value)
+            pairs[key] = self._settle_list(value)
         self._stack.pop()
-        made = self._finished_dict(pairs, self._level())
+        made = self._finished_dict(pairs, self._get_level())
         if made is GONE and self._stack:
             # the only item of a list is taken from the stack
             made = None
         if made is not GONE:
             self._stack.append(made)
         if made is pairs:
-            self._hold(len(flat))
+            self._count_held(len(flat))
             return
         self._held -= sum(len(value) for value in pairs.values() if type(value) is Items)
         if made is not GONE and pairs.place != _NOWHERE:
             self._memo[pairs.place] = self._keep(made)
 
-    def _level(self) -> list[Any] | None:
+    def _get_level(self) -> list[Any] | None:
         """Return what is open below the items of a list whose next item is the first that is kept; None elsewhere."""
         level = self._stack or (self._below[-1] if self._below else None)
         return level if level and type(level[-1]) is Items else None
 
-    def _hold(self, more: int) -> None:
+    def _count_held(self, more: int) -> None:
         self._held += more
         if self._held > _MOST_HELD:
             raise Malformed(f"it has more than {_MOST_HELD:,} items that are no part of a snapshot")
 
-    def _tuple(self, size: int) -> Callable[[], None]:
+    def _push_tuple(self, size: int) -> Callable[[], None]:
         def made() -> None:
             if len(self._stack) < size:
                 raise Malformed("it takes something from nothing")
@@ -292,14 +285,11 @@ class Reader:
 
         return made
 
-    def _tuple_since_mark(self) -> None:
+    def _push_tuple_since_mark(self) -> None:
         values = self._since_mark()
         self._stack.append(_check_plain(tuple(values)))
 
     # --- references ---
-
-    def _memoize(self) -> None:
-        self._put(len(self._memo))
 
     def _put(self, place: int) -> None:
         if place != len(self._memo):
@@ -330,7 +320,7 @@ class Reader:
         if self._kept_bytes > _MOST_KEPT:
             raise Malformed(f"its distinct texts and stacks take more than {_MOST_KEPT >> 20} MiB")
 
-    def _get(self, number: int) -> Any:
+    def _look_up(self, number: int) -> Any:
         if not 0 <= number < len(self._memo):
             raise Malformed("it refers to an object that is not there")
         if self._memo[number] == _NOWHERE:
@@ -349,19 +339,13 @@ class Reader:
                     return
         raise Malformed("it refers to an object that is not complete, or is of no use twice")
 
-    def _reference(self) -> None:
-        if not self._stack and self._level():
-            self._references()
+    def _push_reference(self, layout: struct.Struct) -> None:
+        if not self._stack and self._get_level():
+            self._push_references()
         else:
-            self._stack.append(self._get(self._take(1)[0]))
+            self._stack.append(self._look_up(self._number(layout)))
 
-    def _long_reference(self) -> None:
-        if not self._stack and self._level():
-            self._references()
-        else:
-            self._stack.append(self._get(self._number(_FOUR)))
-
-    def _references(self) -> None:
+    def _push_references(self) -> None:
         """Take all references that a list begins with: mostly the frames of a stack that was there before."""
         self._at -= 1
         if len(self._buffer) - self._at < _MOST_AT_ONCE and not self._is_whole:
@@ -372,7 +356,7 @@ class Reader:
         run = found.group()
         self._at += len(run)
         if self._buffer[self._at : self._at + 1] != b"e":
-            self._stack = self._referred(run)
+            self._stack = self._decode_references(run)
             return
         self._at += 1
         self._whole_list(run)
@@ -383,8 +367,8 @@ class Reader:
         made = None if items else self._made_of.get(run)
         if made is None:
             is_first = not items
-            self._stack = self._referred(run)
-            self._appends()
+            self._stack = self._decode_references(run)
+            self._extend_since_mark()
             # of a longer list this is the first part
             if is_first and len(items) < _PART and self._stack[-1] is not items:
                 self._count(len(run))
@@ -395,16 +379,16 @@ class Reader:
         if items.place != _NOWHERE:
             self._memo[items.place] = self._keep(made)
 
-    def _referred(self, run: bytes) -> list[Any]:
+    def _decode_references(self, run: bytes) -> list[Any]:
         return [
-            self._get(small[0] if small else int.from_bytes(large, "little"))
+            self._look_up(small[0] if small else int.from_bytes(large, "little"))
             for small, large in _REFERENCE.findall(run)
         ]
 
-    def _table(self) -> list[Callable[[], None] | None]:
+    def _build_steps(self) -> list[Callable[[], None] | None]:
         byte, two, four, eight = _BYTE, struct.Struct("<H"), _FOUR, struct.Struct("<Q")
         known: dict[bytes, Callable[[], None]] = {
-            b"\x80": self._protocol,
+            b"\x80": self._check_protocol,
             b"\x95": lambda: self._skip(8),
             b"(": self._mark,
             b"N": self._push(None),
@@ -414,7 +398,7 @@ class Reader:
             b"M": self._push_number(two),
             b"J": self._push_number(struct.Struct("<i")),
             b"G": self._push_number(struct.Struct(">d")),
-            b"\x8a": self._long,
+            b"\x8a": self._push_long,
             b"\x8c": self._push_text(byte, is_text=True),
             b"X": self._push_text(four, is_text=True),
             b"\x8d": self._push_text(eight, is_text=True),
@@ -423,28 +407,28 @@ class Reader:
             b"]": lambda: self._stack.append(Items()),
             b"}": lambda: self._stack.append(Pairs()),
             b")": self._push(()),
-            b"\x85": self._tuple(1),
-            b"\x86": self._tuple(2),
-            b"\x87": self._tuple(3),
-            b"t": self._tuple_since_mark,
-            b"a": self._append,
-            b"e": self._appends,
+            b"\x85": self._push_tuple(1),
+            b"\x86": self._push_tuple(2),
+            b"\x87": self._push_tuple(3),
+            b"t": self._push_tuple_since_mark,
+            b"a": lambda: self._extend([self._settle_list(self._pop_value())]),
+            b"e": self._extend_since_mark,
             b"s": self._set_item,
-            b"u": self._set_items,
-            b"\x94": self._memoize,
+            b"u": lambda: self._update(self._since_mark()),
+            b"\x94": lambda: self._put(len(self._memo)),
             b"q": lambda: self._put(self._number(byte)),
             b"r": lambda: self._put(self._number(four)),
-            b"h": self._reference,
-            b"j": self._long_reference,
+            b"h": lambda: self._push_reference(byte),
+            b"j": lambda: self._push_reference(four),
         }
         return [known.get(bytes([code])) for code in range(256)]
 
-    def _protocol(self) -> None:
-        if self._take(1)[0] not in _PROTOCOLS:
-            raise Malformed("its protocol is none of 2 to 5")
-
     def _skip(self, size: int) -> None:
         self._take(size)
+
+    def _check_protocol(self) -> None:
+        if self._take(1)[0] not in _PROTOCOLS:
+            raise Malformed("its protocol is none of 2 to 5")
 
 
 def _check_plain(values: tuple[Any, ...]) -> tuple[Any, ...]:

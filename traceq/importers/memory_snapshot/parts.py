@@ -240,7 +240,7 @@ def _find_device(level: list[Any]) -> int:
 def _check_blocks(blocks: Any) -> Sequence[SegmentBlock]:
     if blocks == ():
         return ()
-    if type(blocks) is not Items or not all(type(each) is SegmentBlock for each in blocks):
+    if type(blocks) is not Items or not all(type(block) is SegmentBlock for block in blocks):
         raise Malformed("the blocks of a segment are no list of blocks")
     return blocks
 

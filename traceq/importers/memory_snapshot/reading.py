@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
-from traceq.importers.memory_snapshot.opcodes import Items, Malformed, Pairs, Reader
+from traceq.importers.memory_snapshot.opcodes import Items, Malformed, Pairs, PickleReader
 from traceq.importers.memory_snapshot.parts import AnnotationMark, SnapshotParts
 from traceq.importers.packed import DAMAGED, open_unpacked
 from traceq.importers.rows import batches_of
@@ -46,7 +46,7 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
     gathered = _BatchCollector()
     parts = SnapshotParts(gathered.add)
     with open_unpacked(path) as file:
-        reader = Reader(file, parts.dict_of, parts.list_of, progress)
+        reader = PickleReader(file, parts.dict_of, parts.list_of, progress)
         try:
             for _ in reader.run():
                 yield from gathered.take_batches(_ROWS)

@@ -32,7 +32,7 @@ _END_OF_TIME = 1 << 62
 _MOST_DEVICES = 1 << 16
 
 
-class Reader(Protocol):
+class LogReader(Protocol):
     """Interface of the modules of this folder."""
 
     TOOL: str
@@ -44,7 +44,7 @@ class Reader(Protocol):
         """Return all of the file. Raises UnusableTrace, or what Python raises where the file is broken."""
 
 
-READERS: tuple[Reader, ...] = (
+READERS: tuple[LogReader, ...] = (
     recorded,
     nvidia_smi,
     nvidia_dmon,
@@ -80,10 +80,10 @@ def read_log(path: Path) -> Log:
             f"{path}: a log of {reader.TOOL} that is damaged: {_describe_error(error)}; record it again"
         ) from error
     if not all(
-        type(each.ts) is int
-        and abs(each.ts) < _END_OF_TIME
-        and (each.device is None or (type(each.device) is int and 0 <= each.device < _MOST_DEVICES))
-        for each in log.samples
+        type(sample.ts) is int
+        and abs(sample.ts) < _END_OF_TIME
+        and (sample.device is None or (type(sample.device) is int and 0 <= sample.device < _MOST_DEVICES))
+        for sample in log.samples
     ):
         raise UnusableTrace(
             f"{path}: a log of {log.tool} with times or numbers of GPUs that cannot be; record it again"

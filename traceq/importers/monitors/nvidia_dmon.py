@@ -33,7 +33,7 @@ def read(text: str) -> Log:
         words = line.replace(",", " ").replace("#", " # ").split()
         if words[:1] == ["#"]:
             if _HEADER.match(line.lstrip()):
-                names = [each.lower() for each in words[1:]]
+                names = [word.lower() for word in words[1:]]
             else:
                 units = words[1:]
             continue

@@ -51,7 +51,7 @@ def read(text: str) -> Log:
     """Return the log; raises UnusableTrace where it does not say which GPU a line is of."""
     rows = list(csv.reader(text.lstrip("\ufeff").splitlines(), skipinitialspace=True))
     fields = [_FIELD.match(each) for each in rows[0]]
-    names = [_plain_name(each[1]) if each else "" for each in fields]
+    names = [_plain_name(field[1]) if field else "" for field in fields]
     units = [each[2] if each else None for each in fields]
     body = [row for row in rows[1:] if len(row) == len(names) and row != rows[0]]
     if not body and any(len(row) > len(names) for row in rows):
@@ -71,7 +71,7 @@ def read(text: str) -> Log:
                 continue
             values = _read_cell(name, unit, cell)
             left_out += not values
-            samples += [Sample(time[0] if time else 0, device, None, *each) for each in values]
+            samples += [Sample(time[0] if time else 0, device, None, *value) for value in values]
     odd = (
         next((row[names.index("timestamp")] for row, time in zip(body, times, strict=True) if time is None), "")
         if ("timestamp" in names)
@@ -99,7 +99,7 @@ def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -
     ids = [row[names.index(told)].strip() for row in rows]
     if told == "index":
         return [int(each) for each in ids]
-    order = {each: place for place, each in enumerate(dict.fromkeys(ids))}
+    order = {fromkey: place for place, fromkey in enumerate(dict.fromkeys(ids))}
     return [order[each] for each in ids]
 
 
@@ -107,7 +107,7 @@ def _read_cell(name: str, unit: str | None, cell: str) -> list[tuple[str, str | 
     """Return name, unit and value of each series of a cell; none where it is no number."""
     cell = cell.strip()
     if name == "reasons.active" and cell.lower().startswith("0x"):
-        return [(each, None, value) for each, value in decode_reasons(int(cell, 16))]
+        return [(decode_reason, None, value) for decode_reason, value in decode_reasons(int(cell, 16))]
     value = _WORDS.get(cell.lower())
     if value is None:
         value = parse_number(cell.removeprefix("P") if name == "pstate" else cell)

@@ -84,7 +84,7 @@ def convert_gauge(name: str, value: float) -> list[tuple[str, str | None, float]
     if value >= _BLANK:
         return []
     if name in MASKS:
-        return [(each, None, bit) for each, bit in decode_reasons(int(value))]
+        return [(decode_reason, None, bit) for decode_reason, bit in decode_reasons(int(value))]
     return [name_series(TOOL, name, None, value, GAUGES)]
 
 

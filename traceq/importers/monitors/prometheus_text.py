@@ -52,6 +52,6 @@ def read(text: str) -> Log:
             log.left_out += not told
             log.samples += [Sample(at, device, instance, *series) for series in told]
         else:
-            log.samples += rates.grow(meant, at, device, instance, value)
+            log.samples += rates.add_total(meant, at, device, instance, value)
     names.check_one(machines)
     return log.log(None, max(filter(None, machines), default=None))

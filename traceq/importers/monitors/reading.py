@@ -124,7 +124,7 @@ def is_steady(times: list[int]) -> bool:
 
 def clock_of(stamps: Iterable[tuple[int, bool] | None]) -> Clock:
     """Return the kind of clock of a log, by the (ns, whether it is UTC) of all its times."""
-    seen = {None if each is None else each[1] for each in stamps}
+    seen = {None if stamp is None else stamp[1] for stamp in stamps}
     if not seen or None in seen:
         return "none"
     return "utc" if seen == {True} else "local"
@@ -167,7 +167,9 @@ class Rates:
     def __init__(self) -> None:
         self._before: dict[tuple[str, int | None, str | None], tuple[int, float]] = {}
 
-    def grow(self, meaning: Meaning, ts: int, device: int | None, instance: str | None, total: float) -> list[Sample]:
+    def add_total(
+        self, meaning: Meaning, ts: int, device: int | None, instance: str | None, total: float
+    ) -> list[Sample]:
         """Return the rate since the total before, none for the first and where the total shrinks."""
         key = (meaning.name, device, instance)
         since, old = self._before.get(key, (ts, total))

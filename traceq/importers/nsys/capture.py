@@ -8,11 +8,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from traceq.importers.rows import pseudonym
+from traceq.importers.rows import pseudonym_of
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.context import ImportState
-    from traceq.importers.nsys.source import Source
+    from traceq.importers.nsys.source import NsysExport
 
 # Captures' own words for what was recorded; everything else in META_DATA_CAPTURE may be private.
 OPTIONS = {
@@ -41,7 +41,7 @@ def build_trace_row(state: ImportState) -> dict[str, Any]:
     """Build the one row of `trace`."""
     exported = _read_export_data(state.source)
     rank, world_size = _find_rank(state)
-    options = _read_options(state.source) | _recording_length(state.source) | _said_by_traceq(state.source)
+    options = _read_options(state.source) | _recording_length(state.source) | _read_own_record(state.source)
     return {
         "producer": "Nsight Systems",
         "producer_version": _find_version(exported, "EXPORT_PRODUCT_VERSION"),
@@ -55,7 +55,7 @@ def build_trace_row(state: ImportState) -> dict[str, Any]:
     }
 
 
-def _read_export_data(source: Source) -> dict[str, str]:
+def _read_export_data(source: NsysExport) -> dict[str, str]:
     """Read the export's description: EXPORT_META_DATA until 2023.2, META_DATA_EXPORT since, none before 2021."""
     tables = ("EXPORT_META_DATA", "META_DATA_EXPORT")
     return {str(name): str(value) for table in tables for name, value in source.fetch_rows(table, ["name", "value"])}
@@ -66,7 +66,7 @@ def _find_version(exported: dict[str, str], name: str) -> str | None:
     return found[0] if found else None
 
 
-def _read_options(source: Source) -> dict[str, object]:
+def _read_options(source: NsysExport) -> dict[str, object]:
     options: dict[str, object] = {}
     kinds: list[str] = []
     for name, value in source.fetch_rows("META_DATA_CAPTURE", ["name", "value"]):
@@ -79,7 +79,7 @@ def _read_options(source: Source) -> dict[str, object]:
     return options | ({"captured": sorted(kinds)} if kinds else {})
 
 
-def _recording_length(source: Source) -> dict[str, object]:
+def _recording_length(source: NsysExport) -> dict[str, object]:
     """Read how long nsys recorded: cut files, and programs that hardly use a GPU, hold rows of a part of it."""
     durations = [
         dur for (dur,) in source.fetch_rows("ANALYSIS_DETAILS", ["duration"]) if isinstance(dur, int) and dur > 0
@@ -87,7 +87,7 @@ def _recording_length(source: Source) -> dict[str, object]:
     return {"recording": {"dur_ns": max(durations)}} if durations else {}
 
 
-def _said_by_traceq(source: Source) -> dict[str, object]:
+def _read_own_record(source: NsysExport) -> dict[str, object]:
     """Read what traceq itself wrote into the file: which part of another file it is."""
     for (text,) in source.fetch_rows("TRACEQ", ["value"]):
         with suppress(ValueError, RecursionError):
@@ -95,25 +95,25 @@ def _said_by_traceq(source: Source) -> dict[str, object]:
     return {}
 
 
-def _find_host(source: Source) -> str | None:
+def _find_host(source: NsysExport) -> str | None:
     """Return a pseudonym of the machine."""
     rows = source.fetch_rows("TARGET_INFO_SYSTEM_ENV", ["value"], "name = 'Hostname'")
     name = rows[0][0] if rows else None
     if not isinstance(name, str) or not name:
         return None
-    return pseudonym(name)
+    return pseudonym_of(name)
 
 
-def _utc_origin(source: Source) -> int | None:
+def _utc_origin(source: NsysExport) -> int | None:
     rows = source.fetch_rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"])
     return rows[0][0] if rows and isinstance(rows[0][0], int) and rows[0][0] > 0 else None
 
 
-def _utc_zone(source: Source) -> int | None:
+def _utc_zone(source: NsysExport) -> int | None:
     """Return by how much local time was ahead of UTC, ns; both are given to the second."""
     for times in source.fetch_rows("TARGET_INFO_SESSION_START_TIME", ["utcTime", "localTime"]):
         with suppress(ValueError, TypeError):
-            utc, local = (datetime.fromisoformat(str(each)) for each in times)
+            utc, local = (datetime.fromisoformat(str(time)) for time in times)
             zone = _QUARTER * round((local - utc) / _QUARTER)
             is_zone = abs(local - utc - zone) <= _SAME and abs(zone) <= _FURTHEST_ZONE
             return int(zone.total_seconds()) * 1_000_000_000 if is_zone else None
@@ -152,7 +152,7 @@ def _rank_of_nccl(state: ImportState) -> tuple[int | None, int | None]:
     return rank, sizes.pop() if len(sizes) == 1 else None
 
 
-def _numeric_variables(source: Source) -> dict[str, int]:
+def _numeric_variables(source: NsysExport) -> dict[str, int]:
     """Read those of the launchers' variables that are numbers; nothing else of the environment is looked at."""
     wanted = {name for pair in RANK_VARIABLES for name in pair}
     found = {}

@@ -15,7 +15,7 @@ from traceq.importers.nsys.threads import Threads
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.devices import Devices
-    from traceq.importers.nsys.source import Source
+    from traceq.importers.nsys.source import NsysExport
     from traceq.importers.nsys.strings import Strings
     from traceq.importers.rows import Notes
 
@@ -34,7 +34,7 @@ Rows = Iterator[tuple[str, pa.RecordBatch]]
 class ImportState:
     """State of the import of one file."""
 
-    source: Source
+    source: NsysExport
     notes: Notes
     strings: Strings
     devices: Devices

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from traceq.importers.nsys.columns import decode_enum, map_rows
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.threads import process_ids_of
-from traceq.importers.rows import batches_of, repeat
+from traceq.importers.rows import batches_of, repeat_text
 
 METRICS = "GPU_METRICS"
 MEMORY = "CUDA_GPU_MEMORY_USAGE_EVENTS"
@@ -115,7 +115,7 @@ def _add_up(state: ImportState, rows: pa.RecordBatch, totals: dict[tuple[int, st
             {
                 "device": devices.filter(mine),
                 "name": names.filter(mine),
-                "unit": repeat("bytes", len(running)),
+                "unit": repeat_text("bytes", len(running)),
                 "ts": rows.column("start").filter(mine),
                 "value": running.cast(pa.float64(), safe=False),
             }
@@ -156,5 +156,5 @@ def _read_pool_events(state: ImportState, table: str) -> Iterator[tuple[Any, ...
         is_gone = pc.equal(rows.column("operationType"), _POOL_DESTROYED).fill_null(False)
         sizes = [pc.if_else(is_gone, 0, rows.column(each)) for each in _POOL_SERIES]
         pools = zip(process_ids.to_pylist(), rows.column(address).to_pylist(), strict=True)
-        values = (each.to_pylist() for each in sizes)
+        values = (size.to_pylist() for size in sizes)
         yield from zip(rows.column("start").to_pylist(), devices.to_pylist(), pools, *values, strict=True)

@@ -19,7 +19,7 @@ from traceq.importers.nsys.columns import to_int32
 from traceq.importers.rows import Batches, batches_of
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.source import Source
+    from traceq.importers.nsys.source import NsysExport
     from traceq.importers.rows import Notes
 
 # The number of the device of rows that name none.
@@ -51,7 +51,7 @@ Gpu = dict[str, Any]
 class Devices:
     """Numbers GPUs and remembers which were used."""
 
-    def __init__(self, source: Source, notes: Notes) -> None:
+    def __init__(self, source: NsysExport, notes: Notes) -> None:
         """Read every table that describes GPUs."""
         self._notes = notes
         self._used: set[int] = set()
@@ -107,7 +107,7 @@ class Devices:
         return batches_of("device", rows)
 
 
-def _read_descriptions(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
+def _read_descriptions(source: NsysExport) -> tuple[dict[int, Gpu], dict[int, int]]:
     """Read TARGET_INFO_GPU: GPUs by nsys' id, and the CUDA ordinal of each if the table has it."""
     gpus: dict[int, Gpu] = {}
     ordinals: dict[int, int] = {}
@@ -149,7 +149,7 @@ def _gpu_row(name: object, major: object, minor: object, sizes: Sequence[object]
     }
 
 
-def _read_links(source: Source) -> dict[tuple[int, int], int]:
+def _read_links(source: NsysExport) -> dict[tuple[int, int], int]:
     """Read TARGET_INFO_CUDA_DEVICE: (pid, CUDA ordinal) to nsys' id."""
     links = {}
     for pid, ordinal, gpu in source.fetch_rows("TARGET_INFO_CUDA_DEVICE", ["pid", "cudaId", "gpuId"]):
@@ -158,7 +158,7 @@ def _read_links(source: Source) -> dict[tuple[int, int], int]:
     return links
 
 
-def _read_before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], int]]:
+def _read_before_2021(source: NsysExport) -> tuple[dict[int, Gpu], dict[tuple[int, int], int]]:
     """Read TARGET_INFO_CUDA_GPU: a row per process and GPU; the bus address identifies the GPU."""
     gpus: dict[int, Gpu] = {}
     links: dict[tuple[int, int], int] = {}

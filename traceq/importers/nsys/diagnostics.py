@@ -56,7 +56,7 @@ def note_diagnostics(state: ImportState) -> None:
             " with `nsys profile --trace=cuda,nvtx,osrt`, of the program itself and not of a wrapper that leaves it",
         )
     for severity, text in rows:
-        message = scrub(str(text or ""))
+        message = remove_private(str(text or ""))
         if not message:
             continue
         if LOST.search(message):
@@ -67,7 +67,7 @@ def note_diagnostics(state: ImportState) -> None:
             state.notes.info("nsys_warning", 1, f"nsys: {message}")
 
 
-def scrub(text: str) -> str:
+def remove_private(text: str) -> str:
     """Return the message on one line without paths, command lines and values of variables."""
     for pattern, replacement in _PRIVATE:
         text = pattern.sub(replacement, text)

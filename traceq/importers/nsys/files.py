@@ -14,7 +14,7 @@ from traceq.common.scratch import temporary_folder
 from traceq.errors import MissingTool, UnusableTrace
 from traceq.importers.nsys import directory
 from traceq.importers.packed import GZIP, read_head, unpack
-from traceq.importers.sqlite import refuse_half_written, uri
+from traceq.importers.sqlite import read_only_uri, refuse_half_written
 
 if TYPE_CHECKING:
     from traceq.importers.rows import Notes
@@ -53,7 +53,7 @@ def sniff(path: Path) -> bool:
 
 def _has_nsys_tables(path: Path) -> bool:
     try:
-        with closing(sqlite3.connect(uri(path), uri=True)) as connection:
+        with closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
             names = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
     except (sqlite3.Error, UnicodeDecodeError):
         # Damaged; if it was an nsys export its tables' names still stand in it, and reading says what is

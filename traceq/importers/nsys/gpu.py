@@ -18,7 +18,7 @@ from traceq.importers.nsys.columns import (
 )
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.threads import process_ids_of
-from traceq.importers.rows import repeat
+from traceq.importers.rows import repeat_text
 
 MEMORY = dict(enumerate(("pageable", "pinned", "device", "array", "managed", "device_static", "managed_static")))
 _MEMORY_WORDS = [*(word.replace("_", " ").title() for word in MEMORY.values()), "Unknown"]
@@ -132,7 +132,7 @@ def _kernel_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
         "green_context_id": null_if(rows.column("greenContextId"), 0),
     } | {name: null_if(rows.column(own), 0) for name, own in _CLUSTER.items()}
     return {
-        "kind": repeat("kernel", rows.num_rows),
+        "kind": repeat_text("kernel", rows.num_rows),
         "name": state.strings.names_of(pa.nulls(rows.num_rows, pa.int64()) if name_ids is None else name_ids),
         "shared_memory": pc.add(static, dynamic),
         "static_shared_memory": static,
@@ -150,7 +150,7 @@ def _memcpy_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
         "copy_count": null_if(rows.column("copyCount"), 0, 1),
     }
     return {
-        "kind": repeat("memcpy", rows.num_rows),
+        "kind": repeat_text("memcpy", rows.num_rows),
         "name": _name_copies(rows.column("copyKind"), rows.column("srcKind"), rows.column("dstKind")),
         "bytes": null_negative(rows.column("bytes"), "bytes", state.notes),
         "copy_kind": decode_enum(rows.column("copyKind"), COPY_KINDS),
@@ -165,7 +165,7 @@ def _memcpy_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
 
 def _memset_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
     return {
-        "kind": repeat("memset", rows.num_rows),
+        "kind": repeat_text("memset", rows.num_rows),
         "name": pa.DictionaryArray.from_arrays(
             _clamp_codes(rows.column("memKind"), _MEMORIES, _MEMORIES - 1), _MEMSET_NAMES
         ),
@@ -181,7 +181,7 @@ def _graph_launch_columns(_state: ImportState, rows: pa.RecordBatch) -> Columns:
     graph_ids = rows.column("graphId")
     numbered = pc.binary_join_element_wise("CUDA graph", graph_ids.cast(pa.string()), " ")
     return {
-        "kind": repeat("graph", rows.num_rows),
+        "kind": repeat_text("graph", rows.num_rows),
         "name": pc.fill_null(numbered, "CUDA graph"),
         "graph_id": graph_ids,
         "args": build_json_objects({"graph_exec_id": rows.column("graphExecId")}),
@@ -255,7 +255,7 @@ def _gpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
     sizes = null_out_of_range(rows.column("numberOfPageFaults"), 1, _MOST_FAULTS, "numberOfPageFaults", state.notes)
     return build_batch(
         {
-            "processor": repeat("gpu", rows.num_rows),
+            "processor": repeat_text("gpu", rows.num_rows),
             "device": state.devices.device_numbers(rows.column("deviceId"), process_ids),
             "pid": process_ids,
             "ts": rows.column("start"),
@@ -269,7 +269,7 @@ def _gpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
 def _cpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
     return build_batch(
         {
-            "processor": repeat("cpu", rows.num_rows),
+            "processor": repeat_text("cpu", rows.num_rows),
             "pid": process_ids_of(rows.column("globalPid")),
             "ts": rows.column("start"),
             "faults": pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import build_json_objects, compute_durations, decode_enum, null_if, to_int32
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
-from traceq.importers.rows import repeat
+from traceq.importers.rows import repeat_text
 
 RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 # eventClass: the kind of record inside a table.
@@ -31,7 +31,7 @@ _OVERHEAD = ("overheadType", dict(enumerate(_OVERHEAD_WORDS, 1)), "profiler")
 
 
 @dataclass(frozen=True)
-class Calls:
+class CallTable:
     """A table of calls: start, end, thread, name, and what else is worth keeping."""
 
     table: str
@@ -51,7 +51,7 @@ class Calls:
 
 
 CALLS = (
-    Calls(
+    CallTable(
         RUNTIME,
         "runtime",
         ("eventClass", _DRIVER_CLASSES, "runtime"),
@@ -64,7 +64,7 @@ CALLS = (
         ),
         versioned=True,
     ),
-    Calls(
+    CallTable(
         "OSRT_API",
         "os",
         columns=("eventClass",),
@@ -76,22 +76,22 @@ CALLS = (
         ),
     ),
     *(
-        Calls(table, "overhead", _OVERHEAD, columns=("overheadType",), args={"correlation_id": "correlationId"})
+        CallTable(table, "overhead", _OVERHEAD, columns=("overheadType",), args={"correlation_id": "correlationId"})
         for table in ("PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD")
     ),
-    Calls("CUBLAS_EVENTS", "other", "cublas"),
-    Calls("CUDNN_EVENTS", "other", "cudnn"),
+    CallTable("CUBLAS_EVENTS", "other", "cublas"),
+    CallTable("CUDNN_EVENTS", "other", "cudnn"),
 )
 
 
 def read_host(state: ImportState) -> Rows:
     """Yield rows of cpu_slice from every table of calls."""
     for calls in CALLS:
-        for rows in state.read_timed(calls.table, wanted_columns(calls), keep=partial(_drop_marks, state, calls)):
+        for rows in state.read_timed(calls.table, columns_to_read(calls), keep=partial(_drop_marks, state, calls)):
             yield "cpu_slice", build_slices(state, calls, rows)
 
 
-def _drop_marks(state: ImportState, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+def _drop_marks(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Drop the rows that are no calls, and count them."""
     if calls.left_out is None:
         return rows
@@ -101,7 +101,7 @@ def _drop_marks(state: ImportState, calls: Calls, rows: pa.RecordBatch) -> pa.Re
     return rows.filter(pc.invert(found)) if pc.any(found).as_py() else rows
 
 
-def wanted_columns(calls: Calls) -> list[str]:
+def columns_to_read(calls: CallTable) -> list[str]:
     """Return the columns of the source that `build_slices` needs."""
     return [
         *("start", "end", "globalTid", calls.name),
@@ -109,7 +109,7 @@ def wanted_columns(calls: Calls) -> list[str]:
     ]
 
 
-def build_slices(state: ImportState, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+def build_slices(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Build rows of cpu_slice from rows of the table with usable starts."""
     starts = rows.column("start")
     lengths = compute_durations(starts, rows.column("end"), calls.table, state.notes)
@@ -119,27 +119,27 @@ def build_slices(state: ImportState, calls: Calls, rows: pa.RecordBatch) -> pa.R
         {
             "slice_id": state.take_ids(rows.num_rows),
             "thread_id": state.threads.thread_ids(rows.column("globalTid")),
-            "kind": repeat(calls.kind, rows.num_rows),
+            "kind": repeat_text(calls.kind, rows.num_rows),
             "category": _category_column(calls, rows),
             "name": _without_version(names) if calls.versioned else names,
             "ts": starts,
             "dur": lengths,
             "correlation_id": null_if(rows.column("correlationId"), 0) if "correlationId" in calls.columns else None,
-            "args": _args(calls, rows),
+            "args": _call_args(calls, rows),
         }
     )
 
 
-def _category_column(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
+def _category_column(calls: CallTable, rows: pa.RecordBatch) -> pa.Array | None:
     if calls.category is None:
         return None
     if isinstance(calls.category, str):
-        return repeat(calls.category, rows.num_rows)
+        return repeat_text(calls.category, rows.num_rows)
     column, words, other = calls.category
     return decode_enum(rows.column(column), words, other)
 
 
-def _args(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
+def _call_args(calls: CallTable, rows: pa.RecordBatch) -> pa.Array | None:
     members = {key: null_if(rows.column(own), 0) for key, own in calls.args.items()}
     members |= {key: rows.column(own) for key, own in calls.args_or_zero.items()}
     return build_json_objects(members)
@@ -209,7 +209,7 @@ _PID_SHIFT = 24
 
 def read_file_accesses(state: ImportState) -> Rows:
     """Yield the rows of file_access."""
-    files = {each[0]: each[1:] for each in state.source.fetch_rows(_FILES, ["fileAccessId", "processId", "filePath"])}
+    files = {row[0]: row[1:] for row in state.source.fetch_rows(_FILES, ["fileAccessId", "processId", "filePath"])}
     labelled = state.source.fetch_rows("ENUM_OSRT_FILE_ACCESS_EVENT_TYPE", ["id", "label"])
     kinds = {number: str(label) for number, label in labelled if label}
     machine = _find_machine(state)

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import null_negative
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
-from traceq.importers.nsys.host import Calls, build_slices, wanted_columns
+from traceq.importers.nsys.host import CallTable, build_slices, columns_to_read
 
 _COMMUNICATORS = "MPI_COMMUNICATORS"
 _P2P = "MPI_P2P_EVENTS"
@@ -19,13 +19,13 @@ _UCX_ARGS = {"bytes": "packedSize", "tag": "tag"}
 
 CALLS = (
     *(
-        Calls(
+        CallTable(
             table, "annotation", "MPI", name="textId", columns=("commHandle",), args=_MPI_ARGS, args_or_zero=_MPI_RANKS
         )
         for table in (_P2P, _COLLECTIVES, "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")
     ),
     *(
-        Calls(table, "annotation", "UCX", name="textId", args=_UCX_ARGS, args_or_zero={"peer": "peerWorkerUid"})
+        CallTable(table, "annotation", "UCX", name="textId", args=_UCX_ARGS, args_or_zero={"peer": "peerWorkerUid"})
         for table in _UCX
     ),
 )
@@ -39,7 +39,7 @@ def read_mpi(state: ImportState) -> Rows:
     """Yield rows of cpu_slice for every call, and of collective for those that move data."""
     sizes = _read_group_sizes(state)
     for calls in CALLS:
-        for rows in state.read_timed(calls.table, wanted_columns(calls)):
+        for rows in state.read_timed(calls.table, columns_to_read(calls)):
             made = build_slices(state, calls, rows)
             yield "cpu_slice", made
             if calls.table in (_P2P, _COLLECTIVES):

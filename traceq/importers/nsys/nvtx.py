@@ -17,7 +17,7 @@ from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.payload import Payloads
 from traceq.importers.nsys.strings import decode_text
 from traceq.importers.nsys.threads import pid_of
-from traceq.importers.rows import repeat
+from traceq.importers.rows import repeat_text
 
 TABLE = "NVTX_EVENTS"
 TABLES = (TABLE,)
@@ -275,7 +275,7 @@ def _classify_ranges(names: pa.Array, nested: pa.Array) -> Ranges:
     values = encoded.dictionary
     certain = pc.match_substring_regex(values, _CERTAIN)
     if not pc.any(pc.or_(certain, pc.match_substring(values, ", op_id = "))).as_py():
-        return Ranges(repeat("annotation", len(names)), names, {})
+        return Ranges(repeat_text("annotation", len(names)), names, {})
     parts = pc.extract_regex(values, _PARTS)
     name, seq, op_id, sizes = (_extract_part(parts, part) for part in ("name", "seq", "op_id", "sizes"))
     numbered = op_id.is_valid()

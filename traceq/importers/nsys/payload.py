@@ -177,7 +177,7 @@ class Payloads:
             "group_rank": member.rank,
             "reduction": _reduction_name(message.fields.get(_REDUCTION)),
             "sequence": numbers.get(message.slice_id),
-            "args": _args(message),
+            "args": _message_args(message),
         }
 
 
@@ -232,7 +232,7 @@ def _message_bytes(message: _NcclMessage, ranks: int | None) -> int | None:
     return message.size * ranks if ranks and message.size * ranks <= _MOST else None
 
 
-def _args(message: _NcclMessage) -> str:
+def _message_args(message: _NcclMessage) -> str:
     kept = {own: message.fields[name] for name, own in _KEPT.items() if name in message.fields}
     return json.dumps({"message_bytes": message.size, **kept})
 

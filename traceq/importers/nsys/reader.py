@@ -12,7 +12,7 @@ from traceq.importers.nsys.context import ImportState, Rows
 from traceq.importers.nsys.devices import Devices
 from traceq.importers.nsys.diagnostics import note_diagnostics, note_other_tables
 from traceq.importers.nsys.files import open_sqlite_file
-from traceq.importers.nsys.source import Source
+from traceq.importers.nsys.source import NsysExport
 from traceq.importers.nsys.strings import Strings
 from traceq.importers.rows import Notes, batches_of
 
@@ -52,7 +52,7 @@ def read(path: Path, progress: Callable[[int], None], jobs: int) -> Rows:
     del jobs
     notes = Notes()
     try:
-        with open_sqlite_file(path, notes) as database, Source(database, path, notes) as source:
+        with open_sqlite_file(path, notes) as database, NsysExport(database, path, notes) as source:
             source.on_rows = _count_progress(path, source, progress)
             yield from _read_tables(path, source, notes)
     except OSError as error:
@@ -60,7 +60,7 @@ def read(path: Path, progress: Callable[[int], None], jobs: int) -> Rows:
     progress(path.stat().st_size)
 
 
-def _read_tables(path: Path, source: Source, notes: Notes) -> Rows:
+def _read_tables(path: Path, source: NsysExport, notes: Notes) -> Rows:
     source.search_ahead(nvtx.TABLE, nvtx.SEARCHED)
     state = ImportState(source, notes, Strings(source, notes), Devices(source, notes))
     batches = 0
@@ -81,7 +81,7 @@ def _read_tables(path: Path, source: Source, notes: Notes) -> Rows:
     yield from notes.batches()
 
 
-def _count_progress(path: Path, source: Source, progress: Callable[[int], None]) -> Callable[[int], None]:
+def _count_progress(path: Path, source: NsysExport, progress: Callable[[int], None]) -> Callable[[int], None]:
     size = path.stat().st_size
     expected = max(sum(source.estimate(table) for table in _TABLES), 1)
     done = 0

@@ -96,7 +96,7 @@ def _find_frames(state: ImportState, ids: Integers) -> dict[str, Integers]:
     classifier = _FrameClassifier(state)
     parts: dict[str, list[_ChainEntries]] = {"module": [], "symbol": [], "caller": []}
     for frames in _read_chains(state, ids):
-        kinds = classifier.classify(frames)
+        kinds = classifier.classify_entries(frames)
         for name, least in (("module", _ANY), ("symbol", _NAMED), ("caller", _CALLER)):
             parts[name].append(_pick_innermost(frames.select(kinds >= least)))
     return {
@@ -132,7 +132,7 @@ class _FrameClassifier:
         self._state = state
         self._known: dict[tuple[int, int], int] = {}
 
-    def classify(self, frames: _ChainEntries) -> Integers:
+    def classify_entries(self, frames: _ChainEntries) -> Integers:
         """Return the class of each entry, as `kind_of` does."""
         pairs = np.stack([frames.symbol, frames.module], axis=1)
         different, position = np.unique(pairs, axis=0, return_inverse=True)
@@ -142,10 +142,10 @@ class _FrameClassifier:
     def _classify_pair(self, symbol: int, module: int) -> int:
         key = symbol, module
         if key not in self._known:
-            self._known[key] = kind_of(self._text(symbol), _file_name(self._text(module)))
+            self._known[key] = kind_of(self._text_of(symbol), _file_name(self._text_of(module)))
         return self._known[key]
 
-    def _text(self, number: int) -> str:
+    def _text_of(self, number: int) -> str:
         return "" if number == _NO_STRING else self._state.strings.find_one(number) or ""
 
 

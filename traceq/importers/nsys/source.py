@@ -20,7 +20,7 @@ from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
-from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quote_name, uri
+from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quote_name, read_only_uri
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,7 +32,7 @@ def find_filled_columns(path: Path, table: str, columns: Iterable[str]) -> set[s
     """Return those of the table's columns that hold a value in some row; all when the file is damaged."""
     empty = list(columns)
     filled: set[str] = set()
-    with closing(sqlite3.connect(uri(path), uri=True)) as connection:
+    with closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
         limit_steps(connection, path)
         try:
             connection.execute(READ_WHAT_IS_THERE)
@@ -54,7 +54,7 @@ _RESCUE_ROWS = 256
 _READ_ERRORS = (OSError, pa.ArrowException, adbc_driver_manager.Error, sqlite3.Error)
 
 
-class Source:
+class NsysExport:
     """Tables and columns of one export, and readers over them. A context manager."""
 
     def __init__(self, path: Path, shown: Path, notes: Notes) -> None:
@@ -66,7 +66,7 @@ class Source:
         self._told: set[tuple[str, str]] = set()
         self._path = path
         self._most_rows = path.stat().st_size // LEAST_ROW
-        self._uri = uri(path)
+        self._uri = read_only_uri(path)
         self._small = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
         limit_steps(self._small, path)
         # Names come from anywhere; a byte that is no UTF-8 must not stop the import.

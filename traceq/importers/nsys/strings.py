@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.source import Source
+    from traceq.importers.nsys.source import NsysExport
     from traceq.importers.rows import Notes
 
 UNKNOWN = "unknown"
@@ -34,7 +34,7 @@ def decode_text(raw: pa.Array, notes: Notes) -> pa.Array:
 class Strings:
     """The table StringIds, looked up by arrays of ids."""
 
-    def __init__(self, source: Source, notes: Notes) -> None:
+    def __init__(self, source: NsysExport, notes: Notes) -> None:
         """Load all strings; ids may be sparse, repeated (the first counts) or absent."""
         table = pa.Table.from_batches(source.read("StringIds", ["id"], ["value"]), _SCHEMA)
         # Each chunk on its own, so that one bad name does not slow the others.

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.source import Source
+    from traceq.importers.nsys.source import NsysExport
     from traceq.importers.nsys.strings import Strings
 
 _ID_MASK = 0xFFFFFF
@@ -56,7 +56,7 @@ class Threads:
         found = (re.fullmatch(r"MPI Rank ([0-9]{1,7})", name) for name in self._own_names.values())
         return [int(match[1]) for match in found if match]
 
-    def build_rows(self, source: Source, strings: Strings, ranks: dict[int, int | None]) -> list[dict[str, Any]]:
+    def build_rows(self, source: NsysExport, strings: Strings, ranks: dict[int, int | None]) -> list[dict[str, Any]]:
         """Build rows of `thread` for the threads that were used; `ranks` are those of processes."""
         names = _thread_names(source, strings, self._numbers) | self._own_names
         programs = _program_names(source, {pid_of(one) for one in self._numbers if one})
@@ -73,7 +73,7 @@ class Threads:
         ]
 
 
-def _thread_names(source: Source, strings: Strings, used: dict[int, int]) -> dict[int, str]:
+def _thread_names(source: NsysExport, strings: Strings, used: dict[int, int]) -> dict[int, str]:
     names = {}
     for global_tid, name_id in source.fetch_rows("ThreadNames", ["globalTid", "nameId"]):
         name = strings.find_one(name_id) if global_tid in used else None
@@ -82,7 +82,7 @@ def _thread_names(source: Source, strings: Strings, used: dict[int, int]) -> dic
     return names
 
 
-def _program_names(source: Source, used: set[int]) -> dict[int, str]:
+def _program_names(source: NsysExport, used: set[int]) -> dict[int, str]:
     """Read the executables' names. PROCESSES lists every process of the machine; the others are private."""
     names = {}
     for global_pid, name in source.fetch_rows("PROCESSES", ["globalPid", "name"]):

@@ -110,7 +110,7 @@ def _find_barriers(operations: Operations, came: Integers, rows: Integers) -> li
     arrives = came.copy() if groups else came
     found = []
     for own in parts:
-        late, leaves = _awaited_rank(operations, came, rows, own)
+        late, leaves = _find_awaited_rank(operations, came, rows, own)
         found.append((own, late, arrives[late], leaves))
         arrives[late] = np.maximum(arrives[late], leaves)
     return [
@@ -164,7 +164,9 @@ def _waiting_groups(operations: Operations, came: Integers, rows: Integers) -> l
     return found
 
 
-def _awaited_rank(operations: Operations, came: Integers, rows: Integers, own: Integers) -> tuple[Integers, Integers]:
+def _find_awaited_rank(
+    operations: Operations, came: Integers, rows: Integers, own: Integers
+) -> tuple[Integers, Integers]:
     """Find the rank outside of a group that the group waits for: its operations among `rows`, and when the group goes on, ns.
 
     `own` are those of the group. The rank arrives in each step before they go on, and in most so late that next to nothing of

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from traceq.importers.rows import Batches, Notes, batches_of, repeat
+from traceq.importers.rows import Batches, Notes, batches_of, repeat_text
 
 Rows = Iterator[tuple[str, pa.RecordBatch]]
 
@@ -91,12 +91,12 @@ class RowBuilder:
         self.notes[BACKWARD] += int((dur < 0).sum())
         first, self._next_id = self._next_id, self._next_id + len(usable)
         made = {
-            name: _typed_column(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)
+            name: _build_column(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)
         }
         if "device" in made:
             made["device"] = made["device"].fill_null(-1)
             self._note_devices(made["device"])
-        made |= {name: repeat(value, len(ts)) for name, value in same.items()}
+        made |= {name: repeat_text(value, len(ts)) for name, value in same.items()}
         made |= {
             "slice_id": pa.array(np.arange(first, self._next_id)),
             "ts": pa.array(ts),
@@ -107,10 +107,10 @@ class RowBuilder:
     def _note_devices(self, numbers: pa.Array) -> None:
         """Note devices that have work; -1 stands for one that nothing tells."""
         counts = numbers.value_counts().to_pylist()
-        for each in counts:
-            self.devices.setdefault(each["values"], {"device": each["values"], "source": "unknown"})
-            if each["values"] < 0:
-                self.notes[NO_DEVICE] += each["counts"]
+        for count in counts:
+            self.devices.setdefault(count["values"], {"device": count["values"], "source": "unknown"})
+            if count["values"] < 0:
+                self.notes[NO_DEVICE] += count["counts"]
 
     def finish(self) -> Batches:
         """Return the rows that depend on the whole file: devices, threads, notes."""
@@ -128,7 +128,7 @@ class RowBuilder:
         return [*batches_of("device", devices), *batches_of("thread", threads), *self.notes.batches()]
 
 
-def _typed_column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+def _build_column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     """Return the values as a column; what is of another type is NULL, as SQLite keeps any type in any column."""
     if pa.types.is_integer(type_):
         return pa.array([_integer_or_none(value, type_.bit_width) for value in values], type_)

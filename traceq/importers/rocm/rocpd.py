@@ -25,7 +25,7 @@ from traceq.importers.rocm.dispatches import (
     range_of,
 )
 from traceq.importers.rocm.source import fetch_batches
-from traceq.importers.rows import batches_of, pseudonym
+from traceq.importers.rows import batches_of, pseudonym_of
 from traceq.importers.sqlite import quote_name
 
 Tables = Mapping[str, set[str]]
@@ -205,7 +205,7 @@ def _trace_row(processes: Sequence[_RocpdProcess]) -> dict[str, Any]:
     rank, size = processes[0].find_ranks() if len(processes) == 1 else (None, None)
     return {
         "producer": "rocprofiler-sdk",
-        "host": pseudonym(hosts[0]) if len(hosts) == 1 else None,
+        "host": pseudonym_of(hosts[0]) if len(hosts) == 1 else None,
         "rank": rank,
         "world_size": size,
     }

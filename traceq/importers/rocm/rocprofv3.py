@@ -24,7 +24,7 @@ from traceq.importers.rocm.dispatches import (
     kernel_name,
     range_of,
 )
-from traceq.importers.rows import batches_of, pseudonym
+from traceq.importers.rows import batches_of, pseudonym_of
 
 # Text that is decoded in one go: records are short, and lists of them as long as the program ran.
 _PART_BYTES = 8 << 20
@@ -154,7 +154,7 @@ def _trace_row(tools: list[_Tool]) -> dict[str, Any]:
     """Return the trace row; the machine's name becomes a pseudonym, and the command line stays where it is."""
     nodes = [tool.metadata.get("node") for tool in tools]
     host = next((str(node["hostname"]) for node in nodes if isinstance(node, dict) and node.get("hostname")), None)
-    return {"producer": "rocprofv3", "host": pseudonym(host) if host else None}
+    return {"producer": "rocprofv3", "host": pseudonym_of(host) if host else None}
 
 
 class _JsonProcess:
@@ -175,9 +175,9 @@ class _JsonProcess:
         """Yield the batches of its records."""
         records = self._tool.buffer_records
         for dispatches in _decode_parts(records.get("kernel_dispatch"), _Dispatch):
-            yield from self._builder.build_batches("kernel", [self._kernel_row(each) for each in dispatches])
+            yield from self._builder.build_batches("kernel", [self._kernel_row(dispatch) for dispatch in dispatches])
         for copies in _decode_parts(records.get("memory_copy"), _CopyRecord):
-            yield from self._builder.build_batches("memcpy", [self._copy_row(each) for each in copies])
+            yield from self._builder.build_batches("memcpy", [self._copy_row(copy) for copy in copies])
         for table, category in _APIS.items():
             for calls in _decode_parts(records.get(table), _CallRecord):
                 yield from self._builder.build_batches("call", [self._call_row(each, category) for each in calls])
@@ -187,7 +187,7 @@ class _JsonProcess:
         for calls in _decode_parts(records.get("rccl_api"), _CallRecord):
             # as ranges, as NCCL's own are: what is launched inside them communicates
             yield from self._builder.build_batches(
-                "range", [(*self._call_row(each, "rccl")[:5], False) for each in calls]
+                "range", [(*self._call_row(call, "rccl")[:5], False) for call in calls]
             )
         self._note_others()
 

@@ -80,8 +80,8 @@ def read(path: Path, builder: RowBuilder) -> Rows:
     numbers = {id(call): number for number, (_, _, call) in enumerate(_all_calls(found), 1)}
     caused = _calls_of_arrows(found)
     operations = [
-        (start, end, each, caused.get(found.ends.get((each.process, each.thread, start), "")))
-        for start, end, each in found.operations
+        (start, end, operation, caused.get(found.ends.get((operation.process, operation.thread, start), "")))
+        for start, end, operation in found.operations
     ]
     for begin in range(0, len(operations), BATCH_ROWS):
         yield from _build_operations(operations[begin : begin + BATCH_ROWS], found, numbers, builder)
@@ -93,9 +93,9 @@ def read(path: Path, builder: RowBuilder) -> Rows:
 
 def _sort_events(events: Sequence[_RpdEvent]) -> _SortedEvents:
     found = _SortedEvents()
-    for each in events:
-        if each.ph == "M" and each.name == "process_name" and (match := _GPU.fullmatch(each.args.name)):
-            found.devices[each.process] = int(match[1])
+    for event in events:
+        if event.ph == "M" and event.name == "process_name" and (match := _GPU.fullmatch(event.args.name)):
+            found.devices[event.process] = int(match[1])
     for each in events:
         ts = _parse_ns(each.ts)
         if ts is None:
@@ -145,17 +145,17 @@ def _build_operations(
     builder: RowBuilder,
 ) -> Rows:
     kernels, copies, fills = [], [], []
-    for start, end, each, call in rows:
-        place = (found.devices[each.process], _parse_integer(each.thread))
+    for start, end, row, call in rows:
+        place = (found.devices[row.process], _parse_integer(row.thread))
         caused = (None, None) if call is None else (_parse_integer(call.process), numbers[id(call)])
-        sort = each.args.desc
+        sort = row.args.desc
         if "copy" in sort.lower():
             name, *told = describe_copy(sort)
             copies.append((start, end, *place, name, *caused, *told, None, None, None))
         elif "fill" in sort.lower():
             fills.append((start, end, *place, "Memset (Device)", *caused))
         else:
-            kernels.append((start, end, *place, kernel_name(each.name, "of no name"), *caused, *(None,) * 8))
+            kernels.append((start, end, *place, kernel_name(row.name, "of no name"), *caused, *(None,) * 8))
     for kind, made in (("kernel", kernels), ("memcpy", copies), ("memset", fills)):
         yield from builder.build_batches(kind, made)
 
@@ -163,13 +163,13 @@ def _build_operations(
 def _build_calls(rows: Sequence[tuple[int, int, _RpdEvent]], numbers: dict[int, int], builder: RowBuilder) -> Rows:
     calls: list[tuple[Any, ...]] = []
     ranges: list[tuple[Any, ...]] = []
-    for start, end, each in rows:
-        thread = builder.number_thread(_parse_integer(each.process), _parse_integer(each.thread))
-        if each.name == _MARKER:
-            ranges.append((start, end, thread, "roctx", each.args.desc or _MARKER, False))
+    for start, end, row in rows:
+        thread = builder.number_thread(_parse_integer(row.process), _parse_integer(row.thread))
+        if row.name == _MARKER:
+            ranges.append((start, end, thread, "roctx", row.args.desc or _MARKER, False))
         else:
-            category = "hip" if each.name.startswith("hip") else None
-            calls.append((start, end, thread, category, each.name, numbers[id(each)]))
+            category = "hip" if row.name.startswith("hip") else None
+            calls.append((start, end, thread, category, row.name, numbers[id(row)]))
     for kind, made in (("call", calls), ("range", ranges)):
         yield from builder.build_batches(kind, made)
 

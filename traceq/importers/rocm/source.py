@@ -12,7 +12,7 @@ from typing import Any
 from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import is_packed, read_head, unpack
-from traceq.importers.sqlite import IS_TABLE, IS_VIEW, limit_steps, refuse_half_written, uri
+from traceq.importers.sqlite import IS_TABLE, IS_VIEW, limit_steps, read_only_uri, refuse_half_written
 
 # Rows that are turned into one batch.
 BATCH_ROWS = 32_768
@@ -77,7 +77,7 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri(path), uri=True)
+    connection = sqlite3.connect(read_only_uri(path), uri=True)
     limit_steps(connection, path)
     # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")

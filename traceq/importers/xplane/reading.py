@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, read_unpacked
-from traceq.importers.rows import Notes, batches_of, pseudonym
+from traceq.importers.rows import Notes, batches_of, pseudonym_of
 from traceq.importers.xplane import gpu
 from traceq.importers.xplane.space import Plane, Space, XEvent, XLine
 from traceq.importers.xplane.space import read as read_space
@@ -199,7 +199,7 @@ class _PlaneReader:
         is_absolute = self._first is not None and self._first > _ABSOLUTE
         return {
             "producer": "XProf",
-            "host": pseudonym(hosts[0]) if len(hosts) == 1 else None,
+            "host": pseudonym_of(hosts[0]) if len(hosts) == 1 else None,
             "utc_origin_ns": 0 if is_absolute else began if isinstance(began, int) and began > _ABSOLUTE else None,
         }
 

@@ -148,7 +148,7 @@ def _read_plane(buffer: Buffer, span: Span) -> Plane:
                 plane.names.update([_read_metadata(buffer, part)])
             case 6:
                 stats.append(part)
-    plane.stats = dict(plane.read_stat(each) for each in stats)
+    plane.stats = dict(plane.read_stat(stat) for stat in stats)
     return plane
 
 

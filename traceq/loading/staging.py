@@ -1,0 +1,19 @@
+"""Writing rows and notes into the staging area of a trace."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+
+
+def insert_staged(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    """Insert the rows into a table of staging by the names of their columns."""
+    connection.register("_rows", rows)
+    connection.execute(f"insert into staging.{table} by name from _rows")
+    connection.unregister("_rows")
+
+
+def add_note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:
+    """Add a row to the staged import_note."""
+    note = {"severity": severity, "code": code, "count": count, "text": text}
+    insert_staged(connection, "import_note", pa.Table.from_pylist([note]))
