@@ -77,7 +77,7 @@ class _BuildProcess:
         self._stopped = threading.Event()
 
     def run(self, total: _TotalProgress, part: int) -> None:
-        """Return start the process, pass its progress on, raise its error. Runs in a thread."""
+        """Start the process, pass its progress on, raise its error. Runs in a thread."""
         if self._stopped.is_set():
             return
         with closing(Child("traceq.loading.worker")) as child:

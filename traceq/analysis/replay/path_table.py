@@ -354,5 +354,5 @@ def _cause_of_edges() -> Codes:
 
 
 def _decode_words(codes: Codes | Numbers, words: tuple[str, ...] | pa.Array) -> pa.DictionaryArray:
-    """Return text by its position in `words`, NULL for -1."""
+    """Decode text by its position in `words`, NULL for -1."""
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(words))

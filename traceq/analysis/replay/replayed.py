@@ -275,7 +275,7 @@ def _category_of(name: str, held: Iterable[str]) -> str:
 
 
 def _on_path(name: str, on_path: dict[str, int]) -> int:
-    """Return time of a scenario's category on the critical path, ns."""
+    """Return the time of a scenario's category on the critical path, ns."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return sum(dur for cause, dur in on_path.items() if cause == category or (category == "copies" and cause in COPIES))
 

@@ -256,7 +256,7 @@ def _concatenate_edges(found: list[_Edges]) -> _Edges:
 
 
 def previous_with_key(keys: Integers) -> Integers:
-    """Return position of the element before with the same key; -1 for none."""
+    """Return the position of the element before with the same key; -1 for none."""
     order = np.argsort(keys, kind="stable")
     found = np.full(len(keys), NONE, dtype=np.int64)
     same = keys[order][1:] == keys[order][:-1]

@@ -122,7 +122,7 @@ def _skip_event(stream: ByteStream) -> bytes:
 
 
 def _find_last_cut(text: bytes) -> int | None:
-    """Return position after the last "}" that ends an event, searched backwards in growing windows."""
+    """Return the position after the last "}" that ends an event, searched backwards in growing windows."""
     window = _WINDOW
     while True:
         first = max(0, len(text) - window)

@@ -362,7 +362,7 @@ class PickleReader:
         self._whole_list(run)
 
     def _whole_list(self, run: bytes) -> None:
-        """Return a list of nothing but references, given as they are written."""
+        """Take a list of nothing but references, given as they are written."""
         items = self._below[-1][-1]
         made = None if items else self._made_of.get(run)
         if made is None:

@@ -65,7 +65,7 @@ def _clamp_codes(column: pa.Array, codes: int, unknown: int) -> pa.Array:
 
 
 def _name_copies(kinds: pa.Array, sources: pa.Array, destinations: pa.Array) -> pa.DictionaryArray:
-    """Return name copies 'Memcpy HtoD (Pinned -> Device)' and so on, by copyKind, srcKind and dstKind."""
+    """Name copies 'Memcpy HtoD (Pinned -> Device)' and so on, by copyKind, srcKind and dstKind."""
     code = _clamp_codes(kinds, len(_COPIES), 0)
     for memory in (sources, destinations):
         code = pc.add(pc.multiply(code, _MEMORIES), _clamp_codes(memory, _MEMORIES, _MEMORIES - 1))

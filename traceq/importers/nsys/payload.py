@@ -152,7 +152,7 @@ class Payloads:
         return batches_of("collective", [self._build_row(message, numbers) for message in self._messages])
 
     def _number_collectives(self) -> dict[int, int]:
-        """Return number the collectives of each communicator by slice, where the communicator's creation is in the trace.
+        """Count the collectives of each communicator by slice, where the communicator's creation is in the trace.
 
         All ranks of a communicator ask for the same collectives in the same order: those of one number belong together.
         """
