@@ -47,11 +47,7 @@ select
     g.trace_id,
     g.slice_id,
     g.launch_id as launch_slice_id,
-    c.thread_id,
-    g.device,
-    g.stream,
-    g.kind,
-    g.name,
+    c.thread_id, g.device, g.stream, g.kind, g.name,
     c.name as api_name,
     coalesce(r.operator, o.name) as operator,
     coalesce(r.operator_id, c.operator_id) as operator_id,
@@ -116,9 +112,7 @@ comment on column launch_attribution.unattributed_dur is 'Their time, ns; slices
 
 create or replace view idle_histogram as
 select
-    trace_id,
-    device,
-    step,
+    trace_id, device, step,
     case
         when dur < 10_000 then 'below 10 µs'
         when dur < 100_000 then 'below 100 µs'
@@ -194,12 +188,7 @@ climbing as (
 )
 
 select
-    a.trace_id,
-    a.slice_id,
-    a.thread_id,
-    a.name,
-    a.ts,
-    a.dur,
+    a.trace_id, a.slice_id, a.thread_id, a.name, a.ts, a.dur,
     min(i.gpu_ts) as gpu_ts,
     max(i.gpu_end) - min(i.gpu_ts) as gpu_dur,
     sum(i.gpu_slices)::bigint as gpu_slices

@@ -90,11 +90,7 @@ select
     case when ops = 1 then op when is_transfer then 'ncclSendRecv' else 'ncclGroup' end as op,
     -- sends and receives go on at once: the larger side is the message
     case when ops = 1 then bytes when is_transfer and bytes is not null then greatest(sent, received) end::bigint as bytes,
-    group_name,
-    group_size,
-    group_rank,
-    reduction,
-    sequence,
+    group_name, group_size, group_rank, reduction, sequence,
     if(parts = 1, args, json_object('parts', parts)::varchar) as args
 from _collective_carried
 order by slice_id;

@@ -6,9 +6,7 @@
 -- How many ranks each group has in this trace, and which it has in the job; longer lists are cut by PyTorch.
 create temp table _group as
 select
-    s.device,
-    s.group_name,
-    s.group_size,
+    s.device, s.group_name, s.group_size,
     count(distinct s.device) over (partition by s.group_name) as devices,
     max(try_cast(c.args ->> 'Process Group Ranks' as integer[])) as ranks
 from collective_slice as s
@@ -45,13 +43,7 @@ placed as (
 
 linked as (
     select
-        p.device,
-        p.group_name,
-        p.group_size,
-        p.evidence,
-        m.host_link,
-        m.host_link_bandwidth,
-        m.peer_link,
+        p.device, p.group_name, p.group_size, p.evidence, m.host_link, m.host_link_bandwidth, m.peer_link,
         -- Without switches each GPU has a part of its links to each of the seven others of a board of eight, the most there are:
         -- a group has at least those between its members.
         m.peer_link_bandwidth * least((p.group_size - 1) / 7, 1) as peer_link_bandwidth,
@@ -64,10 +56,7 @@ linked as (
 
 select
     $trace_id as trace_id,
-    device,
-    group_name,
-    group_size,
-    evidence,
+    device, group_name, group_size, evidence,
     if(has_fabric, peer_link, host_link) as link,
     if(has_fabric, peer_link_bandwidth, host_link_bandwidth) as bandwidth
 from linked

@@ -17,10 +17,7 @@ create temp table _shaped as
 with
 described as (
     select
-        c.slice_id,
-        c.name,
-        c.operator_id,
-        n.op,
+        c.slice_id, c.name, c.operator_id, n.op,
         try_cast(json_extract(c.args, '$."Input Dims"') as bigint[][]) as dims,
         list_distinct(try_cast(json_extract(c.args, '$."Input type"') as varchar[])) as dtypes
     from cpu_slice as c
@@ -33,10 +30,7 @@ described as (
 )
 
 select
-    slice_id,
-    name,
-    operator_id,
-    op,
+    slice_id, name, operator_id, op,
     if(len(dtypes) = 1, dtypes[1], null) as dtype,
     try_cast(
         list_sum(list_transform(dims, lambda d: if(len(d) = 0, 1, list_aggregate(d, 'product')))) as bigint
@@ -105,9 +99,7 @@ select
     s.dtype,
     coalesce(o.in_elements, s.elements) as in_elements,
     coalesce(o.out_elements, if(s.op in ('all_reduce', 'broadcast'), s.elements, null)) as out_elements,
-    o.group_name,
-    o.group_size,
-    o.sequence,
+    o.group_name, o.group_size, o.sequence,
     -- what goes into a gather is one rank's part of the message; of a scatter the larger side is at its root
     case
         when s.op in ('all_gather', 'gather') then coalesce(o.out_elements, s.elements * o.group_size)

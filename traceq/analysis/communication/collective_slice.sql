@@ -5,9 +5,7 @@
 
 create temp table _compute_until as
 select
-    device,
-    ts,
-    dur,
+    device, ts, dur,
     sum(dur) over (partition by device order by ts rows unbounded preceding) - dur as before
 from device_activity
 where category = 'compute';
@@ -115,9 +113,7 @@ select
     coalesce(n.library, r.library) as library,
     coalesce(cn.op, r.op, n.op, cn.vague_op, r.vague_op, n.vague_op, 'unknown') as op,
     if(g.kind = 'memcpy', 'copy_engine', n.algorithm) as algorithm,
-    c.group_name,
-    c.group_size,
-    c.bytes,
+    c.group_name, c.group_size, c.bytes,
     g.graph_id is not null or coalesce(l.call like '%GraphLaunch%', false) as is_in_graph
 from gpu_slice as g
 left join _communication_call as l using (slice_id)
@@ -142,10 +138,7 @@ named as (
 
 select
     $trace_id as trace_id,
-    g.slice_id,
-    g.device,
-    g.stream,
-    g.step,
+    g.slice_id, g.device, g.stream, g.step,
     c.* exclude (slice_id, is_in_graph, factor),
     -- the highest set bit, rounded down to an even place
     if(c.bytes > 0, 1::bigint << ((length(bin(c.bytes)) - 1) // 2 * 2), c.bytes) as size_class,

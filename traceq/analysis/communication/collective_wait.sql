@@ -7,13 +7,7 @@
 -- Streams are numbered per context; two processes on one GPU may both have a stream 7.
 create temp table _stream_slice as
 select
-    g.slice_id,
-    g.device,
-    g.context,
-    g.pid,
-    g.stream,
-    g.ts,
-    g.is_communication,
+    g.slice_id, g.device, g.context, g.pid, g.stream, g.ts, g.is_communication,
     not g.is_communication and g.kind in ('kernel', 'graph') as is_compute,
     g.launch_id,
     lead(g.slice_id) over stream as next_slice_id,

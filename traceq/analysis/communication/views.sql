@@ -2,11 +2,7 @@
 
 create or replace view collective_cost as
 select
-    trace_id,
-    op,
-    group_name,
-    group_size,
-    size_class,
+    trace_id, op, group_name, group_size, size_class,
     count(*) as count,
     sum(bytes)::bigint as bytes,
     sum(dur)::bigint as dur,
@@ -33,16 +29,7 @@ comment on column collective_cost.bus_bandwidth is 'Mean of the bus bandwidths, 
 
 create or replace view host_collective as
 select
-    s.trace_id,
-    s.slice_id,
-    s.thread_id,
-    n.library,
-    n.op,
-    c.group_name,
-    c.group_size,
-    c.bytes,
-    s.ts,
-    s.dur
+    s.trace_id, s.slice_id, s.thread_id, n.library, n.op, c.group_name, c.group_size, c.bytes, s.ts, s.dur
 from cpu_slice as s
 inner join communication_name as n on n.trace_id = s.trace_id and n.kind = 'range' and n.name = s.name
 left join collective as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id

@@ -3,19 +3,11 @@
 
 create temp table _copy as
 select
-    g.slice_id,
-    g.device,
-    g.step,
-    g.pid,
-    g.ts,
-    g.ts_end,
-    g.copy_kind,
+    g.slice_id, g.device, g.step, g.pid, g.ts, g.ts_end, g.copy_kind,
     -- a migration's name says its direction, whatever its kind
     if(g.copy_kind <> 'um', g.copy_kind, case substr(g.name, 8, 4) when 'HtoD' then 'h2d' when 'DtoH' then 'd2h' when 'DtoD' then 'd2d' end) as direction,
     if(g.copy_kind in ('h2d', 'd2h'), 'copy_' || g.copy_kind, 'copy_other') as category,
-    g.bytes,
-    g.src_memory,
-    g.dst_memory,
+    g.bytes, g.src_memory, g.dst_memory,
     'pageable' in (g.src_memory, g.dst_memory) as is_pageable,
     g.launch_id,
     c.thread_id,

@@ -7,9 +7,7 @@ create temp table _copy_return as
 with
 event as (
     select
-        slice_id,
-        step,
-        device,
+        slice_id, step, device,
         -- not every source says which process
         coalesce(pid, -1) as pid,
         bytes,

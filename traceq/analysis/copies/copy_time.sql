@@ -37,9 +37,7 @@ started as (
 
 beside as (
     select
-        c.slice_id,
-        c.device,
-        c.ts_end,
+        c.slice_id, c.device, c.ts_end,
         c.ts_end - c.ts as dur,
         coalesce(till.compute, since.compute) as compute,
         coalesce(till.compute - since.compute, 0) as overlapped,
@@ -97,9 +95,7 @@ served as (
 )
 
 select
-    slice_id,
-    dur,
-    overlapped,
+    slice_id, dur, overlapped,
     dur - overlapped - exposed as hidden,
     exposed,
     (hideable - lead(hideable, 1, 0::hugeint) over (partition by device, step_end order by ts_end, slice_id))::bigint as could_overlap

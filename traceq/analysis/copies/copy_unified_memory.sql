@@ -6,10 +6,7 @@ insert into unified_memory
 with
 fault as (
     select
-        processor,
-        device,
-        ts,
-        faults,
+        processor, device, ts, faults,
         -- groups of faults overlap: of each only what is later than all before it
         greatest(0, ts + dur - greatest(ts, max(ts + dur) over earlier)) as dur
     from page_fault

@@ -70,11 +70,7 @@ comment on column copy_total.overlap_share is 'overlapped / busy, 0 to 1; NULL w
 
 create or replace view copy_size as
 select
-    trace_id,
-    device,
-    category,
-    position,
-    size_class,
+    trace_id, device, category, position, size_class,
     count(*) as copies,
     if(count(bytes) = count(*), sum(bytes), null)::bigint as bytes,
     sum(dur)::bigint as dur,

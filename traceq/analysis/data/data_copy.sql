@@ -17,10 +17,7 @@ change as (
 
 activity as (
     select
-        a.device,
-        a.step,
-        a.dur,
-        a.category,
+        a.device, a.step, a.dur, a.category,
         sum(coalesce(c.change, 0)) over (partition by a.device order by a.ts rows unbounded preceding) as copies
     from device_activity as a
     left join change as c on c.device = a.device and c.ts = a.ts

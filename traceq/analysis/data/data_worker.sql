@@ -3,9 +3,7 @@
 insert into data_worker
 select
     $trace_id as trace_id,
-    w.step,
-    w.thread_id,
-    w.role,
+    w.step, w.thread_id, w.role,
     w.ts_end - w.ts as dur,
     coalesce(sum(p.dur) filter (p.part not in ('waiting', 'none')), 0)::bigint as active,
     coalesce(sum(p.dur) filter (p.part = 'waiting'), 0)::bigint as waiting,

@@ -53,9 +53,7 @@ select
     row_number() over (order by w.thread_id, s.step) as interval_id,
     s.step,
     0 as lane,
-    w.thread_id,
-    w.role,
-    w.has_waits,
+    w.thread_id, w.role, w.has_waits,
     greatest(s.ts, w.ts) as ts,
     least(s.ts_end, w.ts_end) as ts_end
 from _data_worker as w

@@ -2,10 +2,7 @@
 
 create or replace view data_loader as
 select
-    trace_id,
-    thread_id,
-    is_training,
-    loader,
+    trace_id, thread_id, is_training, loader,
     any_value(loader_kind) as loader_kind,
     count(*) as fetches,
     sum(dur)::bigint as dur,

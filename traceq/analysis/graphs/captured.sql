@@ -61,9 +61,7 @@ eager as (
 select
     if(k.capture is null, null, dense_rank() over (order by k.capture nulls last) - 1) as graph,
     row_number() over (order by k.capture nulls last, c.ts, c.slice_id) - 1 as number,
-    k.annotation,
-    k.name,
-    k.grid,
+    k.annotation, k.name, k.grid,
     c.* exclude (args)
 from (from captured union all by name from eager) as k
 inner join _kernel_call as c using (slice_id);
@@ -98,9 +96,7 @@ around as (
 )
 
 select
-    slice_id,
-    operator_id,
-    name,
+    slice_id, operator_id, name,
     -- what follows is of the one call
     if(
         json_valid(args),

@@ -1,9 +1,7 @@
 -- The calls of _captured_call with what is around them. Names and grids as numbers, -1 for none: as text they would fill the memory.
 -- reads: _captured_call, _module_timeline
 select
-    c.graph,
-    c.number,
-    c.annotation,
+    c.graph, c.number, c.annotation,
     if(c.name is null, -1, (hash(c.name) >> 1)::bigint) as name,
     if(c.grid is null, -1, (hash(c.grid) >> 1)::bigint) as grid,
     c.operator_id,

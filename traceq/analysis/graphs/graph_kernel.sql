@@ -46,10 +46,7 @@ cross join first_id as f;
 insert into graph_operator by name
 select
     $trace_id as trace_id,
-    o.slice_id,
-    o.launch_id,
-    c.name,
-    o.ts,
+    o.slice_id, o.launch_id, c.name, o.ts,
     p.slice_id as operator_id,
     c.args
 from _graph_operator as o
@@ -60,10 +57,7 @@ order by o.slice_id;
 insert into graph_kernel by name
 select
     $trace_id as trace_id,
-    g.slice_id,
-    g.launch_id,
-    m.place,
-    m.matched_by,
+    g.slice_id, g.launch_id, m.place, m.matched_by,
     o.slice_id as operator_id,
     o.name as operator,
     try(json_extract_string(o.args, '$."Input Dims"')) as shapes,

@@ -18,14 +18,9 @@ lacking as (
 -- One row per collective that was matched, and per slice that was not.
 collective as (
     select
-        s.job,
-        s.time_window,
-        s.op,
-        s.bytes,
+        s.job, s.time_window, s.op, s.bytes,
         coalesce(c.group_id, s.trace_id::varchar || ' ' || coalesce(s.group_name, '')) as group_id,
-        c.match_id,
-        s.slice_id,
-        s.trace_id,
+        c.match_id, s.slice_id, s.trace_id,
         coalesce(c.transfer, s.dur) as took,
         coalesce(c.members < s.group_size, j.absent > 0, false) as is_incomplete,
         coalesce(j.claim_limit, _least_claim()) as claim_limit
@@ -49,11 +44,7 @@ class as (
 )
 
 select
-    c.job,
-    c.time_window,
-    c.trace_id,
-    c.slice_id,
-    c.match_id,
+    c.job, c.time_window, c.trace_id, c.slice_id, c.match_id,
     if(c.took > 1.5 * b.best and c.took > b.best + c.claim_limit, c.took - b.best, 0) as wait_absent
 from collective as c
 inner join class as b using (job, time_window, op, bytes, group_id)

@@ -53,13 +53,7 @@ keyed as (
 -- Slices of which nothing is recorded: those that end together, in chains of ends less than 1 ms apart.
 ends as (
     select
-        slice_id,
-        trace_id,
-        job,
-        time_window,
-        unit,
-        op,
-        ts_end,
+        slice_id, trace_id, job, time_window, unit, op, ts_end,
         sum(is_apart::integer) over (partition by job, time_window, op order by utc_end, trace_id, slice_id rows unbounded preceding) as chain
     from (
         select
@@ -114,13 +108,7 @@ create or replace temp table _job_matched as
 with
 grouped as (
     select
-        job,
-        time_window,
-        identity,
-        op,
-        match_source,
-        sequence,
-        place,
+        job, time_window, identity, op, match_source, sequence, place,
         count(*) as members,
         count(distinct unit) as units,
         max(group_size) as group_size,
@@ -143,15 +131,10 @@ where members > 1;
 
 insert into collective_match by name
 select
-    job,
-    time_window,
-    match_id,
-    op,
+    job, time_window, match_id, op,
     if(same_bytes, bytes, null) as bytes,
     identity as group_id,
-    group_size,
-    members,
-    match_source,
+    group_size, members, match_source,
     0 as transfer,
     -- of groups that lack ranks job_absent.sql tells
     if(members >= group_size, 0, null) as wait_absent
@@ -161,24 +144,8 @@ where fits;
 -- All slices of communication, with their collective. Written to collective_member once it is known what to say of them.
 create or replace temp table _job_member as
 select
-    k.job,
-    k.time_window,
-    k.unit,
-    k.trace_id,
-    k.slice_id,
-    k.op,
-    k.is_send,
-    k.bytes,
-    k.group_name,
-    k.group_size,
-    k.stream,
-    k.step,
-    k.ts,
-    k.ts_end,
-    k.dur,
-    k.blocking,
-    k.origin,
-    m.match_id
+    k.job, k.time_window, k.unit, k.trace_id, k.slice_id, k.op, k.is_send, k.bytes, k.group_name, k.group_size,
+    k.stream, k.step, k.ts, k.ts_end, k.dur, k.blocking, k.origin, m.match_id
 from _job_keyed as k
 left join _job_matched as m
     on

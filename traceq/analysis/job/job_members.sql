@@ -18,9 +18,7 @@ collective as (
 )
 
 select
-    m.trace_id,
-    m.slice_id,
-    m.unit,
+    m.trace_id, m.slice_id, m.unit,
     s.number::integer as stream,
     m.ts,
     m.ts_end,

@@ -5,10 +5,7 @@ create or replace temp table _job_operation_late as
 with
 operation as (
     select
-        r.unit,
-        g.name,
-        g.ts,
-        g.dur,
+        r.unit, g.name, g.ts, g.dur,
         avg(g.dur) over (partition by g.name) as usual
     from job_rank as r
     inner join gpu_slice as g on g.trace_id = r.trace_id and g.device = r.device

@@ -63,10 +63,7 @@ file as (
 
 unit as (
     select
-        t.trace_id,
-        c.device,
-        t.host,
-        t.world_size,
+        t.trace_id, c.device, t.host, t.world_size,
         t.utc_origin_ns + t.ts as utc_begin,
         t.utc_origin_ns + t.ts + t.dur as utc_end,
         t.dur,
@@ -169,34 +166,13 @@ select
     dense_rank() over (order by job) - 1 as job,
     time_window,
     row_number() over (partition by job, time_window order by rank) - 1 as unit,
-    trace_id,
-    device,
-    rank,
-    rank_source,
-    host,
-    world_size,
-    dur,
-    name,
-    tp,
-    dp,
-    pp,
-    ep
+    trace_id, device, rank, rank_source, host, world_size, dur, name, tp, dp, pp, ep
 from numbered
 qualify count(*) over (partition by job, time_window) > 1 or max(world_size) over (partition by job, time_window) > 1;
 
 insert into job_rank by name
 select
-    job,
-    time_window,
-    unit,
-    trace_id,
-    device,
-    rank,
-    rank_source,
-    host,
+    job, time_window, unit, trace_id, device, rank, rank_source, host,
     0 as clock_samples,
-    tp,
-    dp,
-    pp,
-    ep
+    tp, dp, pp, ep
 from _job_unit;

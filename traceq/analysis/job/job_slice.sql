@@ -13,16 +13,10 @@ counted as (
 )
 
 select
-    u.job,
-    u.time_window,
-    u.unit,
-    s.trace_id,
-    s.slice_id,
+    u.job, u.time_window, u.unit, s.trace_id, s.slice_id,
     if(s.op in ('send', 'recv'), 'send_recv', s.op) as op,
     s.op = 'send' as is_send,
-    s.bytes,
-    s.group_name,
-    s.group_size,
+    s.bytes, s.group_name, s.group_size,
     c.args ->> 'Process Group Ranks' as group_ranks,
     c.args ->> 'Comms Id' as comms_id,
     coalesce(regexp_full_match(s.group_name, '\d{9,}|0x[0-9a-f]+'), false) as is_address,
@@ -30,9 +24,7 @@ select
     st.name as step_name,
     s.step,
     coalesce(s.stream, 0) as stream,
-    g.ts,
-    g.ts_end,
-    s.dur,
+    g.ts, g.ts_end, s.dur,
     coalesce(s.blocking, s.exposed) as blocking,
     t.utc_origin_ns as origin
 from _job_unit as u

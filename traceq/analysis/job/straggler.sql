@@ -7,10 +7,7 @@
 -- by another one, so that nobody waited for it yet: before all its late arrivals.
 create or replace temp table _job_late_own as
 select
-    g.place,
-    m.unit,
-    m.trace_id,
-    r.device,
+    g.place, m.unit, m.trace_id, r.device,
     m.own_begins as begins,
     m.own_begins + m.own as ends,
     m.own - m.usual as excess,
@@ -97,11 +94,7 @@ asked as (
 
 operator as (
     select
-        trace_id,
-        slice_id,
-        name,
-        ts,
-        dur,
+        trace_id, slice_id, name, ts, dur,
         row_number() over (partition by trace_id, name order by ts, slice_id) as ordinal,
         count(*) over (partition by trace_id, name) as calls
     from cpu_slice
@@ -130,11 +123,7 @@ late as (
 -- The median of the same call on the other ranks.
 compared as (
     select
-        l.place,
-        l.slice_id,
-        l.name,
-        l.is_leaf,
-        l.dur,
+        l.place, l.slice_id, l.name, l.is_leaf, l.dur,
         quantile_disc(struct_pack(dur := u.dur, unit := u.unit), 0.5) as usual
     from late as l
     inner join _job_operator as u
@@ -152,10 +141,7 @@ beyond as (
 )
 
 select
-    place,
-    slice_id,
-    name,
-    dur,
+    place, slice_id, name, dur,
     usual.dur as usual_dur,
     usual.unit as usual_unit
 from beyond
@@ -186,19 +172,13 @@ compared as (
 select
     $job as job,
     $time_window as time_window,
-    g.place,
-    g.kind,
-    g.units,
+    g.place, g.kind, g.units,
     case g.kind
         when 'rank' then 'rank ' || (select rank from job_rank where job = $job and time_window = $time_window and unit = g.units[1])
         when 'host' then 'host ' || g.label
         else 'stage ' || g.label
     end as name,
-    g.adds,
-    g.win,
-    s.late_steps,
-    c.cause,
-    c.cause_ns,
+    g.adds, g.win, s.late_steps, c.cause, c.cause_ns,
     coalesce(o.usual_unit, u.usual_unit) as usual_unit,
     o.slice_id as operator_id,
     o.name as operator,

@@ -14,9 +14,7 @@ factor as (
 
 placed as (
     select
-        m.job,
-        m.time_window,
-        m.match_id,
+        m.job, m.time_window, m.match_id,
         sum(m.wait) as wait,
         case
             when count(r.host) < count(*) then null
@@ -31,10 +29,7 @@ placed as (
 
 class as (
     select
-        c.job,
-        c.time_window,
-        c.op,
-        c.bytes,
+        c.job, c.time_window, c.op, c.bytes,
         coalesce(c.group_size, c.members) as group_size,
         p.place,
         c.group_id,
@@ -74,9 +69,7 @@ create or replace view job_suspect as
 with
 late as (
     select
-        r.job,
-        r.time_window,
-        r.unit,
+        r.job, r.time_window, r.unit,
         min(s.place) as place,
         row_number() over (partition by r.job, r.time_window, min(s.place) order by r.unit) as nth
     from job_rank as r

@@ -19,14 +19,8 @@ select * from (values
     ('12.0', 1536, 24, 65536, 102400, 101376, 1024, 128),
     ('12.1', 1536, 24, 65536, 102400, 101376, 1024, 128)
 ) as t (
-    compute_capability,
-    max_threads_per_sm,
-    max_blocks_per_sm,
-    registers_per_sm,
-    shared_memory_per_sm,
-    shared_memory_per_block,
-    reserved_shared_memory,
-    shared_memory_unit
+    compute_capability, max_threads_per_sm, max_blocks_per_sm, registers_per_sm, shared_memory_per_sm,
+    shared_memory_per_block, reserved_shared_memory, shared_memory_unit
 );
 comment on table gpu_architecture is 'One row per compute capability of NVIDIA, 7.0 to 12.1: the limits of a multiprocessor. From the CUDA C++ Programming Guide, table Technical Specifications per Compute Capability, and the occupancy calculator of the CUDA Toolkit (cuda_occupancy.h).';
 comment on column gpu_architecture.compute_capability is 'Compute capability, e.g. 9.0.';
@@ -113,11 +107,7 @@ link as (
 )
 
 select
-    m.rank_order,
-    m.model,
-    m.pattern,
-    m.compute_capability,
-    m.sm_count,
+    m.rank_order, m.model, m.pattern, m.compute_capability, m.sm_count,
     m.memory_gigabytes::bigint * 1000000000 as memory_bytes,
     m.memory_gigabytes_per_second::bigint * 1000000000 as memory_bandwidth,
     a.* exclude (compute_capability, reserved_shared_memory, shared_memory_unit),
@@ -226,10 +216,7 @@ made as (
 )
 
 select
-    d.trace_id,
-    d.device,
-    d.name,
-    d.model,
+    d.trace_id, d.device, d.name, d.model,
     d.capability as compute_capability,
     coalesce(d.sm_count, d.model_sm_count) as sm_count,
     coalesce(d.max_threads_per_sm, a.max_threads_per_sm) as max_threads_per_sm,

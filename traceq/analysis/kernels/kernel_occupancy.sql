@@ -86,11 +86,7 @@ geometry as (
 
 allocated as (
     select
-        g.*,
-        m.max_blocks_per_sm,
-        m.max_threads_per_sm,
-        m.registers_per_sm,
-        m.shared_memory_per_sm,
+        g.*, m.max_blocks_per_sm, m.max_threads_per_sm, m.registers_per_sm, m.shared_memory_per_sm,
         ceil(g.threads / 32)::integer as warps,
         -- registers go to warps in units of 256
         ceil(g.registers_per_thread * 32 / 256)::integer * 256 as registers_per_warp,
@@ -120,12 +116,7 @@ limited as (
 )
 
 select
-    device,
-    threads,
-    registers_per_thread,
-    shared_memory,
-    max_threads_per_sm,
-    warps,
+    device, threads, registers_per_thread, shared_memory, max_threads_per_sm, warps,
     -- A kernel that ran did fit: none at all means that a limit is not what it seems.
     nullif(least(by_blocks, by_warps, by_registers, by_shared_memory), 0)::integer as resident_blocks,
     case least(by_blocks, by_warps, by_registers, by_shared_memory)
@@ -159,12 +150,7 @@ insert into kernel_occupancy
 with
 kernel as (
     select
-        g.slice_id,
-        g.device,
-        g.step,
-        g.ts,
-        g.name,
-        g.is_communication,
+        g.slice_id, g.device, g.step, g.ts, g.name, g.is_communication,
         if(
             contains(g.args, '"cluster_x"') or contains(g.args, '"est. achieved occupancy %"'),
             json_extract_string(g.args, ['cluster_x', 'cluster_y', 'cluster_z', '$."est. achieved occupancy %"']),
@@ -182,12 +168,7 @@ kernel as (
 
 placed as (
     select
-        k.*,
-        o.resident_blocks,
-        o.limiter,
-        o.warps,
-        o.max_threads_per_sm,
-        m.sm_count,
+        k.*, o.resident_blocks, o.limiter, o.warps, o.max_threads_per_sm, m.sm_count,
         k.blocks / m.sm_count as blocks_per_sm
     from kernel as k
     left join _kernel_geometry as o
@@ -201,9 +182,7 @@ placed as (
 
 select
     $trace_id as trace_id,
-    k.slice_id,
-    k.device,
-    k.step,
+    k.slice_id, k.device, k.step,
     if(k.is_communication, 'communication', c.family) as family,
     if(k.is_communication, false, coalesce(c.tensor_core, if(h.slice_id is not null, true, null))) as tensor_core,
     k.blocks,

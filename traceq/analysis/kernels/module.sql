@@ -15,10 +15,7 @@ named as materialized (
 
 numbered as (
     select
-        c.slice_id,
-        t.pid,
-        c.thread_id,
-        c.ts,
+        c.slice_id, t.pid, c.thread_id, c.ts,
         c.name in (from named) as is_backward,
         try_cast(try(json_extract_string(c.args, '$."Sequence number"')) as bigint) as number
     from cpu_slice as c
@@ -42,11 +39,7 @@ create temp table _module_work as
 with
 work as (
     select
-        k.device,
-        k.step,
-        l.thread_id,
-        l.ts,
-        l.phase_id,
+        k.device, k.step, l.thread_id, l.ts, l.phase_id,
         q.module as replayed,
         k.exclusive_dur as dur,
         null::double as flops,
@@ -58,14 +51,7 @@ work as (
     where k.family <> 'communication'
     union all
     select
-        o.device,
-        o.step,
-        c.thread_id,
-        c.ts,
-        c.phase_id,
-        null,
-        0,
-        o.flops,
+        o.device, o.step, c.thread_id, c.ts, c.phase_id, null, 0, o.flops,
         (o.flops / (o.peak * 1e12))::decimal(38, 24)
     from operator_cost as o
     inner join cpu_slice as c using (slice_id)
@@ -81,11 +67,7 @@ work as (
 
 placed as (
     select
-        w.device,
-        w.thread_id,
-        w.dur,
-        w.flops,
-        w.seconds_at_peak,
+        w.device, w.thread_id, w.dur, w.flops, w.seconds_at_peak,
         -- what is computed again in the backward pass runs inside of its module
         coalesce(w.replayed, own.path, origin.path) as path,
         n.phase is not distinct from 'backward' as is_backward

@@ -26,9 +26,7 @@ named as materialized (
 -- PyTorch's wrappers are none of the model's modules.
 fsdp as (
     select
-        thread_id,
-        ts,
-        ts_end,
+        thread_id, ts, ts_end,
         starts_with(name, 'FSDP::pre_forward') as begins,
         regexp_replace(
             regexp_extract(name, '^FSDP::(?:pre|post)_forward \((.+)\)$', 1),

@@ -58,10 +58,7 @@ climb as (
 select
     c.origin,
     c.at as slice_id,
-    c.wants_flops,
-    c.launches,
-    c.height,
-    o.has_flops,
+    c.wants_flops, c.launches, c.height, o.has_flops,
     if(c.wants_flops, o.has_flops, o.has_cost) as is_nearest
 from climb as c
 inner join _operator as o on o.slice_id = c.at

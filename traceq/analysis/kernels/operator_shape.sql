@@ -108,10 +108,7 @@ create temp table _costed_operator as
 select *, hash(name, recorded) as signature
 from (
     select
-        slice_id,
-        operator_id,
-        ts,
-        name,
+        slice_id, operator_id, ts, name,
         try(json_extract_string(args, ['$."Input Dims"', '$."Input type"', '$."Concrete Inputs"'])) as recorded
     from (
         select slice_id, operator_id, ts, name, args from cpu_slice where kind = 'op'
@@ -162,11 +159,7 @@ operand as (
 )
 
 select
-    o.signature,
-    o.position,
-    t.dtype,
-    o.setting,
-    t.size,
+    o.signature, o.position, t.dtype, o.setting, t.size,
     -- a number has a shape of no dimensions too, but no type of the list
     if(is_tensor, o.shape, null) as shape,
     if(is_tensor, _volume(o.shape), null) as elements,

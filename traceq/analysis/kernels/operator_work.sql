@@ -13,9 +13,7 @@ create temp table _matmul as
 with
 operands as (
     select
-        s.signature,
-        s.writes,
-        a.size,
+        s.signature, s.writes, a.size,
         a.elements + b.elements as read,
         case when len(a.shape) = 1 then [1] || a.shape else a.shape end as a,
         case
@@ -230,9 +228,7 @@ group by s.signature;
 create temp table _signature_cost as
 from (
     select
-        s.signature,
-        s.kind,
-        o.dtype,
+        s.signature, s.kind, o.dtype,
         try_cast(c.flops as bigint) as flops,
         try_cast(c.bytes as bigint) as bytes,
         -- in all, for those whose types the trace does not show

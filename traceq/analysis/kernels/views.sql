@@ -4,9 +4,7 @@ create or replace view step_mfu as
 with
 device_step as (
     select
-        trace_id,
-        device,
-        step,
+        trace_id, device, step,
         sum(flops)::hugeint as flops,
         sum(flops) filter (peak is not null) as flops_with_peak,
         -- seconds that the device would need at the peak of each type
@@ -20,9 +18,7 @@ device_step as (
 )
 
 select
-    d.trace_id,
-    d.device,
-    d.step,
+    d.trace_id, d.device, d.step,
     d.flops::double as flops,
     coalesce(d.flops_with_peak, 0) / d.flops as share_with_peak,
     d.gpu_dur,
@@ -67,11 +63,7 @@ series as (
 )
 
 select
-    c.trace_id,
-    c.device,
-    s.step,
-    n.metric,
-    n.name,
+    c.trace_id, c.device, s.step, n.metric, n.name,
     avg(c.value) / 100 as mean,
     max(c.value) / 100 as highest,
     count(*) as samples
@@ -92,9 +84,7 @@ create or replace view step_occupancy as
 with
 proxy as (
     select
-        trace_id,
-        device,
-        step,
+        trace_id, device, step,
         count(*) as kernels,
         sum(exclusive_dur) as kernel_dur,
         sum(exclusive_dur) filter (estimated_occupancy is not null) as estimated_dur,
@@ -110,9 +100,7 @@ proxy as (
 
 measured as (
     select
-        trace_id,
-        device,
-        step,
+        trace_id, device, step,
         max(mean) filter (metric = 'sm_active') as sm_active,
         max(mean) filter (metric = 'warps_active') as warps_active,
         max(mean) filter (metric = 'tensor_active') as tensor_active,
@@ -123,20 +111,12 @@ measured as (
 )
 
 select
-    p.trace_id,
-    p.device,
-    p.step,
-    p.kernels,
-    p.kernel_dur,
+    p.trace_id, p.device, p.step, p.kernels, p.kernel_dur,
     p.occupied / nullif(p.estimated_dur, 0) as estimated_occupancy,
     p.covered / nullif(p.covered_dur, 0) as sm_coverage,
     coalesce(p.tensor_dur, 0) / nullif(p.told_dur, 0) as tensor_core_share,
     coalesce(p.told_dur, 0) / nullif(p.kernel_dur, 0) as tensor_core_told,
-    m.sm_active,
-    m.warps_active,
-    m.tensor_active,
-    m.dram_read,
-    m.dram_write
+    m.sm_active, m.warps_active, m.tensor_active, m.dram_read, m.dram_write
 from proxy as p
 left join measured as m using (trace_id, device, step);
 comment on view step_occupancy is 'One row per device and step with kernels: estimates from launch geometry and names, weighted by time, beside what was measured.';

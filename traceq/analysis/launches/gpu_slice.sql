@@ -5,10 +5,7 @@
 insert into gpu_slice by name
 select
     $trace_id as trace_id,
-    g.*,
-    l.launch_id,
-    s.step,
-    l.is_communication
+    g.*, l.launch_id, s.step, l.is_communication
 from staging.gpu_slice as g
 inner join _gpu_launch as l using (slice_id)
 left join _gpu_step as s using (slice_id)

@@ -16,9 +16,7 @@ turn as (
 )
 
 select
-    g.slice_id,
-    g.device,
-    g.launch_id,
+    g.slice_id, g.device, g.launch_id,
     g.ts as started,
     c.thread_id,
     c.ts as launched,

@@ -7,9 +7,7 @@ create temp table _device_change as
 with
 slice as (
     select
-        device,
-        ts,
-        ts_end,
+        device, ts, ts_end,
         case
             when is_communication then 'communication'
             when kind = 'kernel' then 'compute'
@@ -23,9 +21,7 @@ slice as (
 -- Seven counts in two sums: running sums cost memory by the column. 31 bits hold any count of slices that are open at once.
 weighed as (
     select
-        device,
-        ts,
-        ts_end,
+        device, ts, ts_end,
         case activity
             when 'compute' then 1
             when 'communication' then 1::hugeint << 31

@@ -55,9 +55,7 @@ caller as (
 
 known as (
     select
-        c.slice_id,
-        c.kind,
-        c.name,
+        c.slice_id, c.kind, c.name,
         coalesce(context.context, own.context) as context,
         coalesce(own.phase, phase.phase, pass.phase, 'other'::host_phase) as phase,
         if(w.slice_id is not null, 'synchronization'::host_activity, coalesce(caller.activity, own.activity)) as activity,

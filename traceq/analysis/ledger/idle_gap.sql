@@ -9,9 +9,7 @@ order by gap_id, slice_id;
 
 create temp table _gap_late as
 select
-    f.gap_id,
-    f.cause,
-    f.cpu_slice_id,
+    f.gap_id, f.cause, f.cpu_slice_id,
     d.slice_id as drained_by,
     coalesce(d.slice_id, a.slice_id) as late_after,
     c.annotation_number,

@@ -82,9 +82,7 @@ inner join _overlaid as o using (interval_id);
 create temp table _gap_part as
 -- the host was late
 select
-    p.gap_id,
-    p.ts,
-    p.ts_end,
+    p.gap_id, p.ts, p.ts_end,
     if(e.gap_id is null, coalesce(c.cause, 'idle_unattributed'), 'idle_earlier_work') as cause,
     if(e.gap_id is null, p.slice_id, null) as slice_id
 from _part as p

@@ -83,13 +83,7 @@ where e.migration_cause <> 'prefetch' and e.is_to_host and h.pid is not distinct
 
 create temp table _gap as
 select
-    g.gap_id,
-    g.device,
-    g.step,
-    g.ts,
-    g.ts_end,
-    g.next_slice_id,
-    g.launch_slice_id,
+    g.gap_id, g.device, g.step, g.ts, g.ts_end, g.next_slice_id, g.launch_slice_id,
     l.ts_end as launched,
     case when g.next_slice_id is null then t.thread_id else coalesce(l.thread_id, m.thread_id) end as thread_id,
     s.thread_id as training_thread_id

@@ -30,10 +30,7 @@ lane as (
 -- Of work that overlaps the earlier counts, and only what outlasts it of the later. Ties are broken by what they are, not by their place.
 ordered as (
     select
-        l.device,
-        c.ts,
-        c.ts_end,
-        c.slice_id,
+        l.device, c.ts, c.ts_end, c.slice_id,
         max(c.ts_end) over (
             partition by l.device
             order by c.ts, c.ts_end desc, c.name, c.slice_id
@@ -71,9 +68,7 @@ group by thread_id;
 
 create temp table _overhead_timeline as
 select
-    p.thread_id,
-    p.ts,
-    p.slice_id,
+    p.thread_id, p.ts, p.slice_id,
     coalesce(h.activity, 'none'::host_activity) as activity,
     'other'::host_phase as phase,
     null::bigint as synchronizing_id
@@ -102,11 +97,7 @@ select
     row_number() over (order by p.gap_id, p.ts) as interval_id,
     p.gap_id,
     p.device as lane,
-    t.thread_id,
-    p.ts,
-    p.ts_end,
-    p.activity,
-    p.slice_id
+    t.thread_id, p.ts, p.ts_end, p.activity, p.slice_id
 from _host_part as p
 inner join _overhead_thread as t using (device)
 where p.activity not in ('data', 'checkpoint', 'compile');

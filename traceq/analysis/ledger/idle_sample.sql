@@ -15,10 +15,7 @@ select
     $trace_id as trace_id,
     p.gap_id,
     coalesce(c.cause, 'idle_unattributed') as cause,
-    p.slice_id,
-    s.symbol,
-    s.module,
-    s.caller,
+    p.slice_id, s.symbol, s.module, s.caller,
     count(*) as samples
 from sample as s
 asof inner join _host_part as p on p.device = s.device and p.thread_id = s.thread_id and s.ts >= p.ts

@@ -18,10 +18,7 @@ backward as (
 
 numbered as (
     select
-        t.pid,
-        c.thread_id,
-        c.ts,
-        c.ts_end,
+        t.pid, c.thread_id, c.ts, c.ts_end,
         c.name in (from backward_name) as is_backward,
         try_cast(try(json_extract_string(c.args, '$."Sequence number"')) as bigint) as number
     from cpu_slice as c
@@ -66,9 +63,7 @@ turned as (
 
 pass as (
     select
-        pid,
-        thread_id,
-        is_backward,
+        pid, thread_id, is_backward,
         min(ts) as ts,
         max(ts_end) as ts_end
     from turned

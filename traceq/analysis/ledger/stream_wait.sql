@@ -13,10 +13,7 @@ insert into stream_wait by name
 with
 wait as (
     select
-        s.slice_id,
-        s.device,
-        s.stream,
-        s.ts,
+        s.slice_id, s.device, s.stream, s.ts,
         coalesce(e.device, s.device) as event_device,
         coalesce(e.stream, s.wait_on_stream) as event_stream,
         r.ts as recorded
@@ -32,9 +29,7 @@ wait as (
 -- One call can launch many slices (a graph): it is done when the last of them is.
 work as (
     select
-        g.device,
-        g.stream,
-        c.ts,
+        g.device, g.stream, c.ts,
         min_by(g.slice_id, _in_time(g.ts, g.slice_id)) as first_id,
         max_by(g.slice_id, _in_time(g.ts_end, g.slice_id)) as last_id,
         max(g.ts_end) as ts_end

@@ -7,9 +7,7 @@ select
     thread_id,
     ts,
     coalesce(next_ts, last_ts) - ts as dur,
-    on_cpu,
-    cpu,
-    reason
+    on_cpu, cpu, reason
 from (
     select
         *,

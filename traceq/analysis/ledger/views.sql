@@ -2,20 +2,8 @@
 
 create or replace view idle_piece as
 select
-    c.trace_id,
-    g.device,
-    g.step,
-    c.gap_id,
-    c.cause,
-    c.ts,
-    c.dur,
-    c.cpu_slice_id,
-    c.slice_dur,
-    g.thread_id,
-    g.next_slice_id,
-    g.launch_slice_id,
-    g.drained_by,
-    g.late_after
+    c.trace_id, g.device, g.step, c.gap_id, c.cause, c.ts, c.dur, c.cpu_slice_id, c.slice_dur, g.thread_id,
+    g.next_slice_id, g.launch_slice_id, g.drained_by, g.late_after
 from idle_gap_cause as c
 inner join idle_gap as g using (trace_id, gap_id)
 inner join step as s using (trace_id, step)
@@ -100,15 +88,7 @@ comment on column busy_piece.launch_id is 'cpu_slice of the launching call; NULL
 
 create or replace view culprit as
 select
-    k.trace_id,
-    g.device,
-    g.step,
-    k.gap_id,
-    k.cause,
-    k.slice_id,
-    k.dur,
-    c.kind,
-    c.name,
+    k.trace_id, g.device, g.step, k.gap_id, k.cause, k.slice_id, k.dur, c.kind, c.name,
     if(c.kind = 'op', c.name, o.name) as operator,
     if(c.kind = 'annotation', c.name, a.name) as annotation,
     if(_is_module(c.kind, c.name), c.name, m.name) as module,
@@ -141,10 +121,7 @@ create or replace view culprit_time as
 select trace_id, device, cause, what, name, sum(dur)::bigint as dur, sum(dur) / sum(sum(dur)) over (partition by trace_id, device, cause, what) as share
 from (
     select
-        trace_id,
-        device,
-        cause,
-        dur,
+        trace_id, device, cause, dur,
         unnest(['slice', 'operator', 'annotation', 'module', 'line', 'phase']) as what,
         unnest([name, operator, annotation, module, line, phase]) as name
     from culprit
@@ -225,12 +202,7 @@ end;
 
 create or replace view idle_function as
 select
-    s.trace_id,
-    g.device,
-    g.step,
-    s.gap_id,
-    s.cause,
-    s.slice_id,
+    s.trace_id, g.device, g.step, s.gap_id, s.cause, s.slice_id,
     coalesce(_function_name(s.caller), _function_name(s.symbol), s.module) as name,
     coalesce(_function_name(s.symbol), s.module) as innermost,
     _function_work(coalesce(s.symbol, ''), coalesce(s.module, '')) as work,

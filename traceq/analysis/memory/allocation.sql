@@ -13,9 +13,7 @@ away as (
 
 told as (
     select
-        l.*,
-        a.phase,
-        a.says,
+        l.*, a.phase, a.says,
         f.phase as free_phase,
         f.says as free_says,
         w.times is distinct from v.times as is_kept_beyond
@@ -49,22 +47,8 @@ last_event as (
 select
     $trace_id as trace_id,
     row_number() over (order by t.device, t.event nulls first, t.address) - 1 as allocation_id,
-    t.device,
-    t.address,
-    t.segment_id,
-    t.bytes,
-    t.requested_bytes,
-    t.stream,
-    t.event,
-    t.ts,
-    t.event_free,
-    t.ts_free,
-    t.event_end,
-    t.ts_end,
-    t.stack_id,
-    t.free_stack_id,
-    t.compile_context,
-    t.phase,
+    t.device, t.address, t.segment_id, t.bytes, t.requested_bytes, t.stream, t.event, t.ts, t.event_free, t.ts_free,
+    t.event_end, t.ts_end, t.stack_id, t.free_stack_id, t.compile_context, t.phase,
     case
         when t.says is not null and not (t.says = 'activations' and coalesce(t.free_says, '') = 'activations') then t.says
         when t.says is not null then 'temporary'

@@ -15,9 +15,7 @@ touched as (
 
 lived as (
     select
-        device,
-        address,
-        life,
+        device, address, life,
         arg_min(bytes, number) as requested_bytes,
         arg_min(stream, number) as stream,
         any_value(number) filter (action = 'alloc') as event,
@@ -61,9 +59,7 @@ select
     if(l.completed is null and not t.completions, l.requested, l.completed) as event_end,
     if(l.completed is null and not t.completions, l.ts_requested, l.ts_completed) as ts_end,
     coalesce(l.stack_id, b.stack_id) as stack_id,
-    l.free_stack_id,
-    l.compile_context,
-    b.state,
+    l.free_stack_id, l.compile_context, b.state,
     -- neither freed in the history nor there at its end: the history ends before the snapshot, or has lost something
     b.address is null and l.completed is null and (t.completions or l.requested is null) as is_lost
 from (
@@ -123,9 +119,7 @@ every as (
 )
 
 select
-    device,
-    number,
-    ts,
+    device, number, ts,
     (sum(allocated) over history)::bigint as allocated,
     (sum(active) over history)::bigint as active,
     (sum(reserved) over history)::bigint as reserved

@@ -7,9 +7,7 @@ with
 -- Functions of C++ have signatures, namespaces or files of other endings (thread48.o, libcuda.so.1).
 frame as (
     select distinct
-        name,
-        file,
-        line,
+        name, file, line,
         line > 0 and regexp_matches(file, '(?i)\.(py|pyw|pyc|pyx|ipynb)$|^<.*>(\.\d+)?$|(^|[/\\])[^./\\?<>]+$') and not regexp_matches(name, '::|\(|^_start$') as is_python,
         -- packages and the interpreter's own, PyTorch wherever it lies, and what torch.compile and torch.fx write
         regexp_matches(file, '(^|[/\\])(site|dist)-packages[/\\]|[/\\]lib(64)?[/\\]python[0-9.]*[/\\]|(?i:[/\\]python[0-9.]*[/\\]lib[/\\])|^<(frozen|eval_with_key)|torchinductor_|(^|[/\\])torch[/\\](_[a-z]|(amp|autograd|cuda|distributed|fx|func|jit|nn|optim|utils)[/\\]|(functional|serialization|storage)\.py)') as is_library
@@ -18,10 +16,7 @@ frame as (
 
 known as (
     select
-        name,
-        file,
-        line,
-        is_python,
+        name, file, line, is_python,
         is_python and not is_library as is_own,
         case
             when starts_with(name, 'torch::autograd::Engine::') or starts_with(name, 'torch::autograd::python::PythonEngine::') then 'backward'

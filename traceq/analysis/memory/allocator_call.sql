@@ -27,9 +27,7 @@ meaning as (
 select
     $trace_id as trace_id,
     case when c.ts < s.ts_end then s.step end as step,
-    c.thread_id,
-    c.name,
-    m.operation,
+    c.thread_id, c.name, m.operation,
     count(*) as calls,
     sum(c.dur)::bigint as dur,
     max(c.dur) as longest

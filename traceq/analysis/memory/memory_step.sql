@@ -23,17 +23,12 @@ sampled as (
 
 known as (
     select
-        s.step,
-        m.device,
-        m.memory,
-        m.is_total,
+        s.step, m.device, m.memory, m.is_total,
         coalesce(x.samples, 0) as samples,
         last_value(x.allocated ignore nulls) over before as allocated_start,
         last_value(x.reserved ignore nulls) over before as reserved_start,
         last_value(x.allocated ignore nulls) over (series rows unbounded preceding) as allocated_end,
-        x.peak,
-        x.peak_reserved,
-        x.most_reserved
+        x.peak, x.peak_reserved, x.most_reserved
     from (select step from step union all select -1) as s
     cross join (select device, memory, bool_and(is_total) as is_total from sampled group by all) as m
     left join sampled as x on x.step = s.step and x.device is not distinct from m.device and x.memory = m.memory

@@ -2,11 +2,7 @@
 
 create or replace view memory_holder as
 select
-    a.trace_id,
-    a.device,
-    a.category,
-    a.phase,
-    s.owner,
+    a.trace_id, a.device, a.category, a.phase, s.owner,
     count(*) as allocations,
     sum(a.requested_bytes)::bigint as bytes,
     max(a.requested_bytes) as largest
@@ -42,10 +38,7 @@ segment as (
 )
 
 select
-    trace_id,
-    device,
-    pool,
-    kind,
+    trace_id, device, pool, kind,
     count(*) as segments,
     sum(reserved)::bigint as reserved,
     sum(active)::bigint as active,
@@ -79,15 +72,9 @@ failure as (
 )
 
 select
-    f.trace_id,
-    f.device,
-    f.number,
-    a.allocation_id,
-    a.address,
+    f.trace_id, f.device, f.number, a.allocation_id, a.address,
     coalesce(a.bytes, 512 * ((greatest(a.requested_bytes, 1) + 511) // 512))::bigint as bytes,
-    a.requested_bytes,
-    a.category,
-    a.stack_id,
+    a.requested_bytes, a.category, a.stack_id,
     coalesce(a.event_free < f.number, false) as is_awaiting
 from failure as f
 inner join allocation as a using (trace_id, device)
@@ -159,9 +146,7 @@ block as (
 -- of each address what came next: a segment that is released was there, one that is asked for was not
 next_of_segment as (
     select
-        f.trace_id,
-        f.device,
-        e.address,
+        f.trace_id, f.device, e.address,
         arg_min(e.action, e.number) as action,
         arg_min(e.bytes, e.number) as bytes,
         arg_min(e.stream, e.number) as stream
@@ -207,9 +192,7 @@ stretch as (
 
 free_block as (
     select
-        s.trace_id,
-        s.device,
-        s.bytes,
+        s.trace_id, s.device, s.bytes,
         -- a request is served from the pool of its size, and its own stream and pool
         coalesce(g.stream = f.stream, true) and coalesce(g.pool = '0.0', true) as is_usable,
         coalesce((g.kind = 'small') = (f.bytes <= 1048576), true) as is_of_size
@@ -238,9 +221,7 @@ told as (
             else 2097152 * ((f.bytes + 2097151) // 2097152)
         end as needed,
         if(p.most_reserved is null, null, h.reserved - l.reserved) as reserved,
-        b.used,
-        b.active,
-        b.awaiting,
+        b.used, b.active, b.awaiting,
         coalesce(h.is_expandable, false) as is_expandable,
         r.largest,
         coalesce(r.elsewhere, 0) as elsewhere,
@@ -256,13 +237,7 @@ told as (
 )
 
 select
-    t.trace_id,
-    t.device,
-    t.number,
-    t.ts,
-    t.failures,
-    t.bytes,
-    s.owner,
+    t.trace_id, t.device, t.number, t.ts, t.failures, t.bytes, s.owner,
     t.needed::bigint as needed,
     nullif(t.device_free, -1) as device_free,
     if(t.device_free < 0, null, greatest(t.needed - t.device_free, 0))::bigint as short,
@@ -300,10 +275,7 @@ comment on column memory_failure.stack_id is 'Stack that asked; NULL when none w
 
 create or replace view memory_failure_holder as
 select
-    b.trace_id,
-    b.device,
-    s.owner,
-    b.category,
+    b.trace_id, b.device, s.owner, b.category,
     count(*) as allocations,
     sum(b.requested_bytes)::bigint as bytes,
     max(b.requested_bytes) as largest

@@ -11,10 +11,7 @@ sample as (
 
 select
     $trace_id as trace_id,
-    s.step,
-    m.device,
-    m.instance,
-    m.name,
+    s.step, m.device, m.instance, m.name,
     any_value(m.unit) as unit,
     count(*) as samples,
     sum(m.value * (least(m.ts_end, s.ts_end) - greatest(m.ts, s.ts)))

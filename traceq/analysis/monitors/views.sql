@@ -17,12 +17,7 @@ usual as (
 )
 
 select
-    s.trace_id,
-    s.log_id,
-    s.device,
-    s.instance,
-    s.name,
-    s.unit,
+    s.trace_id, s.log_id, s.device, s.instance, s.name, s.unit,
     -- before the first sample, and before one after a pause, as long as there mostly is
     s.ts - if(s.gap <= 3 * u.gap, s.gap, coalesce(u.gap, 0))::bigint as ts,
     s.ts as ts_end,
@@ -66,9 +61,7 @@ host as (
 
 gpu as (
     select
-        trace_id,
-        step,
-        device,
+        trace_id, step, device,
         max(mean) filter (name = 'gpu_power') as power,
         max(mean) filter (name = 'gpu_sm_clock') as sm_clock,
         max(mean) filter (name = 'gpu_temperature') as temperature,
@@ -88,13 +81,7 @@ gpu as (
 select
     coalesce(g.trace_id, h.trace_id) as trace_id,
     coalesce(g.step, h.step) as step,
-    g.device,
-    g.power,
-    g.sm_clock,
-    g.temperature,
-    g.utilization,
-    g.is_throttled,
-    g.is_power_capped,
+    g.device, g.power, g.sm_clock, g.temperature, g.utilization, g.is_throttled, g.is_power_capped,
     h.* exclude (trace_id, step)
 from gpu as g
 full join host as h on h.trace_id = g.trace_id and h.step = g.step;

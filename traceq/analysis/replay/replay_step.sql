@@ -33,9 +33,7 @@ select
     s.excluded is null as counts,
     coalesce(g.slices, 0) as slices,
     coalesce(t.pid, 0) as pid,
-    m.thread_id,
-    f.slice_id,
-    e.own_end
+    m.thread_id, f.slice_id, e.own_end
 from step as s
 cross join working as w
 left join (select step, count(*) as slices from gpu_slice group by step) as g using (step)

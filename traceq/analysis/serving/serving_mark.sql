@@ -94,9 +94,7 @@ swept as (
 
 select
     $trace_id as trace_id,
-    slice_id,
-    thread_id,
-    dialect,
+    slice_id, thread_id, dialect,
     case
         when dialect = 'diffusion' then 'diffusion'
         when prefill_requests > 0 and decode_requests > 0 then 'mixed'
@@ -108,11 +106,7 @@ select
     prefill_requests,
     decode_requests,
     if(dialect = 'atom', _written(name, ' tok=(\d+)'), prefill_tokens + decode_tokens) as new_tokens,
-    prefill_tokens,
-    decode_tokens,
-    kv_tokens,
-    ts,
-    dur
+    prefill_tokens, decode_tokens, kv_tokens, ts, dur
 from swept
 where (busy_until is null or ts >= busy_until) and coalesce(batch, prefill_requests + decode_requests) is distinct from 0
 order by ts, slice_id;

@@ -4,13 +4,9 @@ create or replace view serving_step as
 with
 started as (
     select
-        s.trace_id,
-        s.step,
-        s.excluded,
+        s.trace_id, s.step, s.excluded,
         m.* exclude (trace_id, ts, dur),
-        s.ts,
-        s.dur,
-        s.gpu_ts,
+        s.ts, s.dur, s.gpu_ts,
         s.gpu_ts + s.gpu_dur as gpu_end,
         if(m.thread_id is null, null, m.ts) as host_ts,
         if(m.thread_id is null, null, m.ts + m.dur) as host_end
@@ -41,19 +37,8 @@ followed as (
 )
 
 select
-    f.trace_id,
-    f.step,
-    f.excluded,
-    f.slice_id,
-    f.dialect,
-    f.kind,
-    f.requests,
-    f.prefill_requests,
-    f.decode_requests,
-    f.new_tokens,
-    f.prefill_tokens,
-    f.decode_tokens,
-    f.kv_tokens,
+    f.trace_id, f.step, f.excluded, f.slice_id, f.dialect, f.kind, f.requests, f.prefill_requests, f.decode_requests,
+    f.new_tokens, f.prefill_tokens, f.decode_tokens, f.kv_tokens,
     if(f.decode_requests = f.decode_tokens, f.decode_requests, null) as output_tokens,
     f.ts,
     f.dur,
@@ -106,10 +91,7 @@ counted as (
 )
 
 select
-    trace_id,
-    dialect,
-    kind,
-    least_requests,
+    trace_id, dialect, kind, least_requests,
     2 * least_requests - 1 as most_requests,
     count(*) as steps,
     sum(dur)::bigint as dur,
@@ -246,9 +228,7 @@ read as (
 )
 
 select
-    s.trace_id,
-    s.step,
-    s.excluded,
+    s.trace_id, s.step, s.excluded,
     r.most.weight_bytes as weight_bytes,
     r.most.kv_bytes as kv_bytes,
     r.most.memory_bandwidth as memory_bandwidth,

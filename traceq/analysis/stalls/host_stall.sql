@@ -30,12 +30,7 @@ where
 
 create temp table _stretch as
 select
-    s.place,
-    s.thread_id,
-    s.ts,
-    s.ts_end,
-    s.slice_id,
-    s.activity,
+    s.place, s.thread_id, s.ts, s.ts_end, s.slice_id, s.activity,
     coalesce(c.kind, '') as kind,
     coalesce(c.name, '') as name,
     -- ranges of steps are numbered
@@ -333,9 +328,7 @@ counted as (
 select
     $trace_id as trace_id,
     row_number() over (order by thread_id, ts) - 1 as stall_id,
-    thread_id,
-    slice_id,
-    ts,
+    thread_id, slice_id, ts,
     ts_end - ts as dur,
     usual::bigint as usual,
     place_of as place,

@@ -28,9 +28,7 @@ owed as (
 
 select
     $trace_id as trace_id,
-    o.stall_id,
-    p.cause,
-    o.gap_id,
+    o.stall_id, p.cause, o.gap_id,
     (least(o.until, p.until) - greatest(o.until - o.dur, p.until - p.dur))::bigint as dur
 from owed as o
 inner join part as p using (gap_id)

@@ -2,16 +2,9 @@
 
 create or replace view mark as
 select
-    m.trace_id,
-    m.slice_id,
-    m.thread_id,
-    m.mark,
-    m.label,
+    m.trace_id, m.slice_id, m.thread_id, m.mark, m.label,
     case when m.ts < s.ts_end then s.step end as step,
-    m.ts,
-    m.dur,
-    m.ts_end,
-    m.depth
+    m.ts, m.dur, m.ts_end, m.depth
 from (
     select
         c.trace_id, c.slice_id, c.thread_id, c.ts, c.dur, c.ts_end, c.depth,
@@ -105,9 +98,7 @@ number as (
 )
 
 select
-    trace_id,
-    step,
-    key,
+    trace_id, step, key,
     -- an index, not an amount: what adds up is how many there were
     if(key = 'micro_batch', count(distinct value)::double, sum(value)) as value
 from number

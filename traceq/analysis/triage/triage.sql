@@ -152,9 +152,7 @@ recorded as (
         select sum(greatest(least(r.ts_end, j.ts_end) - greatest(r.ts, j.ts), 0)) as dur
         from (
             select
-                t.pid,
-                n.begins_recording,
-                c.ts,
+                t.pid, n.begins_recording, c.ts,
                 lead(c.ts_end) over (partition by t.pid order by c.ts) as ts_end,
                 lead(n.ends_recording) over (partition by t.pid order by c.ts) as is_ended
             from cpu_slice as c
@@ -318,15 +316,7 @@ passed as (
 
 fact as (
     select
-        gpu.*,
-        host.*,
-        of_gpu.*,
-        note.*,
-        unmatched.*,
-        started.*,
-        once.*,
-        numbered.*,
-        recorded.*,
+        gpu.*, host.*, of_gpu.*, note.*, unmatched.*, started.*, once.*, numbered.*, recorded.*,
         coalesce(passed.is_cut, false) or (
             -- layers and nothing else, and the host waits for nothing: as inside one pass
             exists (from unit where level = 'layer' and coverage >= 0.8)

@@ -3,9 +3,7 @@
 with
 slice as (
     select
-        g.device,
-        g.kind,
-        g.is_communication,
+        g.device, g.kind, g.is_communication,
         g.launch_id is not null as is_launched,
         g.copy_kind is distinct from 'um' as is_called_for,
         g.kind = 'memcpy' and not g.is_communication as is_copy,

@@ -13,9 +13,7 @@ ledger as (
 )
 
 select
-    step,
-    device,
-    category,
+    step, device, category,
     coalesce(t.exposed, 0) <> coalesce(l.dur, 0)
     or coalesce(t.busy <> t.overlapped + t.hidden + t.exposed, false)
     or coalesce(least(t.overlapped, t.hidden, t.exposed) < 0, false) as is_broken,

@@ -3,10 +3,7 @@
 with
 slice as (
     select
-        slice_id,
-        device,
-        ts,
-        ts_end,
+        slice_id, device, ts, ts_end,
         max(ts_end) over (
             partition by device
             order by ts, ts_end

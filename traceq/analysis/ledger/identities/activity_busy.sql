@@ -2,9 +2,7 @@
 with
 slice as (
     select
-        device,
-        ts,
-        ts_end,
+        device, ts, ts_end,
         max(ts_end) over (
             partition by device
             order by ts, ts_end

@@ -15,9 +15,7 @@ ledger as (
 )
 
 select
-    step,
-    device,
-    category,
+    step, device, category,
     a.dur is distinct from l.dur as is_broken,
     'device ' || device || ', step ' || step || ': ' || category as place
 from activity as a
