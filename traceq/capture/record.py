@@ -234,15 +234,8 @@ def _free_name(directory: Path, name: str) -> str:
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
-        ours = (
-            f"{name}.rank",
-            f"{name}.duckdb",
-            f"{name}.nsys-rep",
-            f"{name}.sqlite",
-            f"{name}{LOG_SUFFIX}",
-            f"{name}{SUFFIX}",
-            f".{name}.",
-        )
+        endings = (".rank", ".duckdb", ".nsys-rep", ".sqlite", LOG_SUFFIX, SUFFIX)
+        ours = (f".{name}.", *(f"{name}{ending}" for ending in endings))
         return any(file.startswith(ours) for file in there)
 
     return next(free for free in number_names(name) if not is_taken(free))

@@ -21,17 +21,10 @@ from traceq.health.verdict import MetricHealth, Verdict, suggest_captures
 _OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})
 
 # Notes of severity data_loss that say that events are missing which any metric may stand on.
-_INCOMPLETE = frozenset(
-    {
-        "truncated",
-        "table_damaged",
-        "malformed_event",
-        "large_event",
-        "view_not_read",
-        "spelled_otherwise",
-        "wal_ignored",
-    }
-)
+_INCOMPLETE = frozenset((
+    "truncated", "table_damaged", "malformed_event", "large_event", "view_not_read", "spelled_otherwise",
+    "wal_ignored",
+))  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,32 +12,16 @@ import msgspec
 
 from traceq.importers.chrome.loose import FAMILY_OF_CATEGORY
 from traceq.importers.chrome.records import EventRecords
-from traceq.sharing.names import Names
+from traceq.sharing.names import Names, read_allowed
 
 _NUMBER = re.compile(rb"-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
 _QUOTED_NUMBER = re.compile(rb'"-?\d{1,25}(?:\.\d{1,12})?"')
 _MEMBERS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "id2", "scope", "bp", "s", "args"))
+UNKNOWN_REASON = "left out of the whole trace"
 _PHASES = frozenset("XMBEisfCIPtbneNOD")
-_CATEGORIES = frozenset((
-    *FAMILY_OF_CATEGORY, "Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Trace", "async", "ac2g", "fwdbwd",
-    "cpu_instant_event", "external_correlation", "collective_comm", "hardware_counters", "mtia_counters",
-    "cuda_profiler_range", "traceq",
-))  # fmt: skip
-# Arguments that are numbers, or lists of numbers; of any other type they go.
-_NUMERIC = frozenset((
-    "External id", "external id", "correlation", "device", "Device", "context", "stream", "grid", "block",
-    "registers per thread", "shared memory", "queued", "blocks per SM", "warps per SM", "est. achieved occupancy %",
-    "bytes", "memory bandwidth (GB/s)", "fromDevice", "inDevice", "toDevice", "fromContext", "inContext", "toContext",
-    "graph id", "graph node id", "priority", "channel", "channel_type", "hsa_queue", "cid", "cbid", "Ev Idx",
-    "Record function id", "Sequence number", "Fwd thread id", "Python id", "Python parent id", "Python module id",
-    "Python thread", "In msg nelems", "Out msg nelems", "Group size", "Seq", "Rank", "Src Rank", "Dst Rank",
-    "Global rank start", "Global rank stride", "Is asynchronized op", "In split size", "Out split size", "Device Type",
-    "Device Id", "Bytes", "Total Allocated", "Total Reserved", "wait_on_stream", "event_id",
-    "wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Op count", "num_warps", "num_stages", "sort_index",
-    "ts", "dur", "Trace iteration", "finished", "Input Dims", "Input Strides", "ptr", "activeBlocksPerMultiprocessor",
-    "blockLimitRegs", "blockLimitSharedMem", "blockLimitWarps", "blockLimitBlocks", "blockLimitBarriers",
-    "allocatedRegistersPerBlock", "allocatedSharedMemPerBlock",
-))  # fmt: skip
+_ALLOWED = read_allowed("chrome")
+_CATEGORIES = frozenset((*FAMILY_OF_CATEGORY, *_ALLOWED["categories"]))
+_NUMERIC = frozenset(_ALLOWED["numbers"])
 # A number or lists of them; no address is one.
 _ONE = r"-?\d{1,40}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
 _NUMERIC_TEXT = re.compile(rf"[\[(]*{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]*|\[\]|\(\)|True|False|None|inf|nan|")
@@ -45,34 +29,8 @@ _FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 # No size has more digits, but the largest number of 64 bits, which stands for the end.
 _MOST_DIGITS = 10
 _OTHER_NUMBER = re.compile(rf"(?<!\d)(?!9223372036854775807(?!\d))\d{{{_MOST_DIGITS + 1},}}")
-_KIND_OF_FAMILY = {
-    "kernel": "kernel",
-    "runtime": "call",
-    "overhead": "call",
-    "op": "operator",
-    "python": "frame",
-    "Trace": "thread",
-}
-# Arguments that are names, each of what.
-_NAMES = {
-    "Collective name": "operator",
-    "dtype": "type",
-    "Process Group Name": "group",
-    "Process Group Description": "group",
-    "kernel": "kernel",
-    "kernel_name": "kernel",
-    "Module Hierarchy": "module",
-}
-_FLAGS = (
-    "schemaVersion", "record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "cupti_version",
-    "cuda_runtime_version", "cuda_driver_version", "roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version",
-    "hip_driver_version", "baseTimeNanoseconds",
-)  # fmt: skip
-_OF_DEVICE = (
-    "id", "totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor", "regsPerBlock",
-    "warpSize", "sharedMemPerBlock", "numSms", "regsPerMultiprocessor", "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor",
-    "maxSharedMemoryPerMultiProcessor",
-)  # fmt: skip
+_KIND_OF_FAMILY: Mapping[str, str] = _ALLOWED["families"]
+_NAMES: Mapping[str, str] = _ALLOWED["names"]
 _BACKENDS = re.compile(
     r"(?:(?:cpu|cuda|hip):)?(?:nccl|gloo|mpi|ucc|rccl|xccl|hccl)(?:,(?:cpu|cuda):(?:nccl|gloo|mpi|ucc))?"
 )
@@ -205,7 +163,7 @@ class Anonymiser:
             if kept is not None:
                 shown[key] = kept
             elif bytes(value) not in (b"null", b'""'):
-                self.removed[f"argument {key}" if key in _KNOWN_TEXTS else "unknown arguments"] += 1
+                self.removed[f"argument {key}" if key in _ALLOWED["removed_arguments"] else "unknown arguments"] += 1
         return shown
 
     def _show_argument(self, key: str, raw: msgspec.Raw) -> Any:
@@ -232,7 +190,7 @@ class Anonymiser:
     def show_header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
         """Return the members of the file beside its events that may be shown."""
         shown: dict[str, Any] = {
-            key: members[key] for key in _FLAGS if key in members and _NUMBER.fullmatch(bytes(members[key]))
+            key: members[key] for key in _ALLOWED["flags"] if key in members and _NUMBER.fullmatch(bytes(members[key]))
         }
         if _read_text(members.get("displayTimeUnit")) in ("ms", "ns"):
             shown["displayTimeUnit"] = _read_text(members["displayTimeUnit"])
@@ -243,34 +201,30 @@ class Anonymiser:
         if isinstance(ours := _decode(members.get("traceq")), dict):
             shown["traceq"] = self.show_own(ours)
         for key in members.keys() - shown.keys() - {"traceEvents"}:
-            self.removed["members of the file: " + (key if key in _KNOWN_MEMBERS else "others")] += 1
+            self.removed["members of the file: " + (key if key in _ALLOWED["removed_members"] else "others")] += 1
         return shown
 
     def _show_device(self, properties: _Values) -> dict[str, Any]:
-        shown: dict[str, Any] = {key: properties[key] for key in _OF_DEVICE if isinstance(properties.get(key), int)}
+        shown: dict[str, Any] = {
+            key: properties[key] for key in _ALLOWED["device"] if isinstance(properties.get(key), int)
+        }
         if isinstance(name := properties.get("name"), str):
             shown["name"] = self._names.show("device", name) if name else ""
         return shown
 
     def _show_distributed(self, values: _Values) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            key: values[key] for key in ("rank", "world_size", "pg_count") if _is_small(values.get(key))
-        }
-        shown |= {"backend": values["backend"]} if _BACKENDS.fullmatch(str(values.get("backend"))) else {}
-        shown |= {"nccl_version": values["nccl_version"]} if _VERSION.fullmatch(str(values.get("nccl_version"))) else {}
+        shown = _pick(values, ("rank", "world_size", "pg_count"), _is_small)
+        shown |= _pick(values, ["backend"], lambda value: _BACKENDS.fullmatch(str(value)))
+        shown |= _pick(values, ["nccl_version"], lambda value: _VERSION.fullmatch(str(value)))
         if isinstance(groups := values.get("pg_config"), list):
             shown["pg_config"] = [self._show_group(group) for group in groups if isinstance(group, dict)]
         return shown
 
     def _show_group(self, values: _Values) -> dict[str, Any]:
-        shown: dict[str, Any] = {}
-        for key in ("pg_name", "pg_desc"):
-            if isinstance(text := values.get(key), str | int):
-                shown[key] = self._names.show("group", str(text))
-        if _BACKENDS.fullmatch(str(values.get("backend_config"))):
-            shown["backend_config"] = values["backend_config"]
-        if _is_small(values.get("pg_size")):
-            shown["pg_size"] = values["pg_size"]
+        names = _pick(values, ("pg_name", "pg_desc"), lambda value: isinstance(value, str | int))
+        shown: dict[str, Any] = {key: self._names.show("group", str(name)) for key, name in names.items()}
+        shown |= _pick(values, ["backend_config"], lambda value: _BACKENDS.fullmatch(str(value)))
+        shown |= _pick(values, ["pg_size"], _is_small)
         ranks = values.get("ranks")
         if isinstance(ranks, list):
             shown["ranks"] = [rank for rank in ranks if _is_small(rank) or rank == "..."]
@@ -280,7 +234,7 @@ class Anonymiser:
 
     def show_own(self, said: _Values) -> dict[str, Any]:
         """Return what may be shown of what traceq wrote into the file."""
-        shown: dict[str, Any] = {key: said[key] for key in ("rank", "world_size") if _is_small(said.get(key))}
+        shown = _pick(said, ("rank", "world_size"), _is_small)
         if isinstance(part := said.get("trim"), dict):
             shown["trim"] = self._show_trim(part)
         return shown
@@ -299,47 +253,24 @@ class Anonymiser:
         }
 
     def _show_step(self, step: _Values) -> dict[str, Any]:
-        told = {key: step[key] for key in ("ts", "ts_end") if _is_whole(step.get(key))}
+        told = _pick(step, ("ts", "ts_end"), _is_whole)
         told |= {"name": self._names.show("annotation", str(step.get("name"))), **self._show_thread_of(step)}
         if (excluded := step.get("excluded")) is not None:
-            told["excluded"] = excluded if excluded in REASONS else UNKNOWN_REASON
+            told["excluded"] = excluded if excluded in _ALLOWED["reasons"] else UNKNOWN_REASON
         return told
 
     def _show_thread_of(self, values: Any) -> dict[str, str]:
         values = values if isinstance(values, dict) else {}
-        found = {key: values[key] for key in ("pid", "tid") if isinstance(values.get(key), str)}
+        found = _pick(values, ("pid", "tid"), lambda value: isinstance(value, str))
         return {
             key: text if re.fullmatch(r"-?\d{1,20}", text) else self._names.show("thread", text)
             for key, text in found.items()
         }
 
 
-# Why the whole left a step out, as analysis/steps says it; a file may say anything.
-UNKNOWN_REASON = "left out of the whole trace"
-REASONS = (
-    "the program marks it as warming up",
-    "warm-up: leading step, above median + 5 MAD",
-    "warm-up: other launches than in the steps that follow",
-    "another phase: steps that do more or less",
-    "incomplete: cut by the start of the capture",
-    "incomplete: cut by the end of the capture",
-    "incomplete: other launches than in the steps before",
-    "incomplete: the last step, and the only one that launched no GPU work",
-    "incomplete: the last step, with less work than any other",
-    "incomplete: the last step, without the time between its mark and a next one",
-    "incomplete: fewer units than --steps-per requires",
-    "no step: other launches between the steps",
-    "outside of --window",
-    UNKNOWN_REASON,
-)
-_KNOWN_TEXTS = frozenset((
-    "Call stack", "Concrete Inputs", "Module Hierarchy", "kernel_file", "kernel_kwargs", "kernel_hash", "CallFrom",
-    "Backend", "Trace name",
-))  # fmt: skip
-_KNOWN_MEMBERS = frozenset((
-    "host_name", "traceName", "trace_id", "group_trace_id", "INFO", "WARNING", "ERROR", "PT_PROFILER_JOB_NAME",
-    "otherData",
-))  # fmt: skip
+def _pick(values: _Values, keys: Iterable[str], may_show: Callable[[Any], object]) -> dict[str, Any]:
+    """Return the members with these keys that may be shown."""
+    return {key: values[key] for key in keys if key in values and may_show(values[key])}
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -14,8 +14,11 @@ A pseudonym is a keyed hash: who does not know the key cannot try words out.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
 
 from traceq.common.keyed import Pseudonyms
 from traceq.common.library_names import HEXADECIMAL, known_words, replace_unknown_in_frame, replace_unknown_words
@@ -78,6 +81,14 @@ _COUNTED = {
     "library": "names of libraries and programs",
     "other": "other names",
 }
+
+
+def read_allowed(format_: str) -> dict[str, Any]:
+    """Read what may stand in anonymised traces of a format: allowed.toml."""
+    allowed: dict[str, Any] = tomllib.loads(files("traceq").joinpath("sharing/allowed.toml").read_text("utf-8"))[
+        format_
+    ]
+    return allowed
 
 
 class Names:

@@ -10,7 +10,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -22,75 +22,16 @@ from traceq.importers.nsys.capture import OPTIONS, RANK_VARIABLES
 from traceq.importers.nsys.diagnostics import LOST
 from traceq.importers.sqlite import quote_name
 from traceq.sharing.chrome_names import Anonymiser
-from traceq.sharing.names import Names
+from traceq.sharing.names import Names, read_allowed
 from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
 
 # Columns that hold numbers, of any table that is copied. What is no number in them goes.
 _NUMBERS = frozenset(files("traceq").joinpath("sharing/numbers.txt").read_text("utf-8").split())
 
-_CALLS = {"nameId": "call"}
-_KERNELS = {"demangledName": "kernel", "shortName": "kernel", "mangledName": "kernel"}
-# Tables that are copied, each with the columns that hold ids of strings, and what these are the names of.
-_TABLES: dict[str, dict[str, str]] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL": _KERNELS,
-    "CUPTI_ACTIVITY_KIND_RUNTIME": _CALLS,
-    "OSRT_API": {"nameId": "os_call"},
-    "PROFILER_OVERHEAD": _CALLS,
-    "CUPTI_ACTIVITY_KIND_OVERHEAD": _CALLS,
-    "CUBLAS_EVENTS": _CALLS,
-    "CUDNN_EVENTS": _CALLS,
-    **{
-        table: {"textId": "call"}
-        for table in (
-            *("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"),
-            *("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS"),
-        )
-    },
-    "NVTX_EVENTS": {"textId": "range", "jsonTextId": "payload"},
-    "ThreadNames": {"nameId": "thread"},
-    "SAMPLING_CALLCHAINS": {"symbol": "symbol", "module": "library"},
-    "CUDA_UM_CPU_PAGE_FAULT_EVENTS": {"CpuInstruction": "symbol"},
-    **{
-        table: {}
-        for table in (
-            *("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
-            *("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "GPU_METRICS"),
-            *("CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "SCHED_EVENTS", "COMPOSITE_EVENTS"),
-            *("MPI_COMMUNICATORS", "MPI_RANKS", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME"),
-            *(
-                "TARGET_INFO_CUDA_STREAM",
-                "TARGET_INFO_CUDA_CONTEXT_INFO",
-                "CUDA_GRAPH_EVENTS",
-                "CUDA_GRAPH_NODE_EVENTS",
-            ),
-            *("PROCESSES", "DIAGNOSTIC_EVENT", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE"),
-            *("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_GPU_METRICS", "TRACEQ"),
-        )
-    },
-}
-# Columns that hold text, and the function that makes what is shown of it, from bytes: texts need not be UTF-8. Rows of what it
-# makes nothing of go with `_WHERE`.
-_TEXTS = {
-    "NVTX_EVENTS": {"text": "shown_range(cast(t.text as blob))", "jsonText": "shown_payload(cast(t.jsonText as blob))"},
-    "PROCESSES": {"name": "shown_program(cast(t.name as blob))"},
-    "DIAGNOSTIC_EVENT": {"text": "shown_message(cast(t.text as blob))"},
-    "META_DATA_EXPORT": {"name": "t.name", "value": "t.value"},
-    "EXPORT_META_DATA": {"name": "t.name", "value": "t.value"},
-    "META_DATA_CAPTURE": {"name": "shown_option_name(cast(t.name as blob))", "value": "t.value"},
-    "TARGET_INFO_GPU": {"name": "shown_gpu(cast(t.name as blob))", "chipName": "shown_gpu(cast(t.chipName as blob))"},
-    "TARGET_INFO_CUDA_GPU": {
-        "name": "shown_gpu(cast(t.name as blob))",
-        "pciBusId": "shown_bus(cast(t.pciBusId as blob))",
-    },
-    "TARGET_INFO_GPU_METRICS": {"metricName": "shown_metric(cast(t.metricName as blob))"},
-    "TRACEQ": {"value": "shown_part(cast(t.value as blob))"},
-}
-_WHERE = {
-    "DIAGNOSTIC_EVENT": "shown_message(cast(t.text as blob)) <> ''",
-    "META_DATA_EXPORT": "is_export(cast(t.name as blob), cast(t.value as blob))",
-    "EXPORT_META_DATA": "is_export(cast(t.name as blob), cast(t.value as blob))",
-    "META_DATA_CAPTURE": "is_option(cast(t.name as blob), cast(t.value as blob))",
-}
+_ALLOWED = read_allowed("nsys")
+_TABLES: Mapping[str, Mapping[str, str]] = _ALLOWED["tables"]
+_TEXTS: Mapping[str, Mapping[str, str]] = _ALLOWED["texts"]
+_WHERE: Mapping[str, str] = _ALLOWED["where"]
 _KINDS = ("kernel", "call", "os_call", "thread")
 _RANK_NAMES = frozenset(name for pair in RANK_VARIABLES for name in pair)
 _OF_PAYLOAD = (

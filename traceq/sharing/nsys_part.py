@@ -35,33 +35,16 @@ _CHAINS = {
 _LATER = (*_CHAINS, _EVENT, "StringIds")
 
 # They describe what is in the other tables, whenever that was, or are few.
-_WHOLE = frozenset(
-    (
-        "CUDA_GRAPH_EVENTS",
-        "CUDA_GRAPH_NODE_EVENTS",
-        "CUDA_GPU_MEMORY_POOL_EVENTS",
-        "DIAGNOSTIC_EVENT",
-        "ANALYSIS_DETAILS",
-    )
-)
+_WHOLE = frozenset((
+    "CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS", "CUDA_GPU_MEMORY_POOL_EVENTS", "DIAGNOSTIC_EVENT",
+    "ANALYSIS_DETAILS",
+))  # fmt: skip
 
 # Columns that hold ids of StringIds beside those whose names end in Id.
-_STRINGS = frozenset(
-    (
-        *(
-            "module",
-            "symbol",
-            "srcFile",
-            "funcName",
-            "shortName",
-            "mangledName",
-            "demangledName",
-            "varName",
-            "taskName",
-        ),
-        *("providerName", "kernelName", "description", "CpuInstruction", "name", "value"),
-    )
-)
+_STRINGS = frozenset((
+    "module", "symbol", "srcFile", "funcName", "shortName", "mangledName", "demangledName", "varName", "taskName",
+    "providerName", "kernelName", "description", "CpuInstruction", "name", "value",
+))  # fmt: skip
 
 # NVTX: names of categories, threads and domains; and what NCCL says when it makes a communicator.
 _DESCRIPTIONS = "33, 39, 75, 76"

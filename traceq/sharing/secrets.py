@@ -29,44 +29,26 @@ _TOKEN = "tokens and passwords"  # noqa: S105 - what they are called
 _SIGNS = (
     _Sign("home directories", (b"/home/", b"/Users/"), re.compile(rb"/(?:home|Users)/([A-Za-z_][\w.-]{1,40})")),
     _Sign("home directories", (b":\\Users\\", b":\\\\Users\\\\"), re.compile(rb":\\+Users\\+([\w.-]{1,40})")),
-    _Sign(
-        "host names",
-        (b'"host_name"', b'"hostname"', b'"machine_id"', b'"nodename"'),
-        re.compile(rb'"(?:host_?name|machine_id|nodename)"\s*:\s*"([^"]{1,200})"'),
-    ),
+    _Sign("host names", (b'"host_name"', b'"hostname"', b'"machine_id"', b'"nodename"'),
+        re.compile(rb'"(?:host_?name|machine_id|nodename)"\s*:\s*"([^"]{1,200})"')),
     # xplane: names of planes and statistics are texts with their length before them.
     _Sign("host names", (b"hostname\x12", b"hostname*", b"host_name*"),
         re.compile(rb"host_?name[\x12*].([\w.-]{2,100})", re.DOTALL)),
     _Sign("command lines", (b'"command"', b'"cmdline"'),
         re.compile(rb'"(?:command|cmdline)"\s*:\s*(\["[^\]]{1,300}|"[^"]{1,300}"|\[\s*"[^\]]{1,300})')),
-    _Sign(
-        "paths",
-        (b"/workspace/", b"/root/", b"s3://", b"gs://", b"/mnt/", b"/scratch/"),
-        re.compile(rb"(?<![\w.])(?:(?:s3|gs)://|/(?:workspace|root|mnt|scratch)/)([\w.-]{1,60})"),
-        1,
-        is_loose=True,
-    ),
+    _Sign("paths", (b"/workspace/", b"/root/", b"s3://", b"gs://", b"/mnt/", b"/scratch/"),
+        re.compile(rb"(?<![\w.])(?:(?:s3|gs)://|/(?:workspace|root|mnt|scratch)/)([\w.-]{1,60})"), 1, is_loose=True),
     _Sign("host names", (b"HOSTNAME=",), re.compile(rb"HOSTNAME=([\w.-]{2,100})")),
-    _Sign(
-        "host names",
-        (b".com", b".net", b".org", b".edu", b".gov", b".internal", b".local", b".cloud", b".corp"),
-        re.compile(rb"(?<![\w@./-])([a-z][\w-]{0,40}(?:\.[\w-]{1,40}){0,4}\.(?:com|net|org|edu|gov|internal|local|cloud|corp))\b(?!\.?\w)"),
-        100,
-    ),
+    _Sign("host names", (b".com", b".net", b".org", b".edu", b".gov", b".internal", b".local", b".cloud", b".corp"),
+        re.compile(rb"(?<![\w@./-])([a-z][\w-]{0,40}(?:\.[\w-]{1,40}){0,4}"
+            rb"\.(?:com|net|org|edu|gov|internal|local|cloud|corp))\b(?!\.?\w)"), 100),
     _Sign("users", (b"USER=", b"LOGNAME=", b"USERNAME="), re.compile(rb"(?:USER|LOGNAME|USERNAME)=([\w.-]{1,60})")),
     _Sign("mail addresses", (b"@",), re.compile(rb"([\w.+-]{1,40}@[\w-]{1,40}(?:\.[\w-]{1,20})+)"), 41),
-    _Sign(
-        "network addresses",
-        (b"10.", b"192.168.", b"172."),
-        re.compile(rb"(?<![\w.-])((?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3})(?![\w.])"),
-        1,
-    ),
-    _Sign(
-        "environment variables",
+    _Sign("network addresses", (b"10.", b"192.168.", b"172."),
+        re.compile(rb"(?<![\w.-])((?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3})(?![\w.])"), 1),
+    _Sign("environment variables",
         (b"PATH=", b"SHELL=", b"PWD=", b"HOME=", b"CUDA_VISIBLE_DEVICES=", b"LANG=", b"TERM=", b"MASTER_ADDR="),
-        re.compile(rb"([A-Z_]{0,40}[A-Z]=)[^\x00\s]"),
-        40,
-    ),
+        re.compile(rb"([A-Z_]{0,40}[A-Z]=)[^\x00\s]"), 40),
     _Sign(
         _TOKEN,
         (
@@ -77,19 +59,14 @@ _SIGNS = (
             rb"(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
             rb"|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|xox[abp]-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dop_v1_[a-f0-9]{20,}"
             rb"|SG\.[\w-]{10,}\.[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]{10,}|dckr_pat_[\w-]{16,}|wandb_v1_\w{16,})"
-        ),
-        1,
-    ),
+        ), 1),
     _Sign(_TOKEN, (b"PRIVATE KEY",), re.compile(rb"-----BEGIN [A-Z ]{0,20}PRIVATE KEY"), 40),
     _Sign(
         _TOKEN,
         (b"TOKEN", b"SECRET", b"PASSWORD", b"API_KEY", b"password=", b"token=", b"api-key", b"--secret",
          b"--token ", b"--password ", b"_token ", b"api_key=", b"secret_access_key"),
         re.compile(rb"([\w-]{0,40}(?:TOKEN|SECRET|PASSWORD|API_KEY|password|token|api[-_]key|secret)"
-            rb"\w{0,20}(?:[= ]|: ))[^\s\x00\"]{3,}"),
-        40,
-        is_loose=True,
-    ),
+            rb"\w{0,20}(?:[= ]|: ))[^\s\x00\"]{3,}"), 40, is_loose=True),
 )  # fmt: skip
 # Formats of which traces can be written that name nobody.
 ANONYMISED = ("chrome", "nsys")
