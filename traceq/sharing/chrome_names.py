@@ -205,9 +205,7 @@ class Anonymiser:
         return shown
 
     def _show_device(self, properties: _Values) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            key: properties[key] for key in _ALLOWED["device"] if isinstance(properties.get(key), int)
-        }
+        shown = _pick(properties, _ALLOWED["device"], lambda value: isinstance(value, int))
         if isinstance(name := properties.get("name"), str):
             shown["name"] = self._names.show("device", name) if name else ""
         return shown
