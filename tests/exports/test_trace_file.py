@@ -13,8 +13,7 @@ from viewer import load, show
 from traceq.database.connect import connect
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.judge import judge
-from traceq.exports.header import prepare_traces
-from traceq.exports.trace_file import write_finding, write_trace
+from traceq.exports.trace_file import prepare_traces, write_finding, write_trace
 from traceq.loading.ingest import ingest
 
 HOSTILE = 'x|"y`</script><script>alert(1)</script>\\\n\r\t\0\x1b[31m\u202e\u2028, NaN, [1,] é漢字'

@@ -110,11 +110,8 @@ class Session:
                 self._profiler.on_trace_ready = None
             self._close()
             if not self._is_saved:
-                self._tell(f"no trace: {self._ending}, after {self._ended} steps; {self._describe_passing()}")
-
-    def _describe_passing(self) -> str:
-        passing = f"skip={self._plan.skip} and warmup={self._plan.warmup}"
-        return f"with {passing} the first {self._plan.start} are not recorded"
+                passing = f"with skip={self._plan.skip} and warmup={self._plan.warmup} the first {self._plan.start}"
+                self._tell(f"no trace: {self._ending}, after {self._ended} steps; {passing} are not recorded")
 
     def _is_recording(self) -> bool:
         return self._plan.start <= self._ended < self._plan.end

@@ -13,19 +13,71 @@ import msgspec
 
 from traceq.analysis.job.job import fill_jobs
 from traceq.common.child import SpawnedProcesses
+from traceq.common.code_hash import code_hash
 from traceq.common.limits import Limits, limits, within
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect
-from traceq.dataset.catalogue import JOB_TABLES, create_catalogue, explain_damage
-from traceq.dataset.job_summary import NAME as TOLD
-from traceq.dataset.job_summary import summarize_jobs
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.dataset.catalogue import JOB_TABLES, create_catalogue, explain_damage, open_catalogue
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of
 from traceq.dataset.piece import copy_table
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
+from traceq.reports.build import read_jobs
+from traceq.reports.model import Job
 
 # The arrays of more ranks are made in a process of its own: this one may have to wait for workers of a cluster for hours.
 _MOST_HERE = 64
+
+# In the folder of a window's job.
+SUMMARY = "told.json"
+
+# Rooms that it depends on: a change of any file in them makes it void.
+_ROOMS = ("analysis", "common", "database", "diagnosis", "errors.py", "formats")
+_REACHED = (*_ROOMS, "reports/build.py", "reports/model.py", "reports/sql")
+
+
+class JobSummary(msgspec.Struct, frozen=True):
+    """Of a window: its jobs as reports have them, the traces that need not be read, and whether ranks were judged together.
+
+    Where all were, nothing that is asked of a rank needs the pieces of others.
+    """
+
+    stamp: str
+    jobs: tuple[Job, ...]
+    spared: tuple[int, ...]
+    is_judged: bool
+
+
+def summarize_jobs(connection: duckdb.DuckDBPyConnection) -> JobSummary:
+    """Summarize the jobs of the window that the database holds."""
+    jobs = tuple(read_jobs(connection))
+    spared = tuple(row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql")))
+    of_ranks = {row["trace_id"] for row in ask(connection, "select trace_id from job_rank")}
+    alone = ask(
+        connection, "select count(*) as traces from trace where trace_id not in (select trace_id from job_rank)"
+    )
+    are_judged = all(job.ranks > 1 and job.dur_ns is not None and job.cannot_tell is None for job in jobs)
+    is_judged = bool(of_ranks) and not alone[0]["traces"] and are_judged
+    return JobSummary(_code_stamp(), jobs, spared, is_judged)
+
+
+def _code_stamp() -> str:
+    return code_hash(*_REACHED)
+
+
+def read_summary(place: Place, manifest: Manifest, window: Window) -> JobSummary:
+    """Read the summary of a window as the cross-rank stage wrote it; make it anew if that was another version of traceq."""
+    content = place.read(window.folder, SUMMARY)
+    try:
+        told = None if content is None else msgspec.json.decode(content, type=JobSummary)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        told = None
+    if told is not None and told.stamp == _code_stamp():
+        return told
+    with open_catalogue(place, manifest, manifest.pieces_of(window.run, window.window), [window]) as connection:
+        return summarize_jobs(connection)
 
 
 def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window) -> Window:
@@ -71,7 +123,7 @@ def _fill_here(place: Place, manifest: Manifest, pieces: Sequence[Piece], window
                     tables.append(table)
             # what reports read of all ranks, beside the tables of their job
             copy_table(connection, "trace", files)
-            (files / TOLD).write_bytes(msgspec.json.encode(summarize_jobs(connection)))
+            (files / SUMMARY).write_bytes(msgspec.json.encode(summarize_jobs(connection)))
         place.remove(window.folder)
         place.put(files, window.folder)
     now = datetime.now(UTC).isoformat(timespec="seconds")

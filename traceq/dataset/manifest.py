@@ -112,7 +112,8 @@ def read_manifest(place: Place) -> Manifest:
             f"{place.name}: {NAME} is damaged, or not of traceq: {error}; get it back from a copy, or ingest the traces again,"
             " into a new dataset"
         ) from error
-    way_out = "upgrade traceq" if _is_newer(versions) else "ingest the traces again, into a new dataset"
+    is_newer = (versions.traceq_dataset, versions.schema) > (VERSION, SCHEMA_VERSION)
+    way_out = "upgrade traceq" if is_newer else "ingest the traces again, into a new dataset"
     raise SchemaMismatch(
         f"{place.name}: a dataset of version {versions.traceq_dataset} with schema version {versions.schema}, this traceq"
         f" understands {VERSION} and {SCHEMA_VERSION}; {way_out}"
@@ -122,10 +123,6 @@ def read_manifest(place: Place) -> Manifest:
 class _Versions(msgspec.Struct):
     traceq_dataset: int
     schema: int
-
-
-def _is_newer(versions: _Versions) -> bool:
-    return (versions.traceq_dataset, versions.schema) > (VERSION, SCHEMA_VERSION)
 
 
 def commit(

@@ -18,7 +18,7 @@ from traceq.database.empty import create_database
 from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored
 from traceq.dataset.catalogue import JOB_TABLES, explain_damage
-from traceq.dataset.job_summary import read_summary
+from traceq.dataset.jobs import read_summary
 from traceq.dataset.manifest import Manifest, Piece, Window
 from traceq.dataset.place import Place
 from traceq.reports.model import Job

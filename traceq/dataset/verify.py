@@ -10,11 +10,11 @@ from typing import NamedTuple
 import duckdb
 
 from traceq.database.failures import one_line
-from traceq.dataset import job_summary, lock
+from traceq.dataset import lock
 from traceq.dataset import manifest as manifests
-from traceq.dataset import piece as pieces
 from traceq.dataset.catalogue import open_catalogue
 from traceq.dataset.ingest import STAGING
+from traceq.dataset.jobs import SUMMARY
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of, read_manifest
 from traceq.dataset.piece import NAME, MadePiece, digest_of_sums, digest_query, read_piece
 from traceq.dataset.place import PART, Place, folder_of
@@ -54,16 +54,12 @@ def find_leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -
 
 def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
     """Return the files of a piece."""
-    return [f"{piece.folder}/{table}.parquet" for table in manifest.tables_of(piece)] + [
-        f"{piece.folder}/{pieces.NAME}"
-    ]
+    return [f"{piece.folder}/{table}.parquet" for table in manifest.tables_of(piece)] + [f"{piece.folder}/{NAME}"]
 
 
 def files_of_window(window: Window) -> list[str]:
     """Return the files of the job of a window."""
-    return [f"{window.folder}/{table}.parquet" for table in (*window.tables, "trace")] + [
-        f"{window.folder}/{job_summary.NAME}"
-    ]
+    return [f"{window.folder}/{table}.parquet" for table in (*window.tables, "trace")] + [f"{window.folder}/{SUMMARY}"]
 
 
 def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str, int]]:
@@ -83,7 +79,7 @@ def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str
 
 def _can_be_added(place: Place, folder: str, there: set[str]) -> bool:
     try:
-        made = pieces.read_piece(place, folder)
+        made = read_piece(place, folder)
     except StoreError:
         return False
     return made is not None and made.sha256 not in there

@@ -161,7 +161,8 @@ def _create_functions(files: sqlite3.Connection, names: Names, removed: Counter[
     add_function(
         "shown_option_name", lambda text: "PROCESS_0:ENVIRONMENT_VARIABLE" if "ENVIRONMENT_VARIABLE" in text else text
     )
-    add_function("shown_part", partial(_show_part, Anonymiser(names)))
+    anonymiser = Anonymiser(names)
+    add_function("shown_part", lambda text: json.dumps(anonymiser.show_own(_read_object(text))))
     files.create_function("is_export", 2, lambda name, value: _is_export(_as_text(name), _as_text(value)))
     files.create_function("is_option", 2, lambda name, value: _is_option(_as_text(name), _as_text(value)))
 
@@ -218,10 +219,6 @@ def _is_option(name: str, value: str) -> bool:
     return (
         "ENVIRONMENT_VARIABLE" in name and variable in _RANK_NAMES and re.fullmatch(r"[0-9]{1,7}", number) is not None
     )
-
-
-def _show_part(anonymiser: Anonymiser, text: str) -> str:
-    return json.dumps(anonymiser.show_own(_read_object(text)))
 
 
 def _read_object(text: str) -> dict[str, Any]:
