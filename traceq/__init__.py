@@ -126,48 +126,31 @@ __all__ = [
     "whatif_choices",
 ]
 
-# Public name -> where it lives; what is not listed is an error, under its own name.
-_ELSEWHERE = {
-    "CheckView": ("traceq.app.check", "CheckView"),
-    "ComparisonView": ("traceq.app.compare", "ComparisonView"),
-    "MemoryComparisonView": ("traceq.app.compare_memory", "MemoryComparisonView"),
-    "HealthView": ("traceq.app.doctor", "HealthView"),
-    "NoiseView": ("traceq.app.noise", "NoiseView"),
-    "ReportView": ("traceq.app.report", "ReportView"),
-    "TradeoffView": ("traceq.app.tradeoff", "TradeoffView"),
-    "Traces": ("traceq.app.open", "Traces"),
-    "VerificationView": ("traceq.app.verify", "VerificationView"),
-    "WhatIfChoicesView": ("traceq.app.whatif", "WhatIfChoicesView"),
-    "WhatIfView": ("traceq.app.whatif", "WhatIfView"),
-    "anonymise": ("traceq.app.anonymise", "anonymise"),
-    "check": ("traceq.app.api", "check"),
-    "compare": ("traceq.app.api", "compare"),
-    "compare_memory": ("traceq.app.api", "compare_memory"),
-    "convert": ("traceq.app.api", "convert"),
-    "doctor": ("traceq.app.api", "doctor"),
-    "export": ("traceq.app.api", "export"),
-    "ingest": ("traceq.app.api", "ingest"),
-    "noise": ("traceq.app.api", "noise"),
-    "open": ("traceq.app.api", "open_traces"),
-    "profile": ("traceq.capture.profile", "profile"),
-    "report": ("traceq.app.api", "report"),
-    "tradeoff": ("traceq.app.api", "tradeoff"),
-    "trim": ("traceq.app.api", "trim"),
-    "verify": ("traceq.app.api", "verify"),
-    "whatif": ("traceq.app.api", "whatif"),
-    "whatif_choices": ("traceq.app.api", "whatif_choices"),
+# The modules of public names that are neither errors nor functions of traceq.app.api.
+_MODULES = {
+    "CheckView": "traceq.app.check",
+    "ComparisonView": "traceq.app.compare",
+    "HealthView": "traceq.app.doctor",
+    "MemoryComparisonView": "traceq.app.compare_memory",
+    "NoiseView": "traceq.app.noise",
+    "ReportView": "traceq.app.report",
+    "Traces": "traceq.app.open",
+    "TradeoffView": "traceq.app.tradeoff",
+    "VerificationView": "traceq.app.verify",
+    "WhatIfChoicesView": "traceq.app.whatif",
+    "WhatIfView": "traceq.app.whatif",
+    "annotate": "traceq.annotate",
+    "anonymise": "traceq.app.anonymise",
+    "plots": "traceq.app.plots",
+    "profile": "traceq.capture.profile",
 }
-
-_MODULES = {"annotate": "traceq.annotate", "plots": "traceq.app.plots"}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    module, attribute = _ELSEWHERE.get(name, ("traceq.errors", name))
-    return getattr(import_module(module), attribute)
+    module = import_module(_MODULES.get(name, "traceq.app.api" if name.islower() else "traceq.errors"))
+    return module if name in ("annotate", "plots") else getattr(module, "open_traces" if name == "open" else name)
 
 
 def __dir__() -> list[str]:

@@ -96,8 +96,8 @@ def test_a_part_of_a_part_is_a_part_of_the_whole(database, tmp_path):
 def test_events_are_copied_character_for_character(tmp_path):
     trim(KINETO, tmp_path / "part.json", steps="5")
     with EventRecords(tmp_path / "part.json") as part, EventRecords(KINETO) as whole:
-        original = {bytes(event) for _, events in whole.blocks() for event in events}
-        copied = [bytes(event) for _, events in part.blocks() for event in events]
+        original = {bytes(event) for _, events in whole.read_blocks() for event in events}
+        copied = [bytes(event) for _, events in part.read_blocks() for event in events]
     assert len(copied) > 100
     assert set(copied) <= original
 

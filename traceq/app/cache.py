@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 def list_entries() -> list[Entry]:
     """List the entries of the cache, the one used last first."""
     found = []
-    for path in _list_databases():
+    for path in cache_path().glob(f"[!.]*{_SUFFIX}"):
         try:
             facts = path.stat()
         except FileNotFoundError:  # removed by another process
@@ -130,8 +130,3 @@ def _shrink(kept: Path) -> None:
         if entry.path != kept:
             entry.path.unlink(missing_ok=True)
             left -= entry.size
-
-
-def _list_databases() -> Sequence[Path]:
-    place = cache_path()
-    return [path for path in place.glob(f"*{_SUFFIX}") if not path.name.startswith(".")] if place.is_dir() else []

@@ -111,7 +111,11 @@ def check(
     comparison = None if against.baseline is None else _compare_with(against.baseline, against, runs, which, read)
     judged = list(evaluate(file.budgets, measured)) if file else []
     if against.is_asked:
-        judged.append(_judge_regression(against, comparison))
+        allowed = against.max_regression
+        bounds = () if allowed is None else (Limit("at most", allowed, SHARE),)
+        budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)
+        found = judge_regression(budget, comparison, fail_on_likely=against.fail_on_likely)
+        judged.append(with_cause(found, comparison))
     against_file = file_of(against.baseline) if against.baseline else None
     return CheckView(
         Check(
@@ -147,8 +151,9 @@ def _read_request(
         if against.baseline is None:
             raise WrongUse("--noise needs a baseline: say --baseline NAME_OR_FILE.")
         against = replace(against, noise=str(noise))
-    if against.baseline is not None:
-        _check_baseline(against.baseline)
+    name = against.baseline or "."
+    if not Path(name).exists() and not any(mark in name for mark in "*?[") and baselines.find(name) is None:
+        raise UnusableBaseline(baselines.explain_missing(name))  # before sources are read
     if not against.is_asked and (file is None or not file.budgets):
         raise WrongUse(
             f"{path} has no budgets: docs/check.md says how to write them; or say --baseline NAME."
@@ -156,12 +161,6 @@ def _read_request(
             else f"Nothing to check: there is no {NAME} here; write one (docs/check.md), or say --baseline NAME."
         )
     return file, against
-
-
-def _check_baseline(baseline: str) -> None:
-    """Raise UnusableBaseline for a missing baseline, before sources are read."""
-    if not Path(baseline).exists() and not any(mark in baseline for mark in "*?[") and baselines.find(baseline) is None:
-        raise UnusableBaseline(baselines.explain_missing(baseline))
 
 
 def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[Measured]:
@@ -205,13 +204,6 @@ def _compare_with(baseline: str, against: Compare, runs: Sequence[Run], which: W
         sensitivity_share=SENSITIVITY if allowed is None else min(SENSITIVITY, float(allowed)),
         noise=read_known_noise(against.noise, which.rank),
     )
-
-
-def _judge_regression(against: Compare, comparison: Comparison | None) -> Judged:
-    allowed = against.max_regression
-    bounds = () if allowed is None else (Limit("at most", allowed, SHARE),)
-    budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)
-    return with_cause(judge_regression(budget, comparison, fail_on_likely=against.fail_on_likely), comparison)
 
 
 def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:

@@ -125,7 +125,10 @@ def compare(
     comparison = (compare_jobs if are_jobs else compare_runs)(base_runs, new_runs, **given)
     if ticket:
         return ComparisonView(redact_comparison(comparison), is_ticket=True)
-    return ComparisonView(comparison, _on_one_scale(base_step, new_step), top=top)
+    drawn_steps = {name: step for name, step in (("base", base_step), ("new", new_step)) if step is not None}
+    longest = max((step.dur for step in drawn_steps.values()), default=0)  # both are drawn as wide
+    timelines = [replace(step, title=f"{name}: {step.title}", span=longest) for name, step in drawn_steps.items()]
+    return ComparisonView(comparison, timelines, top=top)
 
 
 def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
@@ -139,10 +142,3 @@ def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> 
                 drawings = (build_typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())
                 timeline = next((each for each in drawings if each), None)
     return found, timeline
-
-
-def _on_one_scale(base: Timeline | None, new: Timeline | None) -> list[Timeline]:
-    """Draw both as wide as the longer of them."""
-    named = [(name, timeline) for name, timeline in (("base", base), ("new", new)) if timeline is not None]
-    longest = max((timeline.dur for _, timeline in named), default=0)
-    return [replace(timeline, title=f"{name}: {timeline.title}", span=longest) for name, timeline in named]

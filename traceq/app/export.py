@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -25,7 +25,6 @@ from traceq.database.user_sql import interruptible, lock
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.choose import choose
-from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.packs import is_of_extra
 from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.subject import Goal
@@ -83,7 +82,11 @@ def export(
         def work() -> Written:
             judged = load_judgements(connection, goal, chosen_rules, named)
             findings = {subject.trace_id: judge().every_finding for subject, judge in judged}
-            return _write_trace(connection, output, finding, chosen, findings)
+            shown = None if finding is None else choose(finding, findings)
+            with write_packed(output) as file:
+                if shown is not None:
+                    return write_finding(connection, shown, findings, file, MOST_OF_FINDING)
+                return write_trace(connection, chosen, findings, file)
 
         return interruptible(connection, work)
 
@@ -118,20 +121,6 @@ def _is_one_file(output: Path) -> bool:
     return _FORMAT_OF_SUFFIX.get(output.suffix.lower()) in _TABLE
 
 
-def _write_trace(
-    connection: duckdb.DuckDBPyConnection,
-    output: Path,
-    finding: str | None,
-    traces: Sequence[int],
-    findings: Mapping[int, Sequence[Finding]],
-) -> Written:
-    chosen = None if finding is None else choose(finding, findings)
-    with write_packed(output) as file:
-        if chosen is not None:
-            return write_finding(connection, chosen, findings, file, MOST_OF_FINDING)
-        return write_trace(connection, traces, findings, file)
-
-
 def _write_tables(
     connection: duckdb.DuckDBPyConnection, name: str, output: Path, names: Sequence[str], traces: Sequence[int]
 ) -> None:
@@ -144,14 +133,11 @@ def _write_tables(
         return
     with _write_folder(output) as folder:
         for table in wanted:
-            if names or _quote(connection, table, traces).limit(1).fetchall():
-                with (folder / f"{_file_name(table.name)}.{name}").open("wb") as file:
+            if names or _select_rows(connection, table, traces).limit(1).fetchall():
+                # others may have made the database, and `../x` is a name in it
+                stem = re.sub(r'[/\\:%<>|?*"\x00-\x1f]', lambda found: f"%{ord(found[0]):02X}", table.name)
+                with (folder / f"{stem}.{name}").open("wb") as file:
                     _write_table(connection, name, file, table, traces)
-
-
-def _file_name(table: str) -> str:
-    """Make the name of a table safe for a file: others may have made the database, and `../x` is a name in it."""
-    return re.sub(r'[/\\:%<>|?*"\x00-\x1f]', lambda found: f"%{ord(found[0]):02X}", table)
 
 
 @contextmanager
@@ -172,7 +158,7 @@ def _write_folder(output: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _quote(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[int]) -> duckdb.DuckDBPyRelation:
+def _select_rows(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[int]) -> duckdb.DuckDBPyRelation:
     """Select the rows of some traces."""
     relation = connection.table(table.name)
     if traces and any(column.name == "trace_id" for column in table.columns):
@@ -183,7 +169,7 @@ def _quote(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence
 def _write_table(
     connection: duckdb.DuckDBPyConnection, name: str, file: BinaryIO, table: Table, traces: Sequence[int]
 ) -> None:
-    rows = _quote(connection, table, traces)
+    rows = _select_rows(connection, table, traces)
     # Rows of a view come in any order, and the same input is to make the same bytes.
     ordered = rows.sort(*map(ColumnExpression, rows.columns)) if table.kind == "view" else rows
     WRITERS[name](result_of(connection, ordered, name), file)

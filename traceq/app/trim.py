@@ -89,7 +89,7 @@ def check_is_new(target: Path, *, force: bool) -> None:
 
 
 def read_steps(text: str) -> tuple[int, int]:
-    """First and last of "3..5" or "3". WrongUse for anything else."""
+    """Read the first and last step of "3..5" or "3". Raises WrongUse for anything else."""
     match = re.fullmatch(r"(\d{1,12})(?:\.\.(\d{1,12}))?", text.strip())
     if match is None or int(match[2] or match[1]) < int(match[1]):
         raise WrongUse(f"--steps {text}: give a step or the first and the last one, as 3 or 3..5.")
@@ -101,7 +101,11 @@ def _choose(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list
     found = find_sources([source])
     if not ranks:
         return found
-    by_rank = {_rank(each, read): each for each in found}
+    by_rank: dict[int | None, TraceSource] = {}
+    for trace in found:
+        with open_source(trace.path, "trimmed", read) as connection:
+            ((rank,),) = connection.execute("select any_value(rank) from trace").fetchall()
+            by_rank[rank] = trace
     missing = [rank for rank in ranks if rank not in by_rank]
     if missing:
         there = ", ".join(str(rank) for rank in sorted(rank for rank in by_rank if rank is not None))
@@ -109,12 +113,6 @@ def _choose(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list
             f"--ranks: no trace is of rank {missing[0]}; there {f'are {there}' if there else 'is none that says its rank'}."
         )
     return [by_rank[rank] for rank in ranks]
-
-
-def _rank(source: TraceSource, read: ReadOptions) -> int | None:
-    with open_source(source.path, "trimmed", read) as connection:
-        ((rank,),) = connection.execute("select any_value(rank) from trace").fetchall()
-        return None if rank is None else int(rank)
 
 
 def _name(source: TraceSource) -> str:
@@ -144,23 +142,16 @@ def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> No
 def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read: ReadOptions) -> Trimmed:
     with open_source(source.path, "trimmed", read.writing(target)) as connection:
         ((trace_id,),) = connection.execute("select trace_id from trace").fetchall()
-        part = _cut_part(connection, trace_id, span, read.window)
+        if span is not None:
+            part = part_of_steps(connection, trace_id, *span)
+        elif read.window is not None:
+            part = part_of_window(connection, trace_id, read_window(read.window))
+        else:
+            part = whole_part(connection, trace_id)
         run(connection, "sharing/sql/selection.sql", trace_id=trace_id, ts=part.ts, ts_end=part.ts_end)
         records = _write(connection, source, target, trace_id, part)
     carry(source.path, target)
     return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
-
-
-def _cut_part(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, window: str | None
-) -> Part:
-    if span is not None:
-        return part_of_steps(connection, trace_id, *span)
-    return (
-        whole_part(connection, trace_id)
-        if window is None
-        else part_of_window(connection, trace_id, read_window(window))
-    )
 
 
 def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part) -> int:

@@ -102,7 +102,9 @@ def whatif(
             trace_id = _trace_id_of(connection, trace, rank)
             if finding is None:
                 return answer_of(connection, asked, trace_id)
-            subject, chosen = _find_finding(connection, finding, trace_id)
+            trace_id = _subject_of(connection, trace_id).trace_id
+            ((subject, judge),) = load_judgements(connection, rules=rules_for(finding), traces=[trace_id])
+            chosen = choose(finding, {trace_id: judge().every_finding}).finding
             if subject.device is None:
                 facts = replace(_known_facts(connection, subject, (Asked("remove", chosen.rule),)), finding=chosen)
                 return WhatIfView(_without_finding(facts, chosen))
@@ -151,7 +153,7 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
             _file_name(connection, subject.trace_id),
             subject.rank,
             subject.steps,
-            _step(subject),
+            subject.step_ns or None,
             tuple(found),
         )
     )
@@ -188,16 +190,9 @@ def _known_facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked:
         rank=subject.rank,
         asked=tuple(asked),
         steps=subject.steps,
-        recorded_ns=_step(subject),
-        ledger=_ledger(subject),
+        recorded_ns=subject.step_ns or None,
+        ledger=tuple(Part(name, dur) for name, dur in subject.ledger.items() if dur),
     )
-
-
-def _find_finding(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Subject, Finding]:
-    """Return the trace that has the finding of this name, and the finding."""
-    trace_id = _subject_of(connection, trace).trace_id
-    ((subject, judge),) = load_judgements(connection, rules=rules_for(name), traces=[trace_id])
-    return subject, choose(name, {trace_id: judge().every_finding}).finding
 
 
 def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]:
@@ -290,14 +285,6 @@ def _options_for(name: str) -> tuple[str, ...]:
         return ("--remove",)
     more = ("--overlap",) if name in TRANSFERS else ("--move",) if name in MOVABLE else ()
     return ("--remove", "--scale", *more)
-
-
-def _ledger(subject: Subject) -> tuple[Part, ...]:
-    return tuple(Part(name, dur) for name, dur in subject.ledger.items() if dur)
-
-
-def _step(subject: Subject) -> float | None:
-    return subject.step_ns or None
 
 
 def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:

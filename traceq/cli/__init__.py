@@ -98,42 +98,25 @@ LEAST_OPEN_FILES, USUAL_OPEN_FILES = 64, 1024
 _RUNS_OTHERS = frozenset({"record", "experiment"})
 
 
-def _check_address_space() -> None:
-    """End with a line where libraries would end the process: they ask for no error when they get no more addresses."""
-    limit = address_space()
-    if limit is not None and limit < LEAST_ADDRESS_SPACE:
-        click.echo(
-            f"traceq: error: this process may have {limit >> 20:,} MiB of addresses (ulimit -v), and libraries reserve"
-            f" {LEAST_ADDRESS_SPACE >> 20:,} MiB without using them: raise it, and limit memory with --memory-limit",
-            err=True,
+def _lack_of_resources() -> str | None:
+    """Return what this process lacks where libraries would end it without a word: addresses, files or threads."""
+    addresses, files = address_space(), open_files(USUAL_OPEN_FILES)
+    if addresses is not None and addresses < LEAST_ADDRESS_SPACE:
+        return (
+            f"this process may have {addresses >> 20:,} MiB of addresses (ulimit -v), and libraries reserve"
+            f" {LEAST_ADDRESS_SPACE >> 20:,} MiB without using them: raise it, and limit memory with --memory-limit"
         )
-        raise SystemExit(1)
-
-
-def _check_open_files() -> None:
-    """End with a line where DuckDB would end the process."""
-    limit = open_files(USUAL_OPEN_FILES)
-    if limit < LEAST_OPEN_FILES:
-        click.echo(
-            f"traceq: error: this process may open {limit} files (ulimit -n), and traceq needs {LEAST_OPEN_FILES}: raise that",
-            err=True,
-        )
-        raise SystemExit(1)
-
-
-def _check_threads() -> None:
-    """End with a line where libraries would end the process."""
-    if (lack := lack_of_threads()) is not None:
-        click.echo(f"traceq: error: {lack}", err=True)
-        raise SystemExit(1)
+    if files < LEAST_OPEN_FILES:
+        return f"this process may open {files} files (ulimit -n), and traceq needs {LEAST_OPEN_FILES}: raise that"
+    return lack_of_threads()
 
 
 def run() -> None:
     """Run the program `traceq`."""
     signals.end_on_signals()
-    _check_address_space()
-    _check_open_files()
-    _check_threads()
+    if (lack := _lack_of_resources()) is not None:
+        click.echo(f"traceq: error: {lack}", err=True)
+        raise SystemExit(1)
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if command not in _WITH_FRAMES:
         block_pandas_import()

@@ -67,7 +67,7 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
     if output is None:
         encoding = sys.stdout.encoding or "utf-8"
         shown = text.encode(encoding, "replace").decode(encoding)
-        pager = _pager_name() if _is_too_long(shown) else None
+        pager = _pager_name() if sys.stdout.isatty() and shown.count("\n") >= shutil.get_terminal_size().lines else None
         if pager is not None:
             _show_in_pager(shown, pager, colour=colour)
         else:
@@ -97,11 +97,6 @@ def _pager_name() -> str | None:
     return None if said == "" else Path(words[0]).name if words else "less"
 
 
-def _is_too_long(text: str) -> bool:
-    """Return whether stdout is a terminal with fewer lines than the text."""
-    return sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines
-
-
 def terminal_width_and_colour() -> tuple[int, bool]:
     """Return the columns that stdout has, and whether it shows colours.
 
@@ -114,16 +109,9 @@ def terminal_width_and_colour() -> tuple[int, bool]:
         width = int(said)
     else:
         width = shutil.get_terminal_size((_WIDTH, 0)).columns if is_terminal else _WIDTH
-    return width, _has_colours(is_terminal=is_terminal)
-
-
-def _has_colours(*, is_terminal: bool) -> bool:
     # Of both, NO_COLOR wins: so it does in Python itself.
-    if os.environ.get("NO_COLOR"):
-        return False
-    if _demands_colours():
-        return True
-    return is_terminal and os.environ.get("TERM") != "dumb"
+    is_coloured = _demands_colours() or (is_terminal and os.environ.get("TERM") != "dumb")
+    return width, is_coloured and not os.environ.get("NO_COLOR")
 
 
 def _demands_colours() -> bool:

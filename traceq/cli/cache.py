@@ -1,4 +1,4 @@
-"""traceq cache: what is kept of traces that were read."""
+"""traceq cache: show or clear the databases of traces that were read."""
 
 from __future__ import annotations
 
@@ -42,8 +42,5 @@ def cache(action: str) -> None:
     now = time.time()
     for entry in found:
         age = max(0, int(now - entry.used)) // _DAY
-        click.echo(f"  {size(entry.size):>10}  used {_days_ago(age):>12}  {printable(entry.path.name)}")
-
-
-def _days_ago(age: int) -> str:
-    return "today" if age == 0 else f"{some(age, 'day')} ago"
+        when = "today" if age == 0 else f"{some(age, 'day')} ago"
+        click.echo(f"  {size(entry.size):>10}  used {when:>12}  {printable(entry.path.name)}")

@@ -6,7 +6,6 @@ import os
 import shlex
 import tempfile
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import click
@@ -14,6 +13,7 @@ import click
 from traceq.cli import completion
 
 _DATABASE = "traceq-demo.duckdb"
+_TRACE = "app/demo/training.pt.trace.json.gz"
 _QUERY = "select name, sum(dur) as dur from kernel group by all order by dur desc limit 5"
 
 
@@ -38,16 +38,12 @@ def demo(context: click.Context, output: str | None) -> None:
     from traceq.cli.report import report
 
     database = output or default_database()
-    with resources.as_file(_bundled_trace()) as trace:
+    with resources.as_file(resources.files("traceq").joinpath(_TRACE)) as trace:
         click.echo(summarize(ingest([trace], database)))
     click.echo()
     with report.make_context("report", [database], parent=context.parent) as inner:
         report.invoke(inner)
     click.echo(f"\n{next_steps(database)}")
-
-
-def _bundled_trace() -> Traversable:
-    return resources.files("traceq").joinpath("app/demo/training.pt.trace.json.gz")
 
 
 def default_database() -> str:
@@ -60,11 +56,4 @@ def default_database() -> str:
 def next_steps(database: str) -> str:
     """Return three commands to try on the database."""
     quoted = shlex.quote(database)
-    return "\n".join(
-        (
-            "Also try:",
-            f'  traceq sql {quoted} "{_QUERY}"',
-            f"  traceq shell {quoted}",
-            "  traceq tables time_ledger",
-        )
-    )
+    return f'Also try:\n  traceq sql {quoted} "{_QUERY}"\n  traceq shell {quoted}\n  traceq tables time_ledger'

@@ -39,7 +39,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
       traceq explain F1 profile.duckdb
     """  # noqa: D301 - click wants the backspace itself
     from traceq.diagnosis import user_rules
-    from traceq.diagnosis.job.judge import RULES
+    from traceq.diagnosis.job.judge import RULES, rule_page
     from traceq.errors import NoSuchRule
 
     known = {each.name: each for each in user_rules.load_rules([*rules, EXTRA])}
@@ -58,7 +58,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
     wanted = rule.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0].lower().replace("_", "-")
     pages = [_print_page(known[wanted])] if wanted in known else []
     if wanted in RULES:
-        pages.append(_page_of_job(wanted))
+        pages.append(f"{wanted}: {RULES[wanted][0]} (of a job)\n\n{textwrap.fill(rule_page(wanted), 116)}")
     if not pages:
         close = difflib.get_close_matches(wanted, {**known, **RULES}, n=3, cutoff=0.4)
         hint = f"did you mean: {', '.join(close)}?" if close else "`traceq rules list` prints the names"
@@ -75,9 +75,3 @@ def _print_page(rule: Rule) -> str:
     sections = [f"{head}\n{textwrap.indent(textwrap.fill(text, 116), '    ')}" for head, text in beside.items() if text]
     page = f"{rule.name}: {rule.manual.title}\n\n{pack}{rule.manual.text}".rstrip()
     return "\n\n".join([page, *sections])
-
-
-def _page_of_job(name: str) -> str:
-    from traceq.diagnosis.job.judge import RULES, rule_page
-
-    return f"{name}: {RULES[name][0]} (of a job)\n\n{textwrap.fill(rule_page(name), 116)}"

@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,6 @@ from traceq.cli import completion
 from traceq.cli._options import FILE, F, within_limits
 from traceq.common.text import printable
 from traceq.errors import TraceqError
-
-if TYPE_CHECKING:
-    from traceq.capture.record import Launch
 
 
 def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]:
@@ -102,7 +98,8 @@ def record(
         raise click.UsageError("--stacks is for --backend torch: nsys keeps Python stacks for its own viewer only.")
     launch = plan(request)
     if dry_run:
-        click.echo(_shell_text(launch))
+        additions = [f"{name}={shlex.quote(value)} \\" for name, value in launch.additions.items()]
+        click.echo("\n".join([*additions, shlex.join(launch.command)]))
         return
     recorded = run(request, launch)
     for reason in recorded.reasons:
@@ -113,12 +110,6 @@ def record(
     context.exit(recorded.exit_code or int(failed))
 
 
-def _shell_text(launch: Launch) -> str:
-    """Return the launch as a shell would take it."""
-    additions = [f"{name}={shlex.quote(value)} \\" for name, value in launch.additions.items()]
-    return "\n".join([*additions, shlex.join(launch.command)])
-
-
 def _print_line(text: str) -> None:
     click.echo(f"traceq: {printable(text)}", err=True)
 
@@ -127,8 +118,11 @@ def _ingest_and_report(
     context: click.Context, database: Path, traces: tuple[Path, ...], *, report: bool, html: Path | None
 ) -> bool:
     """Ingest the traces and report on them; False when that failed, which must not hide the program's exit code."""
+    from traceq.app.ingest import ingest
+    from traceq.cli.ingest import summarize
+
     try:
-        _ingest(traces, database)
+        _print_line(summarize(within_limits(ingest)(traces, database)))
         if report:
             _report(context, database)
         if html is not None:
@@ -142,13 +136,6 @@ def _ingest_and_report(
     if not report:  # which says itself what is next
         _print_line(f"next: traceq report {shlex.quote(str(database))}")
     return True
-
-
-def _ingest(traces: tuple[Path, ...], database: Path) -> None:
-    from traceq.app.ingest import ingest
-    from traceq.cli.ingest import summarize
-
-    _print_line(summarize(within_limits(ingest)(traces, database)))
 
 
 def _report(context: click.Context, database: Path, *options: str) -> None:

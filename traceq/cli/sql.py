@@ -90,6 +90,7 @@ def sql(
         text = _read_query() if query == "-" else str(query)
     from traceq.app.open import open_locked
     from traceq.cli._table import write_markdown_result, write_result
+    from traceq.common.files import atomic_write
     from traceq.database.user_sql import interruptible, one_line_errors, results, too_long
     from traceq.exports.result import WRITERS, result_of
 
@@ -100,7 +101,10 @@ def sql(
     write_rows = writers[format_]
     timeout = limits().timeout
     width = None if output is not None else terminal_width()
-    with open_locked(database, read.writing(output)) as connection, _open_output(output) as file:
+    opened: AbstractContextManager[BinaryIO] = (
+        nullcontext(sys.stdout.buffer) if output is None else atomic_write(output)
+    )
+    with open_locked(database, read.writing(output)) as connection, opened as file:
         found = results(connection, text, only_one=format_ == "parquet")
         stopped = too_long("the query", timeout)
         separator = b""
@@ -109,13 +113,6 @@ def sql(
             with one_line_errors():
                 write_rows(result_of(connection, relation, format_, width, timeout), file)
             separator = b"" if format_ == "json" else b"\n"
-
-
-def _open_output(output: Path | None) -> AbstractContextManager[BinaryIO]:
-    """Open the file to write, else standard output."""
-    from traceq.common.files import atomic_write
-
-    return nullcontext(sys.stdout.buffer) if output is None else atomic_write(output)
 
 
 def terminal_width() -> int | None:
