@@ -21,9 +21,8 @@ from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.sections.brief import describe_job, first_screen
 from traceq.reports.sections.compose import compose_finding, compose_report
-from traceq.reports.sections.job_collectives import list_collectives_of_job
 from traceq.reports.sections.job_findings import list_job_findings, name_unit
-from traceq.reports.sections.job_ranks import list_ranks_of_job
+from traceq.reports.sections.job_ranks import list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import describe_rank_in_job, find_job, judge_job_in_words, show_example, summarize_job
 from traceq.reports.ticket import SITES, Ticket, rendered

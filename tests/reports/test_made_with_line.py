@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from traceq.reports.model import MadeWith
-from traceq.reports.sections.made_with import summarize_made_with
+from traceq.reports.sections.capture import summarize_made_with
 
 KNOWN = {
     "affinity": "8",

@@ -8,8 +8,7 @@ from golden_reports import one_trace
 
 from traceq.reports.document import Facts
 from traceq.reports.savings import bounded_share_text, cumulative_text, saving_text
-from traceq.reports.sections.findings import describe_findings
-from traceq.reports.sections.ranking import rank_findings
+from traceq.reports.sections.findings import describe_findings, rank_findings
 
 (TRACE,) = one_trace().traces
 COPY, IDLE = TRACE.findings[:2]

@@ -11,7 +11,7 @@ from traceq.common.units import parse_share
 from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
 from traceq.reports.document import Block
-from traceq.reports.renderers.noise_to_json import noise_to_json
+from traceq.reports.renderers.comparison_to_json import noise_to_json
 from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.noise import Noise
 from traceq.runs.compare.noise import measure_noise as noise_of

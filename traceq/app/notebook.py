@@ -13,7 +13,7 @@ from textwrap import indent, wrap
 from traceq.common.text import markdown, printable, shortened
 from traceq.reports.document import Verdict, Warn
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.renderers.plain_text import to_plain_text
+from traceq.reports.renderers.wrapping import to_plain_text
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.verdict import write_verdicts
 

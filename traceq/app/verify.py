@@ -14,7 +14,7 @@ from traceq.diagnosis.calibrated import Hardware
 from traceq.diagnosis.packs import rules_for
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.document import Block
-from traceq.reports.renderers.verification_to_json import verification_to_json
+from traceq.reports.renderers.comparison_to_json import verification_to_json
 from traceq.runs.verify.accuracy import measure_accuracy
 from traceq.runs.verify.calibration import append, calibrate, read
 from traceq.runs.verify.verify import Verification, hardware_of

@@ -11,7 +11,7 @@ from handmade_runs import MS, noisy, run
 
 from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
-from traceq.reports.renderers.noise_to_json import noise_to_json
+from traceq.reports.renderers.comparison_to_json import noise_to_json
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.noise import measure_noise
 

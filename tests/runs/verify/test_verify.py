@@ -10,9 +10,9 @@ from handmade_runs import MS, noisy, run
 from traceq.app.verify import _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.renderers.comparison_to_json import verification_to_json
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_text import blocks_to_text
-from traceq.reports.renderers.verification_to_json import verification_to_json
 from traceq.runs.compare.compare import compare
 from traceq.runs.run import FindingKept, PartKept
 from traceq.runs.verify.calibration import append, calibrate, read

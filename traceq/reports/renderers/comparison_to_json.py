@@ -1,4 +1,4 @@
-"""The comparison for programs: whole nanoseconds and shares. docs/compare.md describes the keys."""
+"""Comparisons, noise and verifications for programs: whole nanoseconds and shares. docs/compare.md describes the keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, pick, to_dict
 from traceq.runs.compare.comparison import Change, Comparison, NamedCause, Side
+from traceq.runs.compare.noise import Noise
 from traceq.runs.made_with import Difference, is_turned
+from traceq.runs.verify.verify import Verification
 
 SCHEMA_VERSION = 1
 
@@ -94,3 +96,32 @@ def _encode_side(side: Side) -> dict[str, Any]:
             for run in side.runs
         ],
     }
+
+
+def noise_to_json(noise: Noise) -> str:
+    """Encode the noise as one object."""
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **pick(noise, "statistic", "between", "low", "high", "within", "remarks"),
+            "runs": [
+                {"file": run.file, "sha256": run.sha256, "steps": len(run.counted), "step_ns": step}
+                for run, step in zip(noise.runs, noise.steps_ns, strict=True)
+            ],
+        }
+    )
+
+
+def verification_to_json(verification: Verification) -> str:
+    """Encode the verification as one object; `traceq compare` gives the comparison."""
+    comparison = verification.comparison
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **pick(verification, "finding", "state", "after", "won_ns", "won_interval_ns", "prediction", "reason"),
+            "also_gone": verification.also_gone,
+            "earlier": verification.earlier,
+            **pick(comparison, "verdict", "comparable", "assumptions"),
+            "causes": [pick(cause, "category", "base_ns", "new_ns", "delta_ns") for cause in comparison.causes],
+        }
+    )

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from traceq.common.text import printable, shortened, width
 from traceq.reports.document import Ledger, LedgerRow, RankedFinding, Ranking, Spans, Verdict
 from traceq.reports.renderers.colour import Paint
-from traceq.reports.renderers.plain_text import to_plain_text
-from traceq.reports.renderers.wrapping import wrap_text
+from traceq.reports.renderers.wrapping import to_plain_text, wrap_text
 
 _INDENT = "  "
 _GAP = "  "

@@ -20,11 +20,10 @@ from traceq.reports.fit import drop_until_fits
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.savings import saving_bounds, saving_share_text
 from traceq.reports.sections.brief import find_critical_trace
-from traceq.reports.sections.extra import count_extra_left_out
 from traceq.reports.sections.header import header_line
 from traceq.reports.sections.jobs import find_job
 from traceq.reports.sections.notes import list_warnings
-from traceq.reports.sections.outcomes import frequent_reasons
+from traceq.reports.sections.outcomes import count_extra_left_out, frequent_reasons
 from traceq.reports.sections.verdict import write_verdicts
 from traceq.reports.sections.where_time_goes import show_where_time_goes
 

@@ -17,9 +17,8 @@ from traceq.common.text import printable, shortened
 from traceq.common.units import share, some
 from traceq.reports import document as doc
 from traceq.reports.fit import Around, Part, Summary, join_fitting
-from traceq.reports.importance import rate_importance
 from traceq.reports.model import Report
-from traceq.reports.outline import Leaf, Node, Section, build_outline
+from traceq.reports.outline import Leaf, Node, Section, build_outline, rate_importance
 from traceq.reports.renderers import bar
 from traceq.reports.sections.compose import compose_report
 

@@ -12,9 +12,8 @@ from traceq.reports.model import Report
 from traceq.reports.renderers import bar
 from traceq.reports.renderers.colour import Paint, paint_nothing, paint_text
 from traceq.reports.renderers.first_screen import ledger_lines, ranking_lines, verdict_lines
-from traceq.reports.renderers.plain_text import to_plain_text
 from traceq.reports.renderers.table_text import render_table
-from traceq.reports.renderers.wrapping import wrap_sql, wrap_text
+from traceq.reports.renderers.wrapping import to_plain_text, wrap_sql, wrap_text
 from traceq.reports.sections.brief import first_screen
 
 WIDTH = 100

@@ -44,8 +44,5 @@ def job_answer_to_json(found: JobAnswer) -> str:
 def choices_to_json(found: Choices) -> str:
     """Encode what can be changed as one object."""
     return json_text(
-        {
-            "schema_version": SCHEMA_VERSION,
-            **pick(found, "trace_id", "file", "rank", "steps", "recorded_ns", "choices"),
-        }
+        {"schema_version": SCHEMA_VERSION, **pick(found, "trace_id", "file", "rank", "steps", "recorded_ns", "choices")}
     )

@@ -1,11 +1,12 @@
-"""Running text in lines of so many columns; East Asian letters take two."""
+"""Spans as plain text, in lines of a number of columns; East Asian letters take two."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from traceq.common.text import CHARACTERS_PER_COLUMN, fits, prefix, width
+from traceq.common.text import CHARACTERS_PER_COLUMN, fits, prefix, printable, shortened, width
+from traceq.reports.document import Name, Spans
 
 _WORD = re.compile(r"[^ ]+")
 # A number and its unit stay together.
@@ -53,3 +54,13 @@ def wrap_sql(sql: str, first: int, others: int) -> Iterator[str]:
             line, room = "", others
         line = f"{line} {word}" if line else word
     yield line
+
+
+_NAME_LIMIT = 70
+
+
+def to_plain_text(spans: Spans) -> str:
+    """Return the spans for a terminal; names are cut, and no control character is left."""
+    return "".join(
+        shortened(printable(span), _NAME_LIMIT) if isinstance(span, Name) else printable(span) for span in spans
+    )

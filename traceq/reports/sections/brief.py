@@ -13,11 +13,10 @@ from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, make_table
 from traceq.reports.model import Job, Note, Report, TraceReport
 from traceq.reports.savings import saving_text
-from traceq.reports.sections.extra import count_extra_left_out, list_extra_findings
+from traceq.reports.sections.findings import rank_findings
 from traceq.reports.sections.header import write_header
-from traceq.reports.sections.job_collectives import list_collectives_of_job
 from traceq.reports.sections.job_findings import list_job_findings
-from traceq.reports.sections.job_ranks import find_usual_rank, list_ranks_of_job
+from traceq.reports.sections.job_ranks import find_usual_rank, list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import (
     describe_rank_in_job,
@@ -28,7 +27,7 @@ from traceq.reports.sections.jobs import (
     summarize_job,
 )
 from traceq.reports.sections.notes import list_warnings
-from traceq.reports.sections.ranking import rank_findings
+from traceq.reports.sections.outcomes import count_extra_left_out, list_extra_findings
 from traceq.reports.sections.snapshot import highest_peak, is_snapshot, summarize_snapshot
 from traceq.reports.sections.snapshots import describe_snapshots, find_first_failure
 from traceq.reports.sections.triage import refuse_to_judge

@@ -89,11 +89,7 @@ def _explain_blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
         if blocking.blocking_ns:
             known = f"known of {count(blocking.known)} of {count(blocking.slices)} collectives only"
             return (f"{waited} at least {duration(blocking.blocking_ns)} for nothing else ({known}).",)
-    return (
-        "The trace does not show whether compute waited for it; ",
-        *capture_with(report, "sync"),
-        ".",
-    )
+    return ("The trace does not show whether compute waited for it; ", *capture_with(report, "sync"), ".")
 
 
 def _make_bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:

@@ -27,33 +27,34 @@ from traceq.reports.document import (
     split_code,
 )
 from traceq.reports.model import DeviceLedger, Host, Job, LedgerPart, Report, TraceReport
-from traceq.reports.sections.account import describe_account
 from traceq.reports.sections.brief import describe_job, find_critical_trace, first_screen, list_traces
 from traceq.reports.sections.capture import describe_capture, describe_quality
 from traceq.reports.sections.communication import describe_communication, explain_no_communication
-from traceq.reports.sections.conditions import describe_conditions
 from traceq.reports.sections.copies import describe_copies, explain_no_copies
 from traceq.reports.sections.critical_path import describe_critical_path, explain_no_critical_path
 from traceq.reports.sections.data import describe_input, explain_no_input
-from traceq.reports.sections.extra import list_extra_findings
-from traceq.reports.sections.findings import describe_finding, describe_findings, describe_remark, list_finding_queries
+from traceq.reports.sections.findings import (
+    describe_finding,
+    describe_findings,
+    describe_remark,
+    list_finding_queries,
+    rank_findings,
+)
 from traceq.reports.sections.header import write_header
 from traceq.reports.sections.idle import describe_gaps, describe_outliers, describe_training_thread
 from traceq.reports.sections.job_findings import list_rule_findings
 from traceq.reports.sections.jobs import describe_rank_in_job, find_job
 from traceq.reports.sections.kernels import describe_kernels, explain_no_kernels
-from traceq.reports.sections.marks import describe_marks
 from traceq.reports.sections.memory import describe_memory, explain_no_memory
 from traceq.reports.sections.missing import how_to_record
 from traceq.reports.sections.notes import describe_notes, list_warnings
-from traceq.reports.sections.outcomes import describe_outcomes
+from traceq.reports.sections.outcomes import describe_outcomes, list_extra_findings
 from traceq.reports.sections.pictures import draw_job_pictures, draw_pictures, draw_ranks
-from traceq.reports.sections.ranking import rank_findings
 from traceq.reports.sections.serving import describe_serving
 from traceq.reports.sections.snapshot import describe_snapshot, is_snapshot
-from traceq.reports.sections.steps import describe_steps
+from traceq.reports.sections.steps import describe_conditions, describe_marks, describe_steps
 from traceq.reports.sections.verdict import write_verdicts
-from traceq.reports.sections.where_time_goes import show_where_time_goes
+from traceq.reports.sections.where_time_goes import describe_account, show_where_time_goes
 
 _MOST_IN_OVERVIEW = 500
 _SECTION = 3

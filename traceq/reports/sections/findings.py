@@ -1,4 +1,4 @@
-"""The words about each finding, and about what else was seen."""
+"""The words about findings: their ranking, each in full, and what else was seen."""
 
 from __future__ import annotations
 
@@ -20,14 +20,24 @@ from traceq.reports.document import (
     Name,
     Paragraph,
     Query,
+    RankedFinding,
+    Ranking,
+    Reference,
     Spans,
     Table,
+    Title,
     Tracks,
     split_code,
 )
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import saving_share_text, speed_up_text, step_ns
-from traceq.reports.sections.ranking import rank_findings
+from traceq.reports.savings import (
+    bounded_share_text,
+    cumulative_text,
+    saving_share_text,
+    saving_text,
+    speed_up_text,
+    step_ns,
+)
 
 _NAME_WIDTH = 60
 
@@ -279,3 +289,22 @@ def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
     for part in finding.parts:
         yield Paragraph((f"{place}, {part.rule}:",))
         yield Query(part.evidence.query)
+
+
+def rank_findings(report: TraceReport, most: int | None = None) -> Ranking:
+    """Rank the first `most` findings, or all. Cumulative: the step with this finding and those above fixed."""
+    found = report.findings[:most]
+    return Ranking(tuple(_rank_finding(found, number) for number in range(len(found))), report.unit)
+
+
+def _rank_finding(found: Sequence[Finding], number: int) -> RankedFinding:
+    each = found[number]
+    return RankedFinding(
+        Reference(f"F{number + 1}"),
+        Title(each.title),
+        saving_text(each),
+        bounded_share_text(each),
+        cumulative_text(found[: number + 1]),
+        each.confidence,
+        split_code(each.deed),
+    )

@@ -8,8 +8,7 @@ from traceq.common.units import duration, share, size, some
 from traceq.formats.capabilities import format_of
 from traceq.reports.document import Header, Name, Spans
 from traceq.reports.model import TraceFacts, TraceReport
-from traceq.reports.sections.capture import program_words
-from traceq.reports.sections.made_with import summarize_made_with
+from traceq.reports.sections.capture import program_words, summarize_made_with
 from traceq.reports.sections.snapshot import history_words
 from traceq.reports.sections.triage import unit_of_capture
 from traceq.reports.sections.verdict import judges_a_part

@@ -1,13 +1,13 @@
-"""The ranks of a job: a line each, of many those that are late, and the others by what they have in common."""
+"""The ranks of a job, of many the late ones and a typical one of each stage; and its collectives by kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from traceq.common.units import duration, some
+from traceq.common.units import count, duration, maybe, rate, share, short_size, some
 from traceq.reports.document import Block, Paragraph, Reference, make_table
-from traceq.reports.model import Job, JobRank
+from traceq.reports.model import Job, JobCollective, JobRank
 
 # Of more ranks those that are alike share a line.
 _MOST_LINES = 16
@@ -107,3 +107,31 @@ def _draw_strips(job: Job) -> dict[int, str]:
 
 def _level_of(value: int, most: int) -> str:
     return _LEVELS[round(value / most * (len(_LEVELS) - 1))] if value else _ON_TIME
+
+
+_MOST = 6
+
+
+def list_collectives_of_job(job: Job) -> Iterator[Block]:
+    """List the kinds of collectives, that with most time first; with their level if hosts are known."""
+    found = job.collectives
+    if not found:
+        return
+    columns: dict[str, Callable[[JobCollective], str]] = {
+        "collective": lambda each: each.op.replace("_", "-"),
+        "size": lambda each: short_size(each.bytes) if each.bytes is not None else "-",
+        "ranks": lambda each: count(each.ranks),
+        "groups": lambda each: count(each.groups),
+        "count": lambda each: count(each.count),
+        "transfer": lambda each: duration(each.typical_ns),
+        "best": lambda each: duration(each.best_ns),
+        "bus GB/s": lambda each: maybe(rate, each.bus_bandwidth),
+        "waiting": lambda each: share(each.wait_ns / ((each.wait_ns + each.transfer_ns) or 1)),
+    }
+    if any(each.level for each in found):
+        columns["level"] = lambda each: each.level or "-"
+    yield make_table(found[:_MOST], columns, text=(0, 9))
+    if len(found) > _MOST:
+        left = sum(each.wait_ns + each.transfer_ns for each in found[_MOST:])
+        whole = sum(each.wait_ns + each.transfer_ns for each in found) or 1
+        yield Paragraph((f"{some(len(found) - _MOST, 'more kind')} with {share(left / whole)} of the time.",))

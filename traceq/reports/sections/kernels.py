@@ -100,13 +100,7 @@ def _kernel_table(rows: Sequence[KernelName]) -> Table:
 
 def _describe_mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     if not facts.operators:
-        yield Paragraph(
-            (
-                "FLOPs and MFU: the trace holds no shapes of operators; ",
-                *capture_with(report, "mfu"),
-                ".",
-            )
-        )
+        yield Paragraph(("FLOPs and MFU: the trace holds no shapes of operators; ", *capture_with(report, "mfu"), "."))
         return
     for each in facts.mfu[:_LISTED]:
         yield Paragraph((_describe_utilization(each, report),))

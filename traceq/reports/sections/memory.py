@@ -25,13 +25,7 @@ def describe_memory(report: TraceReport) -> Iterator[Block]:
         yield from _describe_peaks(report)
         yield from draw_pictures(report, "memory")
     else:
-        yield Paragraph(
-            (
-                "How much is allocated was not recorded; ",
-                *capture_with(report, "memory"),
-                ".",
-            )
-        )
+        yield Paragraph(("How much is allocated was not recorded; ", *capture_with(report, "memory"), "."))
     if facts.calls:
         yield Paragraph((f"Calls to the driver in the {report.period}:",))
         yield _call_table(facts.calls)

@@ -1,12 +1,24 @@
-"""The words about steps: what counts as one, which part of the capture is judged, and what is left out and why."""
+"""The words about steps: what counts as one, what is left out and why, what the program marked and monitors logged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.units import UNKNOWN, count, duration, share, some
-from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Query, Spans, Table, Warn
-from traceq.reports.model import PhaseOfRun, Steps, TraceReport, Unit
+from traceq.common.units import UNKNOWN, count, duration, rate, share, short, some
+from traceq.reports.document import (
+    Block,
+    Heading,
+    Items,
+    Literal,
+    Name,
+    Paragraph,
+    Query,
+    Spans,
+    Table,
+    Warn,
+    make_table,
+)
+from traceq.reports.model import Condition, PhaseOfRun, Steps, Throughput, TraceReport, Unit
 from traceq.reports.sections.missing import how_to_record
 from traceq.reports.sections.pictures import draw_pictures
 
@@ -163,3 +175,87 @@ def _list_excluded(facts: Steps) -> Iterator[Block]:
     )
     if len(facts.excluded) > _LISTED:
         yield Paragraph((f"... and {len(facts.excluded) - _LISTED} more.",))
+
+
+_PER_MEGA = 1e6
+
+
+def describe_conditions(report: TraceReport) -> Iterator[Block]:
+    """Write the section on logs of monitors; nothing without one."""
+    if not report.conditions:
+        return
+    yield Heading(3, ("Power, clocks and host",), is_minor=True)
+    yield Paragraph(
+        (
+            f"By logs of monitors, over the counted {report.unit}s. Of disks and networks the busiest; ",
+            Literal("step_condition"),
+            " has each step.",
+        )
+    )
+    yield make_table(
+        report.conditions,
+        {
+            "of": _name_source,
+            "series": lambda each: Literal(each.name),
+            "mean": lambda each: _format_value(each, each.mean),
+            "lowest": lambda each: _format_value(each, each.lowest),
+            "highest": lambda each: _format_value(each, each.highest),
+        },
+        text=(0, 1),
+    )
+    yield Query(report.queries["conditions"])
+
+
+def _name_source(condition: Condition) -> str:
+    if condition.device is not None:
+        return f"GPU {condition.device}"
+    return Name(condition.instance) if condition.instance else "host"
+
+
+def _format_value(condition: Condition, value: float) -> str:
+    if condition.unit == "bytes/s":
+        return f"{rate(value / _PER_MEGA)} MB/s"
+    unit = "%" if condition.unit == "percent" else condition.unit
+    return f"{rate(value)} {unit}" if unit else rate(value)
+
+
+_TEN = 10
+
+
+def describe_marks(report: TraceReport) -> Iterator[Block]:
+    """Throughput in a line and a table of phases, each only when the trace has marks that tell."""
+    if report.throughput:
+        spans: list[str] = ["Throughput: "]
+        for number, each in enumerate(report.throughput):
+            spans += [", " if number else "", Name(each.key), f" {_format_rate(each)}"]
+        yield Paragraph((*spans, "."))
+        yield Query(report.queries["throughput"])
+    if report.phases:
+        yield from _describe_phases(report)
+
+
+def _format_rate(throughput: Throughput) -> str:
+    rate = throughput.per_second
+    return f"{rate:,.0f}/s" if abs(rate) >= _TEN else f"{short(rate)}/s"
+
+
+def _describe_phases(report: TraceReport) -> Iterator[Block]:
+    yield Heading(3, ("Phases",))
+    yield Paragraph(
+        (
+            "Time between the marks on the host, not on the GPU. Phases may nest and threads add up: ",
+            f"they are not parts of a {report.unit}. ",
+            Literal("data"),
+            " is fetching from data loaders.",
+        )
+    )
+    yield make_table(
+        report.phases,
+        {
+            "phase": lambda each: Name(each.phase),
+            "count": lambda each: count(each.count),
+            f"per {report.unit}, median": lambda each: duration(each.median_ns),
+            f"share of {report.unit}s": lambda each: share(each.step_share),
+        },
+    )
+    yield Query(report.queries["phases"])

@@ -1,4 +1,4 @@
-"""Where a step goes: a bar for each category of the ledger, and the findings that own its time."""
+"""Where a step goes: a bar for each category and the findings that own its time; and the account line by line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,23 @@ from traceq.analysis.categories import HOST_LABELS, label
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import BarRow, Bars, Block, Ledger, LedgerRow, Name, Reference
+from traceq.reports.document import (
+    BarRow,
+    Bars,
+    Block,
+    Heading,
+    Items,
+    Ledger,
+    LedgerRow,
+    Name,
+    Paragraph,
+    Reference,
+    make_table,
+    split_code,
+)
 from traceq.reports.model import DeviceLedger, TraceReport
 from traceq.reports.sections.snapshot import is_snapshot
+from traceq.reports.sections.verdict import name_line
 
 # Categories that get a bar; what is left is one more.
 _BARS = 6
@@ -53,12 +67,7 @@ def _host_ledger(report: TraceReport) -> Ledger:
     total = sum(part.dur_ns for part in report.host_ledger) or 1
     counted = report.steps.counted or 1
     parts = [
-        (
-            part.category,
-            _host_label(part.category, part.phase),
-            part.dur_ns / total,
-            part.dur_ns / counted,
-        )
+        (part.category, _host_label(part.category, part.phase), part.dur_ns / total, part.dur_ns / counted)
         for part in report.host_ledger
     ]
     title = (f"Where a {report.unit} goes, training thread (no GPU activity in this trace)",)
@@ -126,3 +135,41 @@ def _make_bar(device: DeviceLedger) -> BarRow:
     idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
     parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
     return BarRow(f"GPU {device.device}", parts, f"compute {share(busy)}, idle {share(idle)}")
+
+
+_SMALL = "small"
+
+
+def describe_account(report: TraceReport) -> Iterator[Block]:
+    """List each line of the account with its time, its verdict and why; small ones in one more."""
+    if not report.account:
+        return
+    numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}
+    lines = [each for each in report.account if each.verdict != _SMALL]
+    small = [each for each in report.account if each.verdict == _SMALL and each.is_critical]
+    has_others = any(not each.is_critical for each in report.account)
+    yield Heading(3, ("The account",), anchor="account")
+    yield Paragraph((f"Where the time of a {report.unit} goes, and what can be said of it:",))
+    yield make_table(
+        lines,
+        {
+            **({"GPU": lambda each: "" if each.device is None else str(each.device)} if has_others else {}),
+            "line": lambda each: Name(name_line(each)),
+            "time": lambda each: duration(each.dur_ns),
+            "share": lambda each: share(each.step_share),
+            "verdict": lambda each: each.verdict,
+            "finding": lambda each: _link_finding(each, numbers),
+        },
+        text=(1, 4, 5) if has_others else (0, 3, 4),
+    )
+    untold = [each for each in lines if each.finding_id is None and each.is_critical]
+    if untold:
+        yield Items(tuple((Name(name_line(each)), f": {each.reason}. ", *split_code(each.remedy)) for each in untold))
+    if small:
+        part = sum(each.step_share for each in small)
+        yield Paragraph((f"Lines of less than 5 % of the {report.unit}: {share(part)} together.",))
+
+
+def _link_finding(line: Line, numbers: dict[str, int]) -> str:
+    number = numbers.get(line.finding_id or "")
+    return Reference(f"F{number}") if number else ""
