@@ -22,7 +22,7 @@ ONLY_FOR_AGENTS = ROOT / "traceq" / "cli" / "mcp.py"
 ONLY_FOR_FIGURES = ROOT / "traceq" / "reports" / "charts" / "figure.py"
 ONLY_FOR_FRAMES = ROOT / "traceq" / "app" / "frames.py"
 ONLY_FOR_CLUSTERS = ROOT / "traceq" / "dataset" / "cluster.py"
-ONLY_FOR_MONITORS = {ROOT / "traceq" / "capture" / each for each in ("monitor.py", "snapshot/gpu.py")}
+ONLY_FOR_MONITORS = {ROOT / "traceq" / "capture" / each for each in ("monitor.py", "snapshot/machine.py")}
 # Distribution to the module that it brings, where the two differ.
 MODULES = {"nvidia-ml-py": "pynvml"}
 

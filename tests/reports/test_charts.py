@@ -21,10 +21,10 @@ from traceq.reports import charts
 from traceq.reports.build import build
 from traceq.reports.charts import CHARTS, gaps, memory, palette, ranks, roofline, steps
 from traceq.reports.charts.chart import Chart, Place
-from traceq.reports.charts.figure import figure_of, png
-from traceq.reports.charts.svg import svg, svg_file
+from traceq.reports.charts.figure import draw_figure, save_png
+from traceq.reports.charts.svg import draw_svg, draw_svg_file
 from traceq.reports.document import Picture
-from traceq.reports.drawing import Area, Dot, Rect, Stroke, Text, Tick, axis, log_axis
+from traceq.reports.drawing import Area, Dot, Rect, Stroke, Text, Tick, make_axis, make_log_axis
 from traceq.reports.model import Report, StepLedger
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.data import _PARTS as DATA_PARTS
@@ -81,7 +81,7 @@ def dashed(drawing, way):
 
 
 def texts_of(drawing):
-    return Elements(svg(drawing, "x", "")).texts
+    return Elements(draw_svg(drawing, "x", "")).texts
 
 
 # --- colours
@@ -101,7 +101,7 @@ def test_what_is_drawn_elsewhere_has_a_colour(kind):
 
 @pytest.mark.parametrize("category", HOST_LABELS)
 def test_the_time_of_the_host_has_a_colour_by_category(category):
-    assert palette.colour(f"{OF_HOST}{category}") != palette.colour("other")
+    assert palette.light_colour(f"{OF_HOST}{category}") != palette.light_colour("other")
 
 
 def linear(colour):
@@ -165,18 +165,19 @@ def test_any_cause_of_idle_time_can_be_told_from_what_it_often_lies_on(work, pag
 
 
 def test_the_style_sheet_gives_every_kind_a_colour_on_both_pages():
-    light, dark = palette.stylesheet().split("@media screen and (prefers-color-scheme: dark)")
+    light, dark = palette.write_stylesheet().split("@media screen and (prefers-color-scheme: dark)")
     for kind, colours in palette.COLOURS.items():
         assert [
-            f"{palette.variable(kind)}:{colour}" in page for colour, page in zip(colours, (light, dark), strict=True)
+            f"{palette.css_variable(kind)}:{colour}" in page
+            for colour, page in zip(colours, (light, dark), strict=True)
         ] == [
             True,
             True,
         ]
-    assert palette.variable("copy_h2d") == "--c-copy-h2d"
-    assert palette.variable("costs the GPU") == "--c-costs-the-gpu"
-    assert palette.variable("</style>") == "--c-other"
-    assert palette.variable("host_data") == "--c-idle-data"
+    assert palette.css_variable("copy_h2d") == "--c-copy-h2d"
+    assert palette.css_variable("costs the GPU") == "--c-costs-the-gpu"
+    assert palette.css_variable("</style>") == "--c-other"
+    assert palette.css_variable("host_data") == "--c-idle-data"
 
 
 # --- what is drawn
@@ -366,21 +367,21 @@ def test_many_ranks_are_columns():
     ],
 )
 def test_an_axis_has_a_few_round_numbers(low, high, texts):
-    assert [tick.text for tick in axis(low, high).ticks] == texts
+    assert [tick.text for tick in make_axis(low, high).ticks] == texts
 
 
 @pytest.mark.parametrize("high", [0.5, 1, 3, 9, 10, 11, 47, 100, 64_000])
 def test_an_axis_of_things_has_whole_numbers_only(high):
-    values = [tick.value for tick in axis(0, high, whole=True).ticks]
+    values = [tick.value for tick in make_axis(0, high, whole=True).ticks]
     assert values[0] == 0
     assert len(values) <= 5
     assert all(value == round(value) for value in values)
 
 
 def test_a_logarithmic_axis_has_powers_of_ten_and_between_them_where_it_is_short():
-    assert [tick.text for tick in log_axis(0.5, 150).ticks] == ["1", "3", "10", "30", "100"]
-    assert [tick.value for tick in log_axis(0.01, 1e7).ticks] == [0.01, 1, 100, 1e4, 1e6]
-    assert log_axis(1, 100).share(10) == pytest.approx(0.5)
+    assert [tick.text for tick in make_log_axis(0.5, 150).ticks] == ["1", "3", "10", "30", "100"]
+    assert [tick.value for tick in make_log_axis(0.01, 1e7).ticks] == [0.01, 1, 100, 1e4, 1e6]
+    assert make_log_axis(1, 100).share(10) == pytest.approx(0.5)
 
 
 # --- the files
@@ -451,7 +452,7 @@ LOOKS = {"fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "st
 
 def test_svgs_are_small_bare_and_coloured_by_variables():
     for chart, report in drawn():
-        text = svg(chart.draw(report), "t1-x", chart.describe(report))
+        text = draw_svg(chart.draw(report), "t1-x", chart.describe(report))
         assert len(text) < 10_000
         elements = Elements(text)
         (name, root), *others = elements.found
@@ -463,7 +464,7 @@ def test_svgs_are_small_bare_and_coloured_by_variables():
         paints = {attributes[key] for _, attributes in others for key in ("fill", "stroke") if key in attributes}
         assert all(re.fullmatch(r"none|currentColor|var\(--c-[a-z0-9-]+\)", paint) for paint in paints)
         variables = {paint[4:-1] for paint in paints if paint.startswith("var")}
-        assert variables <= set(re.findall(r"--c-[a-z0-9-]+", palette.stylesheet()))
+        assert variables <= set(re.findall(r"--c-[a-z0-9-]+", palette.write_stylesheet()))
         assert not re.search(r"\d\.\d\d", " ".join(attributes.get("d", "") for _, attributes in others))
 
 
@@ -471,34 +472,34 @@ def test_the_same_report_gives_the_same_files():
     report = trace_of(waiting)
     for chart in CHARTS:
         if chart.has_data(report):
-            assert svg(chart.draw(report), "a", "b") == svg(chart.draw(report), "a", "b")
-            assert png(figure_of(chart.draw(report))) == png(figure_of(chart.draw(report)))
+            assert draw_svg(chart.draw(report), "a", "b") == draw_svg(chart.draw(report), "a", "b")
+            assert save_png(draw_figure(chart.draw(report))) == save_png(draw_figure(chart.draw(report)))
 
 
 def test_a_file_of_svg_stands_alone_on_white():
     """It needs no style sheet, and is well-formed."""
     for chart, report in drawn():
-        root = ET.fromstring(svg_file(chart.draw(report)))  # noqa: S314 - traceq wrote it
-        text = svg_file(chart.draw(report)).decode()
+        root = ET.fromstring(draw_svg_file(chart.draw(report)))  # noqa: S314 - traceq wrote it
+        text = draw_svg_file(chart.draw(report)).decode()
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "var(" not in text
         assert 'fill="#ffffff"' in text
-        assert {palette.colour("compute"), palette.colour("idle"), palette.colour("allocated")} & set(
+        assert {palette.light_colour("compute"), palette.light_colour("idle"), palette.light_colour("allocated")} & set(
             re.findall("#[0-9a-f]{6}", text)
         )
 
 
 def test_the_user_s_settings_of_matplotlib_do_not_matter():
     report = trace_of(waiting)
-    first = png(figure_of(steps.draw_ledger(report)))
+    first = save_png(draw_figure(steps.draw_ledger(report)))
     with mpl.rc_context({"font.size": 30, "text.usetex": True, "axes.grid": True, "lines.linewidth": 9}):
         before = dict(mpl.rcParams)
-        assert png(figure_of(steps.draw_ledger(report))) == first
+        assert save_png(draw_figure(steps.draw_ledger(report))) == first
         assert dict(mpl.rcParams) == before
 
 
 def test_png_is_white_and_has_144_dots_per_inch():
-    content = png(figure_of(gaps.draw(trace_of(waiting))))
+    content = save_png(draw_figure(gaps.draw(trace_of(waiting))))
     assert content.startswith(b"\x89PNG")
     assert int.from_bytes(content[16:20], "big") == pytest.approx(520 * 2, abs=1)
     assert b"matplotlib" not in content.lower()
@@ -507,7 +508,7 @@ def test_png_is_white_and_has_144_dots_per_inch():
 def test_a_figure_has_the_axes_and_marks_of_the_drawing():
     for chart, report in drawn():
         drawing = chart.draw(report)
-        axes = figure_of(drawing).axes
+        axes = draw_figure(drawing).axes
         assert len(axes) == len(drawing.panels)
         for each, panel in zip(axes, drawing.panels, strict=True):
             assert each.get_xlim() == pytest.approx((panel.x.low, panel.x.high))
@@ -528,7 +529,7 @@ def test_a_figure_has_the_axes_and_marks_of_the_drawing():
 def test_names_are_text_whatever_they_hold():
     hostile = f"$x^2$ {HOSTILE}"
     report = operators(OperatorKind(hostile, 1, 100, 50.0, 0.5, 1000.0, None, None))
-    text = svg(roofline.draw(report), 'a"b', f"{roofline.describe(report)} {hostile}")
+    text = draw_svg(roofline.draw(report), 'a"b', f"{roofline.describe(report)} {hostile}")
     elements = Elements(text)
     assert {tag for tag, _ in elements.found} == {"svg", "path", "text", "circle"}
     assert "$x^2$" in "".join(elements.texts)
@@ -536,9 +537,9 @@ def test_names_are_text_whatever_they_hold():
     root = elements.found[0][1]
     assert root["id"] == 'a"b'
     assert root["aria-label"].isprintable()
-    assert png(figure_of(roofline.draw(report))).startswith(b"\x89PNG")
+    assert save_png(draw_figure(roofline.draw(report))).startswith(b"\x89PNG")
     long = operators(OperatorKind("n" * 10_000_000, 1, 100, 50.0, 0.5, 1000.0, None, None))
-    assert len(svg(roofline.draw(long), "a", "")) < 10_000
+    assert len(draw_svg(roofline.draw(long), "a", "")) < 10_000
 
 
 def test_only_figures_use_matplotlib_and_without_pyplot():
@@ -556,7 +557,7 @@ def test_a_text_at_an_end_of_an_axis_stays_within_the_drawing():
 def test_all_of_a_chart_is_within_its_edges():
     """By the font of the layout, which is wider than that of most pages."""
     for chart, report in drawn():
-        figure = figure_of(chart.draw(report))
+        figure = draw_figure(chart.draw(report))
         box = figure.get_tightbbox(agg.FigureCanvasAgg(figure).get_renderer())
         wide, high = figure.get_size_inches()
         assert (box.x0 >= 0, box.y0 >= 0, box.x1 <= wide, box.y1 <= high) == (True,) * 4, chart.name

@@ -9,7 +9,7 @@ from test_jobs import BALANCED, JOB, MS, UNKNOWN, many, member, report_of
 
 from traceq.reports.charts import CHARTS_OF_JOBS, palette
 from traceq.reports.charts import job as charts
-from traceq.reports.charts.svg import svg
+from traceq.reports.charts.svg import draw_svg
 from traceq.reports.document import Picture
 from traceq.reports.drawing import Area, Rect
 from traceq.reports.model import Lateness, WorstArrival
@@ -63,7 +63,7 @@ def grid(stages=4, copies=8):
 def test_each_applies_and_is_small_and_bare(chart):
     job = grid() if chart.name == "grid" else DRAWN
     assert chart.has_data(job)
-    text = svg(chart.draw(job), "job-x", chart.describe(job))
+    text = draw_svg(chart.draw(job), "job-x", chart.describe(job))
     assert len(text) < 25_000
     assert "#" not in text.replace("#job", "")
 
@@ -90,10 +90,10 @@ def test_cells_that_look_alike_are_one():
 
 def test_of_many_ranks_hosts_have_rows_or_those_that_are_late_most():
     job = many(256)
-    assert len(charts.late_rows(job)) == 64
-    assert "rank 1" in charts.late_rows(job)
+    assert len(charts.list_late_rows(job)) == 64
+    assert "rank 1" in charts.list_late_rows(job)
     hosts = tuple(replace(each, host=f"n{each.rank // 8}") for each in job.members)
-    rows = charts.late_rows(replace(job, members=hosts))
+    rows = charts.list_late_rows(replace(job, members=hosts))
     assert len(rows) == 32
     assert rows["host n0"] == [80 * MS, *[0] * 8, 40 * MS]
 
@@ -134,7 +134,7 @@ def test_the_grid_has_a_row_a_stage_and_a_column_a_copy():
     )
     # Of the ranks of a cell the one that works most counts.
     two_a_cell = replace(job, members=(*job.members, replace(job.members[0], own_ns=105 * MS)))
-    assert charts.grid_cells(two_a_cell)[0, 0] == 105 * MS
+    assert charts.sum_grid_cells(two_a_cell)[0, 0] == 105 * MS
 
 
 @pytest.mark.parametrize("job", [DRAWN, grid(stages=1), grid(copies=1)], ids=["unknown", "one stage", "one copy"])

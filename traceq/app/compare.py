@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from traceq.app import notebook
 from traceq.app.check import CiView, with_cause
-from traceq.app.frames import frame_of
+from traceq.app.frames import make_frame
 from traceq.app.noise import read_known_noise
 from traceq.app.read_options import AS_FOUND, LOWEST, USUAL, CompareOptions, ReadOptions, Which
 from traceq.app.source import Sources, as_list, check_writes, open_runs
@@ -61,12 +61,14 @@ class ComparisonView(CiView[Comparison]):
     def causes(self) -> pd.DataFrame:
         """Return a row for each category of the ledger; `delta_ns` adds up to that of the step exactly."""
         names = ["category", "base_ns", "new_ns", "delta_ns"]
-        return frame_of([{name: getattr(cause, name) for name in names} for cause in self.content.causes], names)
+        return make_frame([{name: getattr(cause, name) for name in names} for cause in self.content.causes], names)
 
     @property
     def parts(self) -> pd.DataFrame:
         """Return a row for each matched kernel, copy, collective or wait; per category they add up to its cause."""
-        return frame_of([{**asdict(part), "name": part.name} for cause in self.content.causes for part in cause.parts])
+        return make_frame(
+            [{**asdict(part), "name": part.name} for cause in self.content.causes for part in cause.parts]
+        )
 
     def blocks(self) -> Iterable[Block]:
         """Compose the document."""

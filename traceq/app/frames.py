@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WHERE = "device device_name stream phase annotation operator source_line"
 
 
-def traces(report: Report) -> pd.DataFrame:
+def tabulate_traces(report: Report) -> pd.DataFrame:
     """Make a row for each trace: what it is, and how long its steps take."""
     rows = (
         {
@@ -36,10 +36,10 @@ def traces(report: Report) -> pd.DataFrame:
         for trace in report.traces
     )
     names = "run file format devices steps step_source total_ns mean_ns p50_ns p95_ns findings"
-    return _frame(names, rows, Steps, devices=int, steps=int, findings=int)
+    return _make_typed_frame(names, rows, Steps, devices=int, steps=int, findings=int)
 
 
-def findings(report: Report) -> pd.DataFrame:
+def tabulate_findings(report: Report) -> pd.DataFrame:
     """Make a row for each finding, per trace the largest saving first, and of the pack extra last; times are per counted step.
 
     `finding` is its number in the report (F1; E1 of the pack extra), `id` stays the same in every report. `query` gives its
@@ -65,10 +65,10 @@ def findings(report: Report) -> pd.DataFrame:
         "finding rule title saving_ns saving_share saving_low_ns saving_high_ns only_bounds assumed_share rule_share claimed_ns"
         f" owned_ns expected_step_ns confidence confidence_reason is_extra {_WHERE} fix wrong_if query instances_query id"
     )
-    return _frame(names, rows, Finding, Where, saving_share=float)
+    return _make_typed_frame(names, rows, Finding, Where, saving_share=float)
 
 
-def observations(report: Report) -> pd.DataFrame:
+def tabulate_observations(report: Report) -> pd.DataFrame:
     """Make a row for each observation: worth knowing, but saving no time by itself."""
     rows = (
         {
@@ -81,10 +81,10 @@ def observations(report: Report) -> pd.DataFrame:
         for trace in report.traces
         for observation in trace.observations
     )
-    return _frame(f"rule title text {_WHERE} fix query id", rows, Observation, Where)
+    return _make_typed_frame(f"rule title text {_WHERE} fix query id", rows, Observation, Where)
 
 
-def ledger(report: Report) -> pd.DataFrame:
+def tabulate_ledger(report: Report) -> pd.DataFrame:
     """Make a row for each device and category with time in the counted steps, most first.
 
     Per device the `dur_ns` add up to the counted steps exactly.
@@ -96,10 +96,10 @@ def ledger(report: Report) -> pd.DataFrame:
         for part in device.parts
     )
     names = "device device_name category dur_ns per_step_ns step_share"
-    return _frame(names, rows, DeviceLedger, LedgerPart)
+    return _make_typed_frame(names, rows, DeviceLedger, LedgerPart)
 
 
-def steps(report: Report) -> pd.DataFrame:
+def tabulate_steps(report: Report) -> pd.DataFrame:
     """Make a row for each counted step, with a column for each category of the ledger of the busiest device.
 
     Those columns add up to `dur_ns` exactly. Of a trace without GPU activity there are none.
@@ -116,26 +116,26 @@ def steps(report: Report) -> pd.DataFrame:
         for step in trace.step_ledgers
     )
     names = ["step", "dur_ns", *columns.values()]
-    return _frame(" ".join(names), rows, **dict.fromkeys(names, int))
+    return _make_typed_frame(" ".join(names), rows, **dict.fromkeys(names, int))
 
 
-def _frame(names: str, rows: Iterable[Mapping[str, Any]], *kinds: type, **types: type) -> pd.DataFrame:
+def _make_typed_frame(names: str, rows: Iterable[Mapping[str, Any]], *kinds: type, **types: type) -> pd.DataFrame:
     """Make a frame with the columns `trace_id`, `rank` and `names`, whatever is in the rows.
 
     What type they have say `types`, else the fields of the dataclasses `kinds`; the others are text.
     """
     hints = {name: hint for kind in (TraceFacts, *kinds) for name, hint in get_type_hints(kind).items()} | types
     columns = ["trace_id", "rank", *names.split()]
-    return frame_of(rows, columns).astype({name: _dtype(hints.get(name, str)) for name in columns})
+    return make_frame(rows, columns).astype({name: _choose_dtype(hints.get(name, str)) for name in columns})
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
+def make_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Make a frame of the rows, with all that they have or these columns. Raises MissingTool without pandas."""
     frame: pd.DataFrame = import_extra("pandas", "frames", "data frames").DataFrame(list(rows), columns=columns)
     return frame
 
 
-def _dtype(hint: Any) -> str:
+def _choose_dtype(hint: Any) -> str:
     """Return the dtype of columns of a type; whole numbers that may be missing are Int64."""
     kinds = get_args(hint) or (hint,)
     if int in kinds:

@@ -34,22 +34,22 @@ _SAME_PLACE = "grid-area: 1 / 1; min-width: 0"
 _BASE = '<base href="about:srcdoc">'
 
 
-def as_text(report: Report) -> str:
+def verdict_to_text(report: Report) -> str:
     """Put the verdict on each trace into words, for a console."""
     lines = ["traceq report"]
     for trace in report.traces[:_MOST_TRACES]:
-        lines += [_trace_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _verdict_texts(trace))]
-    return "\n".join([*lines, *_closing_words(report)])
+        lines += [_write_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _write_verdict(trace))]
+    return "\n".join([*lines, *_write_closing(report)])
 
 
-def as_markdown(report: Report) -> str:
+def verdict_to_markdown(report: Report) -> str:
     """Put the verdict on each trace into Markdown, for a notebook that shows no pages."""
-    return "\n\n".join(_paragraphs(report, markdown, "**{}**")) + "\n"
+    return "\n\n".join(_write_paragraphs(report, markdown, "**{}**")) + "\n"
 
 
-def as_frame(report: Report, page: str) -> str:
+def frame_report(report: Report, page: str) -> str:
     """Lay `page`, the report as HTML, over the verdict in words."""
-    words = "\n".join(f"<p>{text}</p>" for text in _paragraphs(report, escape, "<strong>{}</strong>"))
+    words = "\n".join(f"<p>{text}</p>" for text in _write_paragraphs(report, escape, "<strong>{}</strong>"))
     return frame_page(page, words, "traceq report")
 
 
@@ -69,21 +69,21 @@ def frame_page(page: str, words: str, title: str) -> str:
     )
 
 
-def _paragraphs(report: Report, escaped: Callable[[str], str], strong: str) -> Iterator[str]:
+def _write_paragraphs(report: Report, escaped: Callable[[str], str], strong: str) -> Iterator[str]:
     """Titles, within the markup `strong`, and the verdicts below them."""
     yield strong.format("traceq report")
     for trace in report.traces[:_MOST_TRACES]:
-        yield strong.format(escaped(_trace_title(trace)))
-        yield from map(escaped, _verdict_texts(trace))
-    yield from map(escaped, _closing_words(report))
+        yield strong.format(escaped(_write_title(trace)))
+        yield from map(escaped, _write_verdict(trace))
+    yield from map(escaped, _write_closing(report))
 
 
-def _trace_title(trace: TraceReport) -> str:
+def _write_title(trace: TraceReport) -> str:
     rank = "" if trace.trace.rank is None else f", rank {trace.trace.rank}"
     return f"Trace {trace.trace.trace_id}{rank}: {shortened(printable(trace.trace.file), _NAME_LIMIT)}"
 
 
-def _verdict_texts(trace: TraceReport) -> Iterator[str]:
+def _write_verdict(trace: TraceReport) -> Iterator[str]:
     blocks: list[Verdict | Warn] = [*list_warnings(trace.notes), *write_verdicts(trace)]
     for block in blocks:
         yield to_plain_text(block.spans)
@@ -91,7 +91,7 @@ def _verdict_texts(trace: TraceReport) -> Iterator[str]:
             yield from map(to_plain_text, block.lines[:1])
 
 
-def _closing_words(report: Report) -> Iterator[str]:
+def _write_closing(report: Report) -> Iterator[str]:
     """Say how many traces are not listed above, and how to see more than a verdict."""
     if not report.traces:
         yield _NO_TRACES

@@ -73,14 +73,14 @@ def _choose_trace(report: ReportView, trace: int | None) -> TraceReport:
 
 def _make_figure(drawing: Drawing, words: str) -> Figure:
     """Draw a figure that notebooks show: they learn to show figures when pyplot is imported, which these do without."""
-    from traceq.reports.charts.figure import figure_of, png
+    from traceq.reports.charts.figure import draw_figure, save_png
 
-    figure = figure_of(drawing)
+    figure = draw_figure(drawing)
 
     def show() -> tuple[bytes, dict[str, Any]]:
         """Return the picture, and its size on the screen and its words for the notebook."""
         width, height = map(round, figure.get_size_inches() * figure.dpi)
-        return png(figure), {"width": width, "height": height, "alt": words}
+        return save_png(figure), {"width": width, "height": height, "alt": words}
 
     figure._repr_png_ = show  # type: ignore[attr-defined]
     return figure

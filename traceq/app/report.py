@@ -59,27 +59,27 @@ class ReportView(View[Report]):
     @property
     def traces(self) -> pd.DataFrame:
         """Return a row for each trace: what it is, and how long its steps take."""
-        return frames.traces(self.content)
+        return frames.tabulate_traces(self.content)
 
     @property
     def findings(self) -> pd.DataFrame:
         """Return a row for each finding, per trace the largest saving first, the pack extra last; times are per counted step."""
-        return frames.findings(self.content)
+        return frames.tabulate_findings(self.content)
 
     @property
     def observations(self) -> pd.DataFrame:
         """Return a row for each observation: worth knowing, but saving no time by itself."""
-        return frames.observations(self.content)
+        return frames.tabulate_observations(self.content)
 
     @property
     def ledger(self) -> pd.DataFrame:
         """Return a row for each device and category with time; per device they add up to the counted steps exactly."""
-        return frames.ledger(self.content)
+        return frames.tabulate_ledger(self.content)
 
     @property
     def steps(self) -> pd.DataFrame:
         """Return a row for each counted step, a column for each category of the ledger; they add up to `dur_ns` exactly."""
-        return frames.steps(self.content)
+        return frames.tabulate_steps(self.content)
 
     def __init__(self, content: Report, source: Source | None = None) -> None:
         super().__init__(content)
@@ -157,24 +157,24 @@ class ReportView(View[Report]):
 
     def save_with_charts(self, path: Path) -> None:
         """Write it to `path` as Markdown, with its charts as SVG files beside it."""
-        from traceq.reports.charts.svg import svg_file
+        from traceq.reports.charts.svg import draw_svg_file
 
         charts = [block for block in compose_report(self.content) if isinstance(block, Picture)]
         files = {chart.name: path.with_name(f"{path.stem}-{chart.name}.svg") for chart in charts}
         for chart in charts:
             with atomic_write(files[chart.name]) as file:
-                file.write(svg_file(chart.draw()))
+                file.write(draw_svg_file(chart.draw()))
         with atomic_write(path) as file:
             file.write(self.to_markdown({name: each.name for name, each in files.items()}).encode())
 
     def _repr_html_(self) -> str:
-        return notebook.as_frame(self.content, self.to_html())
+        return notebook.frame_report(self.content, self.to_html())
 
     def _repr_markdown_(self) -> str:
-        return notebook.as_markdown(self.content)
+        return notebook.verdict_to_markdown(self.content)
 
     def __repr__(self) -> str:
-        return notebook.as_text(self.content)
+        return notebook.verdict_to_text(self.content)
 
 
 def report(

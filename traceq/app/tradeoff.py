@@ -11,8 +11,8 @@ from traceq.app.source import Sources, as_list, check_writes, read_runs_of
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.errors import TraceqError, WrongUse
-from traceq.reports.charts.figure import figure_of, png
-from traceq.reports.charts.svg import svg_file
+from traceq.reports.charts.figure import draw_figure, save_png
+from traceq.reports.charts.svg import draw_svg_file
 from traceq.reports.document import Block
 from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
 from traceq.reports.trials import chart_values
@@ -53,7 +53,7 @@ class TradeoffView(View[Tradeoff]):
         if len(self.content.points) < 2:  # noqa: PLR2004 - to draw anything between
             raise TraceqError(f"{path}: not drawn: there are not two values; leave --plot out")
         drawing = chart_values.draw(self.content)
-        content = svg_file(drawing) if path.suffix.lower() == ".svg" else png(figure_of(drawing))
+        content = draw_svg_file(drawing) if path.suffix.lower() == ".svg" else save_png(draw_figure(drawing))
         with atomic_write(path) as file:
             file.write(content)
 

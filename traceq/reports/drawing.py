@@ -145,7 +145,7 @@ class Panel:
 
     def anchor(self, tick: Tick) -> Anchor:
         """Return how the text of a tick of the x axis lies at its place, so that it does not leave the drawing."""
-        at, half = self.left + self.x.share(tick.value) * self.width, points(tick.text) / 2
+        at, half = self.left + self.x.share(tick.value) * self.width, estimate_width(tick.text) / 2
         return "start" if at - half < 0 else "end" if at + half > WIDTH else "middle"
 
 
@@ -169,7 +169,8 @@ class Drawing:
 
     def legend_places(self) -> list[tuple[str, str, Place]]:
         """Return kind and label of each entry of the legend, and the left middle of its swatch."""
-        room, widest = WIDTH - 2 * EDGE, max([points(label) for _, label in self.legend] or [0.0]) + 2.5 * SWATCH
+        room = WIDTH - 2 * EDGE
+        widest = max([estimate_width(label) for _, label in self.legend] or [0.0]) + 2.5 * SWATCH
         columns = max(1, min(len(self.legend), int(room / widest)))
         return [
             (kind, label, (EDGE + number % columns * room / columns, self.bottom + (number // columns + 0.5) * _LINE))
@@ -184,17 +185,17 @@ class AxisUnit(NamedTuple):
     size: int
 
 
-def unit_of_time(highest: float) -> AxisUnit:
+def choose_time_unit(highest: float) -> AxisUnit:
     """Choose the unit for times up to `highest` ns."""
     return AxisUnit(*next((unit for unit in _TIMES if highest >= unit[1]), _TIMES[-1]))
 
 
-def unit_of_size(highest: float) -> AxisUnit:
+def choose_size_unit(highest: float) -> AxisUnit:
     """Choose the unit for sizes up to `highest` bytes."""
     return AxisUnit(*next((unit for unit in _SIZES if highest >= unit[1]), _SIZES[-1]))
 
 
-def axis(low: float, high: float, *, has_grid: bool = False, whole: bool = False, label: str = "") -> Axis:
+def make_axis(low: float, high: float, *, has_grid: bool = False, whole: bool = False, label: str = "") -> Axis:
     """Make a linear axis with up to five round numbers, `whole` ones on demand."""
     rough = ((high - low) or 1) / _MOST_STEPS
     power = 10.0 ** floor(log10(rough))
@@ -204,7 +205,7 @@ def axis(low: float, high: float, *, has_grid: bool = False, whole: bool = False
     return Axis(low, high, [Tick(n * size, f"{n * size:,.10g}") for n in numbers], has_grid=has_grid, label=label)
 
 
-def log_axis(low: float, high: float, label: str = "") -> Axis:
+def make_log_axis(low: float, high: float, label: str = "") -> Axis:
     """Make a logarithmic axis with up to five powers of ten, on a short one three times those too."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     factors = (1.0,) if high / low > _WIDE else (1.0, 3.0)
@@ -214,12 +215,12 @@ def log_axis(low: float, high: float, label: str = "") -> Axis:
     return Axis(low, high, ticks, is_log=True, has_grid=True, label=label)
 
 
-def rows_axis(names: Sequence[str], every: int = 1) -> Axis:
+def make_rows_axis(names: Sequence[str], every: int = 1) -> Axis:
     """Make a y axis of rows, the first on top, with the name of `every` row that many; row n has its middle at n."""
     return Axis(len(names) - 0.5, -0.5, [Tick(number, name) for number, name in enumerate(names)][::every])
 
 
-def row_bars(row: float, start: float, parts: Iterable[tuple[str, float]]) -> list[Rect]:
+def make_row_bars(row: float, start: float, parts: Iterable[tuple[str, float]]) -> list[Rect]:
     """Make the bars of a row, parts as (kind, length) behind each other from `start` on."""
     bars = []
     for kind, length in parts:
@@ -229,16 +230,16 @@ def row_bars(row: float, start: float, parts: Iterable[tuple[str, float]]) -> li
     return bars
 
 
-def points(text: str) -> float:
+def estimate_width(text: str) -> float:
     """Return about how wide `text` is drawn, rather too much than too little."""
     return width(text) * FONT * _CHARACTER
 
 
-def room_for(texts: Sequence[str]) -> float:
+def estimate_room(texts: Sequence[str]) -> float:
     """Return the room that the longest of the labels needs, with what keeps it apart."""
-    return max(map(points, texts)) + 2 * APART
+    return max(map(estimate_width, texts)) + 2 * APART
 
 
-def label(text: str) -> str:
+def shorten_label(text: str) -> str:
     """Make text from a trace fit for a label."""
     return shortened(printable(text), _NAME_LIMIT)

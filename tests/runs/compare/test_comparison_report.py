@@ -221,7 +221,7 @@ def test_the_picture_is_of_the_causes_that_changed():
 def test_many_causes_are_drawn_as_the_largest_and_the_others():
     ledger = {f"idle_{number}": number * MS for number in range(1, 11)}
     found = compare([run(*[100 * MS] * 9, name="a")], [run(*[100 * MS] * 9, ledger=ledger, name="b")])
-    bars = waterfall._bars(found)
+    bars = waterfall._list_bars(found)
     assert [each.label for each in bars][-3:] == ["idle_5", "others", "new"]
     assert bars[0].size + sum(each.size for each in bars[1:-1]) == bars[-1].size
     assert all(each.interval is not None for each in bars[1:-2])

@@ -216,12 +216,12 @@ def test_same_trials_same_bytes(found):
 
 @pytest.mark.parametrize("one", [chart_front, chart_steps])
 def test_a_chart_is_the_same_each_time(found, one):
-    from traceq.reports.charts.figure import figure_of, png
-    from traceq.reports.charts.svg import svg_file
+    from traceq.reports.charts.figure import draw_figure, save_png
+    from traceq.reports.charts.svg import draw_svg_file
 
     assert one.has_data(found)
-    assert svg_file(one.draw(found)) == svg_file(one.draw(found))
-    assert png(figure_of(one.draw(found))).startswith(b"\x89PNG")
+    assert draw_svg_file(one.draw(found)) == draw_svg_file(one.draw(found))
+    assert save_png(draw_figure(one.draw(found))).startswith(b"\x89PNG")
     assert "fused=1" in one.describe(found)
 
 

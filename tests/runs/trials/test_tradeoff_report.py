@@ -203,12 +203,12 @@ def test_a_bad_curve_is_not_told():
 
 
 def test_a_chart_is_the_same_each_time(found):
-    from traceq.reports.charts.figure import figure_of, png
-    from traceq.reports.charts.svg import svg_file
+    from traceq.reports.charts.figure import draw_figure, save_png
+    from traceq.reports.charts.svg import draw_svg_file
     from traceq.reports.trials.chart_values import describe, draw
 
-    assert svg_file(draw(found)) == svg_file(draw(found))
-    assert png(figure_of(draw(found))).startswith(b"\x89PNG")
+    assert draw_svg_file(draw(found)) == draw_svg_file(draw(found))
+    assert save_png(draw_figure(draw(found))).startswith(b"\x89PNG")
     assert describe(found).startswith(
         "Throughput and step by batch_size; throughput rises throughout: 8: 741 samples/s"
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from traceq.common.extras import import_extra
 from traceq.common.scratch import temporary_folder
 from traceq.reports import drawing
-from traceq.reports.charts.palette import PAGE, colour
+from traceq.reports.charts.palette import PAGE, light_colour
 from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Drawing, Panel, Shape
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ _SETTING = "MPLCONFIGDIR"
 _AT_HOME = {"XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"}
 
 
-def figure_of(chart: Drawing) -> Figure:
+def draw_figure(chart: Drawing) -> Figure:
     """Draw a figure in traceq's style, whatever the user's own is, with a pair of axes for each panel.
 
     Raises MissingTool without matplotlib.
     """
-    with _style():
+    with _use_style():
         from matplotlib.figure import Figure
         from matplotlib.patches import Rectangle
 
@@ -55,25 +55,25 @@ def figure_of(chart: Drawing) -> Figure:
         figure = Figure(figsize=(WIDTH / _POINTS, high / _POINTS))
         figure.text(EDGE / WIDTH, 1 - (EDGE + 0.7 * FONT) / high, chart.title)
         for panel in chart.panels:
-            axes = _axes(figure, panel, high)
+            axes = _add_axes(figure, panel, high)
             for mark in panel.marks:
-                _add(axes, mark)
+                _add_shape(axes, mark)
         for kind, label, (x, y) in chart.legend_places():
             corner, size = (x / WIDTH, 1 - (y + SWATCH / 2) / high), (SWATCH / WIDTH, SWATCH / high)
-            figure.add_artist(Rectangle(corner, *size, transform=figure.transFigure, facecolor=colour(kind)))
+            figure.add_artist(Rectangle(corner, *size, transform=figure.transFigure, facecolor=light_colour(kind)))
             figure.text((x + 1.5 * SWATCH) / WIDTH, 1 - y / high, label, va="center_baseline")
         return figure
 
 
-def png(figure: Figure) -> bytes:
+def save_png(figure: Figure) -> bytes:
     """Save a figure as PNG at 144 dpi on white; the same figure gives the same bytes."""
     file = BytesIO()
-    with _style():
+    with _use_style():
         figure.savefig(file, facecolor=PAGE[0], format="png", dpi=_DPI, metadata={"Software": None})
     return file.getvalue()
 
 
-def _axes(figure: Figure, panel: Panel, high: float) -> Axes:
+def _add_axes(figure: Figure, panel: Panel, high: float) -> Axes:
     bottom = high - panel.top - panel.height
     axes = figure.add_axes((panel.left / WIDTH, bottom / high, panel.width / WIDTH, panel.height / high))
     axes.set(
@@ -93,10 +93,10 @@ def _axes(figure: Figure, panel: Panel, high: float) -> Axes:
     return axes
 
 
-def _add(axes: Axes, mark: Shape) -> None:
+def _add_shape(axes: Axes, mark: Shape) -> None:
     look: dict[str, Any] = {}
     if not isinstance(mark, drawing.Text):
-        look = {"color": _INK if mark.kind is None else colour(mark.kind), "label": mark.kind}
+        look = {"color": _INK if mark.kind is None else light_colour(mark.kind), "label": mark.kind}
     match mark:
         case drawing.Rect():
             look |= {"alpha": mark.opacity, "edgecolor": PAGE[0], "linewidth": 0.8}
@@ -117,7 +117,7 @@ def _add(axes: Axes, mark: Shape) -> None:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def _use_style() -> Iterator[None]:
     """Put the library's own defaults and traceq's in place of what the user has set, and back at the end."""
     _import_matplotlib()
     import matplotlib.style

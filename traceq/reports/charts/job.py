@@ -9,7 +9,16 @@ from traceq.common.units import count, duration, rate, short_size
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.stack import StackColumn, draw_bars, draw_columns
 from traceq.reports.document import BarRow
-from traceq.reports.drawing import Drawing, Panel, Rect, axis, room_for, row_bars, rows_axis, unit_of_time
+from traceq.reports.drawing import (
+    Drawing,
+    Panel,
+    Rect,
+    choose_time_unit,
+    estimate_room,
+    make_axis,
+    make_row_bars,
+    make_rows_axis,
+)
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, WorstArrival
 
 # Of more ranks each host has a row, and where hosts are not known the ranks that are late most.
@@ -47,25 +56,25 @@ def has_late(job: Job) -> bool:
 
 def draw_late(job: Job) -> Drawing:
     """Draw cells, the darker the further the rank's own time is beyond the usual, against the furthest of any rank."""
-    rows = late_rows(job)
+    rows = list_late_rows(job)
     most = max(max(row) for row in rows.values())
     marks = [
         Rect("late ranks", start, number - _SIDE / 2, length, _SIDE, _LATE_OPACITIES[level])
         for number, row in enumerate(rows.values())
-        for start, length, level in _runs(row, most)
+        for start, length, level in _join_runs(row, most)
     ]
     names, high = list(rows), _ROW if len(rows) <= _NAMED_ROWS else _LOW_ROW
-    y = rows_axis(names, every=-(-len(rows) // _NAMED_ROWS))
-    x = axis(0, job.lateness[0].places, whole=True)
+    y = make_rows_axis(names, every=-(-len(rows) // _NAMED_ROWS))
+    x = make_axis(0, job.lateness[0].places, whole=True)
     title = f"own time beyond the usual by up to {duration(most)} (dark), by {_column_word(job)} in the order of time"
-    return Drawing(title, [Panel(marks, x, y, height=len(rows) * high, left=room_for(names))])
+    return Drawing(title, [Panel(marks, x, y, height=len(rows) * high, left=estimate_room(names))])
 
 
 def _column_word(job: Job) -> str:
     return "step" if job.lateness[0].is_step else "collective"
 
 
-def late_rows(job: Job) -> _Rows:
+def list_late_rows(job: Job) -> _Rows:
     """Return how late each rank was, of many each host, or the ranks that are late most."""
     hosts = {member.rank: member.host for member in job.members}
     names = {rank: f"rank {rank}" for rank in hosts}
@@ -84,11 +93,11 @@ def late_rows(job: Job) -> _Rows:
     return rows
 
 
-def _runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
+def _join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
     """Return (start, length, level) of neighbouring columns that look alike, without those that were not late."""
     runs = []
     for level, cells in groupby(
-        range(len(row)), key=lambda column: _level(row[column], 0, most) if row[column] else None
+        range(len(row)), key=lambda column: _shade_level(row[column], 0, most) if row[column] else None
     ):
         columns = list(cells)
         if level is not None:
@@ -96,7 +105,7 @@ def _runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _level(value: int, least: int, most: int) -> int:
+def _shade_level(value: int, least: int, most: int) -> int:
     """Return which of the opacities `value` has between `least` and `most`."""
     return min(int((value - least) / (most - least) * len(_OPACITIES)), len(_OPACITIES) - 1) if most > least else 0
 
@@ -125,11 +134,11 @@ def has_own(job: Job) -> bool:
 def draw_own(job: Job) -> Drawing:
     """Draw a stacked bar for each rank, of many a column."""
     title = "time of each rank by itself, in transfers and waiting, per step"
-    columns = [StackColumn(str(member.rank), _parts(member, job)) for member in job.members]
+    columns = [StackColumn(str(member.rank), _step_parts(member, job)) for member in job.members]
     return draw_columns(title, columns, "rank", _OWN_LEGEND, lambda rank: f"waits {duration(rank.parts['wait'])}")
 
 
-def _parts(member: JobRank, job: Job) -> dict[str, float]:
+def _step_parts(member: JobRank, job: Job) -> dict[str, float]:
     """Return the parts of the mean step of a rank, ns."""
     late = min(member.late_ns or 0, member.own_ns or 0)
     parts = ((member.own_ns or 0) - late, late, member.transfer_ns or 0, member.wait_ns or 0)
@@ -154,26 +163,28 @@ def has_grid(job: Job) -> bool:
     """Return whether there are several stages and several copies of each."""
     if not has_own(job) or any(member.stage is None or member.dp is None for member in job.members):
         return False
-    return all(1 < len(set(numbers)) <= _MOST_ROWS for numbers in zip(*grid_cells(job), strict=True))
+    return all(1 < len(set(numbers)) <= _MOST_ROWS for numbers in zip(*sum_grid_cells(job), strict=True))
 
 
 def draw_grid(job: Job) -> Drawing:
     """Draw a cell for each rank, the darker the more it works by itself, between the least and the most of all."""
-    cells = grid_cells(job)
+    cells = sum_grid_cells(job)
     stages, copies = (sorted(set(numbers)) for numbers in zip(*cells, strict=True))
     least, most = min(cells.values()), max(cells.values())
     marks = []
     for (stage, copy), own in cells.items():
         x, y = copies.index(copy) - _SIDE / 2, stages.index(stage) - _SIDE / 2
-        marks.append(Rect("usual work", x, y, _SIDE, _SIDE, _OPACITIES[_level(own, least, most)]))
+        marks.append(Rect("usual work", x, y, _SIDE, _SIDE, _OPACITIES[_shade_level(own, least, most)]))
     names = [f"stage {stage}" for stage in stages]
-    columns = axis(-0.5, len(copies) - 0.5, whole=True)
+    columns = make_axis(-0.5, len(copies) - 0.5, whole=True)
     low, high = duration(least / job.steps), duration(most / job.steps)
     title = f"own time per step, {low} (light) to {high} (dark), by copy of the model"
-    return Drawing(title, [Panel(marks, columns, rows_axis(names), height=len(stages) * _ROW, left=room_for(names))])
+    return Drawing(
+        title, [Panel(marks, columns, make_rows_axis(names), height=len(stages) * _ROW, left=estimate_room(names))]
+    )
 
 
-def grid_cells(job: Job) -> _Cells:
+def sum_grid_cells(job: Job) -> _Cells:
     """Return the own time of each stage of each copy."""
     cells: _Cells = {}
     for member in job.members:
@@ -208,15 +219,15 @@ def draw_worst(job: Job) -> Drawing:
     """Draw a bar for each rank on one clock, which is 0 where the collective ends on all of them."""
     rows = _choose_arrivals(job.worst)
     longest = max(rank.own + rank.wait + rank.transfer for rank in rows)
-    unit = unit_of_time(longest)
+    unit = choose_time_unit(longest)
     marks = []
     for number, rank in enumerate(rows):
         times = (rank.own / unit.size, rank.wait / unit.size, rank.transfer / unit.size)
-        marks += row_bars(number, -sum(times), zip(("usual work", "wait", "transfer"), times, strict=True))
+        marks += make_row_bars(number, -sum(times), zip(("usual work", "wait", "transfer"), times, strict=True))
     names = [f"rank {rank.rank}" for rank in rows]
-    x, y = axis(-longest / unit.size, 0), rows_axis(names)
+    x, y = make_axis(-longest / unit.size, 0), make_rows_axis(names)
     title = f"the {_collective_name(rows[0])} that a rank came to latest, until its end ({unit.name})"
-    return Drawing(title, [Panel(marks, x, y, height=len(rows) * _WORST_ROW, left=room_for(names))], _WORST_LEGEND)
+    return Drawing(title, [Panel(marks, x, y, height=len(rows) * _WORST_ROW, left=estimate_room(names))], _WORST_LEGEND)
 
 
 def _choose_arrivals(ranks: Sequence[WorstArrival]) -> list[WorstArrival]:
@@ -247,16 +258,16 @@ def describe_worst(job: Job) -> str:
 
 def has_bandwidth(job: Job) -> bool:
     """Return whether bandwidths of several kinds are known."""
-    return len(_known_speeds(job)) > 1
+    return len(_list_speeds(job)) > 1
 
 
 def draw_bandwidth(job: Job) -> Drawing:
     """Draw a bar for each kind, the one that takes most time first."""
-    rows = [BarRow(name, (("transfer", speed),), f"{rate(speed)} GB/s") for name, speed in _known_speeds(job)]
+    rows = [BarRow(name, (("transfer", speed),), f"{rate(speed)} GB/s") for name, speed in _list_speeds(job)]
     return draw_bars("bus bandwidth of transfers, without waiting", rows)
 
 
-def _known_speeds(job: Job) -> list[tuple[str, float]]:
+def _list_speeds(job: Job) -> list[tuple[str, float]]:
     speeds = [(kind, kind.bus_bandwidth) for kind in job.collectives if kind.bus_bandwidth is not None]
     return [(_kind_name(kind), speed) for kind, speed in speeds[:_MOST_COLLECTIVES]]
 
@@ -269,7 +280,7 @@ def _kind_name(kind: JobCollective) -> str:
 
 def describe_bandwidth(job: Job) -> str:
     """Describe the fastest and the slowest kind."""
-    known = sorted(_known_speeds(job), key=lambda pair: pair[1])
+    known = sorted(_list_speeds(job), key=lambda pair: pair[1])
     (slow, low), (fast, high) = known[0], known[-1]
     return (
         f"Bus bandwidth of {count(len(known))} kinds of collectives without waiting: from {rate(low)} GB/s"

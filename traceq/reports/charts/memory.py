@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from traceq.common.units import share, size
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import Area, Axis, Drawing, Panel, Shape, Stroke, Text, Tick, axis, unit_of_size
+from traceq.reports.drawing import Area, Axis, Drawing, Panel, Shape, Stroke, Text, Tick, choose_size_unit, make_axis
 from traceq.reports.model import TraceReport
 from traceq.reports.topics import MemoryPart, MemoryPeak
 
@@ -26,21 +26,21 @@ def draw(report: TraceReport) -> Drawing:
     if peak is None:
         raise ValueError("the report says nothing of a device's memory; ask memory.has_data() first")
     highest, _ = fill_parts(peak.device, report.topics.memory.timeline)
-    unit = unit_of_size(peak.peak_bytes)
+    unit = choose_size_unit(peak.peak_bytes)
     capacity = peak.capacity_bytes or 0
     is_near = peak.peak_bytes >= _NEAR * capacity > 0
     marks: list[Shape] = [Area("allocated", range(_PARTS + 1), [part / unit.size for part in highest])]
     if is_near:
-        marks += _level(capacity / unit.size, f"capacity {size(capacity)}")
-    marks += _level(peak.peak_bytes / unit.size, f"peak {size(peak.peak_bytes)}, step {peak.peak_step}")
+        marks += _draw_level(capacity / unit.size, f"capacity {size(capacity)}")
+    marks += _draw_level(peak.peak_bytes / unit.size, f"peak {size(peak.peak_bytes)}, step {peak.peak_step}")
     top = max(*highest, peak.peak_bytes, capacity if is_near else 0) * 1.15 / unit.size
     time = Axis(0, _PARTS, [Tick(0, "first counted step"), Tick(_PARTS, "last")])
     above = f"; it has {size(capacity)}" if capacity and not is_near else ""
     title = f"memory allocated on GPU {peak.device} ({unit.name}){above}"
-    return Drawing(title, [Panel(marks, time, axis(0, top or 1, has_grid=True))])
+    return Drawing(title, [Panel(marks, time, make_axis(0, top or 1, has_grid=True))])
 
 
-def _level(y: float, text: str) -> list[Shape]:
+def _draw_level(y: float, text: str) -> list[Shape]:
     return [Stroke([[(0, y), (_PARTS, y)]], dashes="5 3"), Text(text, _PARTS, y, -4, 4, "end", is_above=True)]
 
 

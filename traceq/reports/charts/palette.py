@@ -84,7 +84,7 @@ COLOURS: dict[str, Colour] = {**WORK, **IDLE, **_HOST, **{name: part.colours for
 _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
 
 
-def colour(kind: str) -> str:
+def light_colour(kind: str) -> str:
     """Return the colour of `kind` on a light page; what has none of its own looks like "other"."""
     return COLOURS.get(_ON_HOST.get(kind, kind), COLOURS["other"])[0]
 
@@ -94,15 +94,15 @@ def stack_place(category: str) -> int:
     return _STACKED.get(category, len(_STACKED))
 
 
-def variable(kind: str) -> str:
+def css_variable(kind: str) -> str:
     """Return the CSS variable that holds the colour of `kind`: --c-copy-h2d."""
     shown = _ON_HOST.get(kind, kind)
     known = shown if shown in COLOURS else "other"
     return f"--c-{re.sub('[^a-z0-9]+', '-', known.lower())}"
 
 
-def stylesheet() -> str:
+def write_stylesheet() -> str:
     """Return CSS that gives every variable its colour, on a dark page another one; paper is light."""
-    colours = {**{variable(kind): colours for kind, colours in COLOURS.items()}, "--c-page": PAGE}
+    colours = {**{css_variable(kind): colours for kind, colours in COLOURS.items()}, "--c-page": PAGE}
     light, dark = (";".join(f"{name}:{both[page]}" for name, both in colours.items()) for page in (0, 1))
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"

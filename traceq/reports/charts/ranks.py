@@ -14,12 +14,12 @@ _PARTS = ("compute", "communication", _COPIES, "idle")
 
 def has_data(report: Report) -> bool:
     """Return whether there are several traces with steps to compare."""
-    return len(_rank_columns(report)) >= _FEWEST
+    return len(_list_columns(report)) >= _FEWEST
 
 
 def draw(report: Report) -> Drawing:
     """Draw a stacked bar for each trace, in the order of ranks; of many a column."""
-    columns = _rank_columns(report)
+    columns = _list_columns(report)
     word = _trace_word(report)
     legend = {kind: kind for kind in _PARTS if any(column.parts[kind] for column in columns)}
     return draw_columns(f"mean step by {word}", columns, word, legend, lambda column: duration(column.total))
@@ -27,7 +27,7 @@ def draw(report: Report) -> Drawing:
 
 def describe(report: Report) -> str:
     """Describe the longest and the shortest mean step, and in what they differ most."""
-    columns = _rank_columns(report)
+    columns = _list_columns(report)
     longest = max(columns, key=lambda column: column.total)
     shortest = min(columns, key=lambda column: column.total)
     word = _trace_word(report)
@@ -42,7 +42,7 @@ def describe(report: Report) -> str:
     )
 
 
-def _rank_columns(report: Report) -> list[StackColumn]:
+def _list_columns(report: Report) -> list[StackColumn]:
     by_rank = _trace_word(report) == "rank"
     numbered = [
         (trace.trace.rank if by_rank and trace.trace.rank is not None else trace.trace.trace_id, trace)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from traceq.common.units import duration, rate, share
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Text, label, log_axis
+from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Text, make_log_axis, shorten_label
 from traceq.reports.model import TraceReport
 
 # Radii in points.
@@ -29,31 +29,31 @@ class _Speed(NamedTuple):
 
 def has_data(report: TraceReport) -> bool:
     """Return whether operations and bytes of any kind of operators are known."""
-    return bool(_points(report))
+    return bool(_list_speeds(report))
 
 
 def draw(report: TraceReport) -> Drawing:
     """Draw a point per kind of operators, sized by GPU time, below the peak of the arithmetic it is done in."""
-    points = _points(report)
-    roofs = _roofs(points)
+    points = _list_speeds(report)
+    roofs = _list_roofs(points)
     intensities = [point.intensity for point in points]
     speeds = [point.reached for point in points] + roofs
-    x = log_axis(min(intensities) / _SPAN, max(intensities) * _SPAN, "operations per byte")
-    y = log_axis(min(speeds) / _SPAN, max(speeds) * _SPAN)
+    x = make_log_axis(min(intensities) / _SPAN, max(intensities) * _SPAN, "operations per byte")
+    y = make_log_axis(min(speeds) / _SPAN, max(speeds) * _SPAN)
     marks: list[Shape] = []
     for roof in roofs:
         marks.append(Stroke([[(x.low, roof), (x.high, roof)]], dashes="5 3"))
         marks.append(Text(f"peak {rate(roof)} TFLOP/s", x.low, roof, 4, 4, is_above=True))
-    marks += _memory_roof(x, points, roofs)
+    marks += _draw_memory_roof(x, points, roofs)
     most = max(point.gpu_ns for point in points) or 1
     for point in points:
         radius = max(_LARGEST * (point.gpu_ns / most) ** 0.5, _SMALLEST)
-        marks += [Dot("compute", point.intensity, point.reached, radius), _point_note(x, point, radius)]
+        marks += [Dot("compute", point.intensity, point.reached, radius), _name_speed(x, point, radius)]
     title = "TFLOP/s, by operations per byte; the larger, the more GPU time"
     return Drawing(title, [Panel(marks, x, y, height=150.0, right=22.0)])
 
 
-def _memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shape]:
+def _draw_memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shape]:
     """Return the line of what the memory can feed: bandwidth times operations per byte, up to the highest peak."""
     bandwidth = max((point.memory_gb_per_s for point in points if point.memory_gb_per_s), default=None)
     if bandwidth is None:
@@ -63,8 +63,8 @@ def _memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shap
     return [Stroke([path], dashes="1.5 3")] if end > x.low else []
 
 
-def _point_note(x: Axis, point: _Speed, radius: float) -> Text:
-    text = f"{label(point.kind)} {rate(point.reached)}"
+def _name_speed(x: Axis, point: _Speed, radius: float) -> Text:
+    text = f"{shorten_label(point.kind)} {rate(point.reached)}"
     if point.peak:
         text += f" ({share(point.reached / point.peak)} of peak)"
     away = radius + 5
@@ -75,9 +75,9 @@ def _point_note(x: Axis, point: _Speed, radius: float) -> Text:
 
 def describe(report: TraceReport) -> str:
     """Describe each point in words."""
-    points = _points(report)
+    points = _list_speeds(report)
     words = "; ".join(
-        f"{label(point.kind)} ({duration(point.gpu_ns)} on the GPU) {rate(point.reached)} TFLOP/s at"
+        f"{shorten_label(point.kind)} ({duration(point.gpu_ns)} on the GPU) {rate(point.reached)} TFLOP/s at"
         f" {rate(point.intensity)} operations per byte"
         + (f", {share(point.reached / point.peak)} of the peak" if point.peak else "")
         for point in points
@@ -87,7 +87,7 @@ def describe(report: TraceReport) -> str:
     return f"Roofline of operators: {words}.{memory}"
 
 
-def _points(report: TraceReport) -> list[_Speed]:
+def _list_speeds(report: TraceReport) -> list[_Speed]:
     return [
         _Speed(
             kind.kind,
@@ -102,7 +102,7 @@ def _points(report: TraceReport) -> list[_Speed]:
     ]
 
 
-def _roofs(points: list[_Speed]) -> list[float]:
+def _list_roofs(points: list[_Speed]) -> list[float]:
     roofs: list[float] = []
     for peak in sorted(point.peak for point in points if point.peak):
         if not roofs or peak > roofs[-1] * (1 + _SAME):

@@ -39,11 +39,11 @@ class StackColumn:
 def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] = ()) -> Drawing:
     """Draw one bar below the other; the kind of a part is its label, `legend` is (kind, label) of those to explain."""
     totals = [sum(amount for _, amount in row.parts) for row in rows]
-    bars = [bar for number, row in enumerate(rows) for bar in drawing.row_bars(number, 0.0, row.parts)]
+    bars = [bar for number, row in enumerate(rows) for bar in drawing.make_row_bars(number, 0.0, row.parts)]
     texts = [drawing.Text(row.text, totals[number], number, drawing.APART) for number, row in enumerate(rows)]
     names = [row.label for row in rows]
-    x, y = Axis(0, max(totals) or 1), drawing.rows_axis(names)
-    left, right = drawing.room_for(names), drawing.room_for([row.text for row in rows])
+    x, y = Axis(0, max(totals) or 1), drawing.make_rows_axis(names)
+    left, right = drawing.estimate_room(names), drawing.estimate_room([row.text for row in rows])
     return Drawing(title, [Panel([*bars, *texts], x, y, len(rows) * drawing.ROW, left, right)], legend)
 
 
@@ -62,7 +62,7 @@ def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing
     groups, sizes = _group(columns)
     kinds = choose_parts(groups)
     groups = [join_rest(column, kinds) for column in groups]
-    unit = drawing.unit_of_time(max(column.total for column in groups))
+    unit = drawing.choose_time_unit(max(column.total for column in groups))
     heights = [list(accumulate(column.parts[kind] / unit.size for kind in kinds)) for column in groups]
     edges = range(len(groups) + 1)
     # From the highest to the lowest, each down to 0: the next covers what is not its own.
@@ -72,9 +72,9 @@ def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing
     ]
     ticks = [drawing.Tick(number + 0.5, column.label) for number, column in enumerate(groups)]
     x = Axis(0, len(groups), ticks[:: -(-len(groups) // _TICKS)])
-    y = drawing.axis(0, max(column[-1] for column in heights) * 1.02, has_grid=True)
+    y = drawing.make_axis(0, max(column[-1] for column in heights) * 1.02, has_grid=True)
     means = f", means of {sizes} {what}" if sizes else ""
-    return Drawing(f"{title}{means} ({unit.name})", [Panel(areas, x, y)], legend_of(groups, kinds))
+    return Drawing(f"{title}{means} ({unit.name})", [Panel(areas, x, y)], make_legend(groups, kinds))
 
 
 def _group(columns: Sequence[StackColumn]) -> tuple[list[StackColumn], str]:
@@ -86,10 +86,10 @@ def _group(columns: Sequence[StackColumn]) -> tuple[list[StackColumn], str]:
     starts = [len(columns) * place // number for place in range(number + 1)]
     groups = [columns[start:end] for start, end in pairwise(starts)]
     sizes = sorted({len(group) for group in groups})
-    return [StackColumn(group[0].label, _mean(group)) for group in groups], " or ".join(map(str, sizes))
+    return [StackColumn(group[0].label, _average(group)) for group in groups], " or ".join(map(str, sizes))
 
 
-def _mean(group: Sequence[StackColumn]) -> dict[str, float]:
+def _average(group: Sequence[StackColumn]) -> dict[str, float]:
     kinds = dict.fromkeys(kind for column in group for kind in column.parts)
     return {kind: sum(column.parts.get(kind, 0) for column in group) / len(group) for kind in kinds}
 
@@ -116,7 +116,7 @@ def join_rest(column: StackColumn, kinds: Sequence[str]) -> StackColumn:
     return StackColumn(column.label, parts)
 
 
-def legend_of(columns: Sequence[StackColumn], kinds: Sequence[str]) -> list[tuple[str, str]]:
+def make_legend(columns: Sequence[StackColumn], kinds: Sequence[str]) -> list[tuple[str, str]]:
     """Return each kind with its name and its share of all columns."""
     total = sum(column.total for column in columns) or 1
     return [(kind, f"{label(kind)} {share(sum(column.parts[kind] for column in columns) / total)}") for kind in kinds]

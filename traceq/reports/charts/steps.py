@@ -8,9 +8,9 @@ from math import isqrt
 from traceq.analysis.categories import label
 from traceq.common.units import count, duration, share
 from traceq.reports.charts.chart import Chart
-from traceq.reports.charts.stack import StackColumn, choose_parts, draw_bars, draw_stack, join_rest, legend_of
+from traceq.reports.charts.stack import StackColumn, choose_parts, draw_bars, draw_stack, join_rest, make_legend
 from traceq.reports.document import BarRow
-from traceq.reports.drawing import Axis, Drawing, Panel, Rect, Shape, Stroke, Text, axis, unit_of_time
+from traceq.reports.drawing import Axis, Drawing, Panel, Rect, Shape, Stroke, Text, choose_time_unit, make_axis
 from traceq.reports.model import TraceReport
 
 _DESCRIBED = 4
@@ -30,18 +30,18 @@ def has_ledger(report: TraceReport) -> bool:
 
 def draw_ledger(report: TraceReport) -> Drawing:
     """Draw stacked categories over the steps, of a single step as one bar."""
-    columns = _step_columns(report)
+    columns = _list_columns(report)
     if len(columns) > 1:
         return draw_stack("where the time went on the GPU, by step", columns, "steps")
     kinds = choose_parts(columns)
     column = join_rest(columns[0], kinds)
     row = BarRow("", tuple(column.parts.items()), duration(column.total))
-    return draw_bars(f"where the time of {_step_name(report)} went on the GPU", [row], legend_of([column], kinds))
+    return draw_bars(f"where the time of {_step_name(report)} went on the GPU", [row], make_legend([column], kinds))
 
 
 def describe_ledger(report: TraceReport) -> str:
     """Describe the steps with their largest categories."""
-    columns = _step_columns(report)
+    columns = _list_columns(report)
     total = sum(column.total for column in columns)
     kinds = {kind for column in columns for kind in column.parts}
     sums = {kind: sum(column.parts.get(kind, 0) for column in columns) for kind in kinds}
@@ -61,7 +61,7 @@ def _step_name(report: TraceReport) -> str:
     return "the window" if report.steps.is_window else f"step {report.step_ledgers[0].step}"
 
 
-def _step_columns(report: TraceReport) -> list[StackColumn]:
+def _list_columns(report: TraceReport) -> list[StackColumn]:
     return [StackColumn(str(step.step), {kind: float(dur) for kind, dur in step.parts}) for step in report.step_ledgers]
 
 
@@ -73,11 +73,11 @@ def has_times(report: TraceReport) -> bool:
 def draw_times(report: TraceReport) -> Drawing:
     """Draw the number of steps per duration, each step as a tick below, median and 95th percentile."""
     durations = [step.dur for step in report.step_ledgers]
-    unit = unit_of_time(max(durations))
+    unit = choose_time_unit(max(durations))
     times = [time / unit.size for time in durations]
     low, high = min(times), max(times)
     around = (high - low) * 0.02 or high * 0.02 or 1.0
-    x = axis(low - around, high + around)
+    x = make_axis(low - around, high + around)
     bins = min(max(2 * isqrt(len(times)), _FEWEST_BINS), _MOST_BINS)
     wide = (x.high - x.low) / bins
     numbers = Counter(min(int(x.share(time) * bins), bins - 1) for time in times)
@@ -85,7 +85,7 @@ def draw_times(report: TraceReport) -> Drawing:
         Rect("compute", x.low + place * wide, 0, wide, each) for place, each in sorted(numbers.items())
     ]
     top = max(numbers.values()) * 1.05
-    y = axis(0, top, has_grid=True, whole=True)
+    y = make_axis(0, top, has_grid=True, whole=True)
     if len(times) <= _MOST_TICKS:
         rug = -_RUG * top
         y = Axis(rug, top, y.ticks, has_grid=True)
@@ -93,12 +93,12 @@ def draw_times(report: TraceReport) -> Drawing:
     for line, name in enumerate(_QUANTILES):
         value = getattr(report.steps, f"{name}_ns")
         if value is not None:
-            marks += _quantile(x, y, value / unit.size, f"{name} {duration(value)}", 4 + line * _LINE)
+            marks += _draw_quantile(x, y, value / unit.size, f"{name} {duration(value)}", 4 + line * _LINE)
     panel = Panel(marks, x, y, height=140.0, top=24 + len(_QUANTILES) * _LINE, right=15)
     return Drawing(f"number of steps by duration ({unit.name})", [panel])
 
 
-def _quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Shape]:
+def _draw_quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Shape]:
     """Return a line at the value and `text` above, each in a line of its own: they can be close to one another."""
     anchor = Text(text, value, y.high, 0, up, "end" if value > x.middle else "start", is_above=True)
     return [Stroke([[(value, y.low), (value, y.high)]], dashes="5 3"), anchor]

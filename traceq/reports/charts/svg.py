@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from traceq.common.text import printable
 from traceq.reports import drawing
-from traceq.reports.charts.palette import COLOURS, PAGE, variable
+from traceq.reports.charts.palette import COLOURS, PAGE, css_variable
 from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Anchor, Drawing, Panel, Place, Shape
 
 _HALF_LETTER = 0.35 * FONT  # from the middle of a line of text to its baseline
@@ -16,110 +16,111 @@ _LEAST = 0.6  # what is less wide would not be seen
 _PAGE_COLOUR = "var(--c-page)"
 
 
-def svg(chart: Drawing, name: str, alt: str) -> str:
+def draw_svg(chart: Drawing, name: str, alt: str) -> str:
     """Draw an element <svg> that scales with the page; screen readers get `alt` in its place.
 
     It is coloured by the variables of palette.stylesheet(), and fit for a page with a strict Content-Security-Policy: no
     style, no script, no reference, no id but `name`.
     """
     attributes = f'id="{escape(printable(name))}" role="img" aria-label="{escape(printable(alt))}"'
-    return f'<svg {attributes} fill="currentColor" {_box(chart)}>{"".join(_elements(chart))}</svg>'
+    return f'<svg {attributes} fill="currentColor" {_view_box(chart)}>{"".join(_draw_elements(chart))}</svg>'
 
 
-def svg_file(chart: Drawing) -> bytes:
+def draw_svg_file(chart: Drawing) -> bytes:
     """Draw a file of its own: black on white, in the colours of a light page."""
-    text = "".join(_elements(chart)).replace(_PAGE_COLOUR, PAGE[0])
+    text = "".join(_draw_elements(chart)).replace(_PAGE_COLOUR, PAGE[0])
     for kind, (light, _) in COLOURS.items():
-        text = text.replace(f'"var({variable(kind)})"', f'"{light}"')
-    box = (
-        f'{_box(chart)} width="{_number(WIDTH)}" height="{_number(chart.height)}" font-family="DejaVu Sans, sans-serif"'
-    )
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box} color="#000000" fill="currentColor">'
+        text = text.replace(f'"var({css_variable(kind)})"', f'"{light}"')
+    size = f'width="{_tenths(WIDTH)}" height="{_tenths(chart.height)}" font-family="DejaVu Sans, sans-serif"'
+    looks = f'{_view_box(chart)} {size} color="#000000" fill="currentColor"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {looks}>'
     page = f'<rect width="100%" height="100%" fill="{PAGE[0]}"/>'
     return f'<?xml version="1.0" encoding="utf-8"?>\n{head}{page}{text}</svg>\n'.encode()
 
 
-def _box(chart: Drawing) -> str:
-    return f'viewBox="0 0 {_number(WIDTH)} {_number(chart.height)}" font-size="{FONT}"'
+def _view_box(chart: Drawing) -> str:
+    return f'viewBox="0 0 {_tenths(WIDTH)} {_tenths(chart.height)}" font-size="{FONT}"'
 
 
-def _elements(chart: Drawing) -> Iterator[str]:
+def _draw_elements(chart: Drawing) -> Iterator[str]:
     if chart.title:
-        yield _text(chart.title, EDGE, EDGE + 2 * _HALF_LETTER)
+        yield _draw_text(chart.title, EDGE, EDGE + 2 * _HALF_LETTER)
     for panel in chart.panels:
-        yield from _grid(panel)
-        yield from (_mark(panel, mark) for mark in panel.marks)
-        yield from _labels(panel)
+        yield from _draw_grid(panel)
+        yield from (_draw_shape(panel, mark) for mark in panel.marks)
+        yield from _draw_labels(panel)
     for kind, label, (x, y) in chart.legend_places():
-        yield _rect(f"var({variable(kind)})", x, y - SWATCH / 2, SWATCH, SWATCH)
-        yield _text(label, x + 1.5 * SWATCH, y + _HALF_LETTER)
+        yield _draw_rect(f"var({css_variable(kind)})", x, y - SWATCH / 2, SWATCH, SWATCH)
+        yield _draw_text(label, x + 1.5 * SWATCH, y + _HALF_LETTER)
 
 
-def _grid(panel: Panel) -> Iterator[str]:
+def _draw_grid(panel: Panel) -> Iterator[str]:
     paths = [[(tick.value, end) for end in (panel.y.low, panel.y.high)] for tick in panel.x.ticks if panel.x.has_grid]
     paths += [[(end, tick.value) for end in (panel.x.low, panel.x.high)] for tick in panel.y.ticks if panel.y.has_grid]
     if paths:
-        path = "".join(_path([panel.place(*place) for place in path]) for path in paths)
+        path = "".join(_join_path([panel.place(*place) for place in path]) for path in paths)
         yield f'<path d="{path}" stroke="currentColor" stroke-width=".8" stroke-opacity=".2"/>'
 
 
-def _labels(panel: Panel) -> Iterator[str]:
+def _draw_labels(panel: Panel) -> Iterator[str]:
     """Draw ticks in words, the lower edge of a panel with such below it, and the label of the x axis."""
     bottom, right = panel.top + panel.height, WIDTH - panel.right
     if panel.x.ticks:
-        yield f'<path d="{_path([(panel.left, bottom), (right, bottom)])}" stroke="currentColor" stroke-width=".8"/>'
+        yield f'<path d="{_join_path([(panel.left, bottom), (right, bottom)])}" stroke="currentColor" stroke-width=".8"/>'
     for tick in panel.x.ticks:
-        yield _text(tick.text, panel.place(tick.value, panel.y.low)[0], bottom + FONT + 3, panel.anchor(tick))
+        yield _draw_text(tick.text, panel.place(tick.value, panel.y.low)[0], bottom + FONT + 3, panel.anchor(tick))
     for tick in panel.y.ticks:
-        yield _text(tick.text, panel.left - 4, panel.place(panel.x.low, tick.value)[1] + _HALF_LETTER, "end")
+        yield _draw_text(tick.text, panel.left - 4, panel.place(panel.x.low, tick.value)[1] + _HALF_LETTER, "end")
     if panel.x.label:
-        yield _text(panel.x.label, (panel.left + right) / 2, panel.bottom - 4, "middle")
+        yield _draw_text(panel.x.label, (panel.left + right) / 2, panel.bottom - 4, "middle")
 
 
-def _mark(panel: Panel, mark: Shape) -> str:
+def _draw_shape(panel: Panel, mark: Shape) -> str:
     match mark:
         case drawing.Text():
             x, y = panel.place(mark.x, mark.y)
-            return _text(mark.text, x + mark.right, y - mark.up + (0 if mark.is_above else _HALF_LETTER), mark.anchor)
+            return _draw_text(
+                mark.text, x + mark.right, y - mark.up + (0 if mark.is_above else _HALF_LETTER), mark.anchor
+            )
         case drawing.Stroke():
-            path = "".join(_path([panel.place(*place) for place in path]) for path in mark.paths)
-            ink = "currentColor" if mark.kind is None else f"var({variable(mark.kind)})"
+            path = "".join(_join_path([panel.place(*place) for place in path]) for path in mark.paths)
+            ink = "currentColor" if mark.kind is None else f"var({css_variable(mark.kind)})"
             dashes = f' stroke-dasharray="{mark.dashes}"' if mark.dashes else ""
-            return f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{_number(mark.width)}"{dashes}/>'
+            return f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{_tenths(mark.width)}"{dashes}/>'
         case drawing.Area():
             ends = zip(mark.tops, pairwise(mark.edges), strict=True)
             corners = [(edge, top) for top, edges in ends for edge in edges]
-            path = _path([panel.place(*corner) for corner in [(mark.edges[0], 0), *corners, (mark.edges[-1], 0)]])
-            return f'<path d="{path}Z" fill="var({variable(mark.kind)})" stroke="{_PAGE_COLOUR}" stroke-width=".5"/>'
+            path = _join_path([panel.place(*corner) for corner in [(mark.edges[0], 0), *corners, (mark.edges[-1], 0)]])
+            return (
+                f'<path d="{path}Z" fill="var({css_variable(mark.kind)})" stroke="{_PAGE_COLOUR}" stroke-width=".5"/>'
+            )
         case drawing.Rect():
             (x, y), (to_x, to_y) = panel.place(mark.x, mark.y), panel.place(mark.x + mark.width, mark.y + mark.height)
-            more = "" if mark.opacity == 1 else f' fill-opacity="{_number(mark.opacity)}"'
+            more = "" if mark.opacity == 1 else f' fill-opacity="{_tenths(mark.opacity)}"'
             # What is between two bars is of the page.
             wide = max(to_x - x - 0.4, _LEAST)
-            return _rect(f"var({variable(mark.kind)})", x, min(y, to_y), wide, abs(to_y - y), more)
+            return _draw_rect(f"var({css_variable(mark.kind)})", x, min(y, to_y), wide, abs(to_y - y), more)
         case drawing.Dot():
             x, y = panel.place(mark.x, mark.y)
-            ink, radius = f"var({variable(mark.kind)})", _number(mark.radius)
+            ink, radius = f"var({css_variable(mark.kind)})", _tenths(mark.radius)
             if mark.is_dash:
-                return (
-                    f'<path d="{_path([(x - mark.radius, y), (x + mark.radius, y)])}" stroke="{ink}" stroke-width="2"/>'
-                )
-            return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{radius}" fill="{ink}" stroke="{_PAGE_COLOUR}"/>'
+                return f'<path d="{_join_path([(x - mark.radius, y), (x + mark.radius, y)])}" stroke="{ink}" stroke-width="2"/>'
+            return f'<circle cx="{_tenths(x)}" cy="{_tenths(y)}" r="{radius}" fill="{ink}" stroke="{_PAGE_COLOUR}"/>'
 
 
-def _rect(ink: str, x: float, y: float, width: float, height: float, more: str = "") -> str:
-    place = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
+def _draw_rect(ink: str, x: float, y: float, width: float, height: float, more: str = "") -> str:
+    place = f'x="{_tenths(x)}" y="{_tenths(y)}" width="{_tenths(width)}" height="{_tenths(height)}"'
     return f'<rect {place} fill="{ink}"{more}/>'
 
 
-def _text(text: str, x: float, y: float, anchor: Anchor = "start") -> str:
-    where = f'x="{_number(x)}" y="{_number(y)}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
+def _draw_text(text: str, x: float, y: float, anchor: Anchor = "start") -> str:
+    where = f'x="{_tenths(x)}" y="{_tenths(y)}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
     return f"<text {where}>{escape(printable(text))}</text>"
 
 
-def _path(places: Sequence[Place]) -> str:
+def _join_path(places: Sequence[Place]) -> str:
     """Return the path through `places`, by single steps along an axis where it can."""
-    (x, y), *others = [(_number(x), _number(y)) for x, y in places]
+    (x, y), *others = [(_tenths(x), _tenths(y)) for x, y in places]
     steps = [f"M{x} {y}"]
     for to_x, to_y in others:
         steps.append(f"V{to_y}" if to_x == x else f"H{to_x}" if to_y == y else f"L{to_x} {to_y}")
@@ -127,6 +128,6 @@ def _path(places: Sequence[Place]) -> str:
     return "".join(steps)
 
 
-def _number(value: float) -> str:
+def _tenths(value: float) -> str:
     """Return the number in tenths: a tenth of a point is exact enough."""
     return f"{round(value, 1) + 0:g}"

@@ -14,11 +14,11 @@ from traceq.reports.drawing import (
     Shape,
     Stroke,
     Text,
-    axis,
-    room_for,
-    row_bars,
-    rows_axis,
-    unit_of_time,
+    choose_time_unit,
+    estimate_room,
+    make_axis,
+    make_row_bars,
+    make_rows_axis,
 )
 from traceq.runs.compare.comparison import Cause, Comparison
 
@@ -47,17 +47,17 @@ def has_data(comparison: Comparison) -> bool:
 
 def draw(comparison: Comparison) -> Drawing:
     """Draw floating bars, the largest causes first, the others as one; a line on each is its interval, as far as the axis."""
-    bars = _bars(comparison)
+    bars = _list_bars(comparison)
     low = min(min(bar.start, bar.start + bar.size) for bar in bars[1:-1])
     high = max(max(bar.start, bar.start + bar.size) for bar in bars)
     # Bars that float far from 0 would all look alike beside the whole step: the axis begins below the lowest of them.
     begin = max(0.0, low - 0.6 * (high - low))
-    unit = unit_of_time(high)
+    unit = choose_time_unit(high)
     marks: list[Shape] = []
     for row, bar in enumerate(bars):
         start, end = max(bar.start, begin), bar.start + bar.size
         left, length = min(start, end) / unit.size, abs(end - start) / unit.size
-        marks += row_bars(row, left, [(bar.kind, length)])
+        marks += make_row_bars(row, left, [(bar.kind, length)])
         reach = left + length
         if bar.interval is not None:
             ends = [min(max(bar.start + bound, begin), high) / unit.size for bound in bar.interval]
@@ -66,13 +66,13 @@ def draw(comparison: Comparison) -> Drawing:
             reach = max(reach, *ends)
         marks.append(Text(bar.text, reach, row, APART))
     names = [bar.label for bar in bars]
-    x = axis(begin / unit.size, (begin + (high - begin) * (1 + _MARGIN)) / unit.size)
+    x = make_axis(begin / unit.size, (begin + (high - begin) * (1 + _MARGIN)) / unit.size)
     cut = "" if begin == 0 else f", from {begin / unit.size:,.4g}"
-    panel = Panel(marks, x, rows_axis(names), height=len(bars) * ROW, left=room_for(names), right=_ROOM)
+    panel = Panel(marks, x, make_rows_axis(names), height=len(bars) * ROW, left=estimate_room(names), right=_ROOM)
     return Drawing(f"what the change of a step is made of, {unit.name}{cut}", [panel])
 
 
-def _bars(comparison: Comparison) -> list[ChangeBar]:
+def _list_bars(comparison: Comparison) -> list[ChangeBar]:
     """Return the step of the base, the causes from there on, the step of the new run."""
     total = comparison.change
     if total is None:
@@ -80,13 +80,13 @@ def _bars(comparison: Comparison) -> list[ChangeBar]:
     bars = [ChangeBar("rest", "base", 0.0, float(total.base_ns))]
     reached = total.base_ns
     intervals = {cause.category: cause.interval_ns for cause in comparison.causes}
-    for kind, delta in _largest(comparison.causes):
+    for kind, delta in _choose_causes(comparison.causes):
         bars.append(ChangeBar(kind, kind, float(reached), float(delta), change(delta), intervals.get(kind)))
         reached += delta
     return [*bars, ChangeBar("rest", "new", 0.0, float(total.new_ns))]
 
 
-def _largest(causes: Sequence[Cause]) -> list[tuple[str, int]]:
+def _choose_causes(causes: Sequence[Cause]) -> list[tuple[str, int]]:
     changed = [(cause.category, cause.delta_ns) for cause in causes if cause.delta_ns]
     others = sum(delta for _, delta in changed[_MOST:])
     return [*changed[:_MOST], *([("others", others)] if len(changed) > _MOST else [])]
@@ -94,5 +94,5 @@ def _largest(causes: Sequence[Cause]) -> list[tuple[str, int]]:
 
 def describe(comparison: Comparison) -> str:
     """Describe the largest causes."""
-    words = ", ".join(f"{kind} {change(delta)}" for kind, delta in _largest(comparison.causes)[:_DESCRIBED])
+    words = ", ".join(f"{kind} {change(delta)}" for kind, delta in _choose_causes(comparison.causes)[:_DESCRIBED])
     return f"What the change of a step is made of, the largest first: {words}."

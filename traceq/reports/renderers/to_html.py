@@ -132,7 +132,7 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
         return Markup("\n").join(rendered[id(block)] for block in chapter.blocks)
 
     chapters = _chapters(blocks, _TRACE)
-    style, script = "".join(map(read_source, _STYLES)) + palette.stylesheet(), "".join(map(read_source, _SCRIPTS))
+    style, script = "".join(map(read_source, _STYLES)) + palette.write_stylesheet(), "".join(map(read_source, _SCRIPTS))
     page = template_environment().get_template("page.html")
     text = page.render(
         chapters=chapters,

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.reports.drawing import Dot, Drawing, Panel, Shape, Stroke, Text, axis, label, unit_of_size, unit_of_time
+from traceq.reports.drawing import (
+    Dot,
+    Drawing,
+    Panel,
+    Shape,
+    Stroke,
+    Text,
+    choose_size_unit,
+    choose_time_unit,
+    make_axis,
+    shorten_label,
+)
 from traceq.reports.trials.words import NAMED, format_amount, per_second
 from traceq.runs.trials.experiment import Experiment, Quantity, Result
 
@@ -53,10 +64,10 @@ def draw(found: Experiment) -> Drawing:
     """Draw a point a setting; those on the front are joined."""
     against = _choose_other(found) or "step"
     points = _list_points(found)
-    unit = unit_of_time(max(step for _, step, _ in points))
+    unit = choose_time_unit(max(step for _, step, _ in points))
     scale, title = 1, per_second(found)
     if against != "throughput":
-        size = unit_of_size(max(other for _, _, other in points))
+        size = choose_size_unit(max(other for _, _, other in points))
         scale, title = size.size, f"{NAMED[against]}, {size.name}"
     places = {result.setting.name: (step / unit.size, other / scale) for result, step, other in points}
     right, top = (max(place[way] for place in places.values()) for way in (0, 1))
@@ -67,9 +78,9 @@ def draw(found: Experiment) -> Drawing:
         marks.append(Dot("compute" if name in found.front else "other", x, y))
         if all(abs(x / right - near_x) > _WIDE or abs(y / top - near_y) > _HIGH for near_x, near_y in labelled):
             labelled.append((x / right, y / top))
-            marks.append(Text(label(name), x, y, 5, 5, is_above=True))
-    x_axis = axis(0, right * 1.3, has_grid=True, label=f"typical step ({unit.name})")
-    panel = Panel(marks, x_axis, axis(0, top * 1.2 or 1, has_grid=True), height=180.0)
+            marks.append(Text(shorten_label(name), x, y, 5, 5, is_above=True))
+    x_axis = make_axis(0, right * 1.3, has_grid=True, label=f"typical step ({unit.name})")
+    panel = Panel(marks, x_axis, make_axis(0, top * 1.2 or 1, has_grid=True), height=180.0)
     return Drawing(title, [panel], _LEGEND)
 
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from traceq.reports.drawing import Dot, Drawing, Panel, Shape, Stroke, axis, label, room_for, rows_axis, unit_of_time
+from traceq.reports.drawing import (
+    Dot,
+    Drawing,
+    Panel,
+    Shape,
+    Stroke,
+    choose_time_unit,
+    estimate_room,
+    make_axis,
+    make_rows_axis,
+    shorten_label,
+)
 from traceq.reports.trials.words import format_amount
 from traceq.runs.trials.experiment import Experiment, Measure, Result
 from traceq.runs.trials.trial import BASELINE
@@ -26,9 +37,9 @@ def _list_rows(found: Experiment) -> list[tuple[Result, Measure]]:
 def draw(found: Experiment) -> Drawing:
     """Draw a row a setting, the baseline on top."""
     rows = _list_rows(found)
-    names = [label(result.setting.name) for result, _ in rows]
-    unit = unit_of_time(max(step.value for _, step in rows))
-    y = rows_axis(names)
+    names = [shorten_label(result.setting.name) for result, _ in rows]
+    unit = choose_time_unit(max(step.value for _, step in rows))
+    y = make_rows_axis(names)
     marks: list[Shape] = []
     for row, (result, step) in enumerate(rows):
         value = step.value / unit.size
@@ -38,8 +49,8 @@ def draw(found: Experiment) -> Drawing:
             marks.append(Stroke([[(end / unit.size, row) for end in step.interval]], width=1.6))
         marks.append(Dot(_choose_colour(found, result), value, row))
     highest = max((step.interval or (0, step.value))[1] for _, step in rows) / unit.size
-    x = axis(0, highest * 1.05, has_grid=True)
-    panel = Panel(marks, x, y, height=_ROW * len(rows), left=room_for(names))
+    x = make_axis(0, highest * 1.05, has_grid=True)
+    panel = Panel(marks, x, y, height=_ROW * len(rows), left=estimate_room(names))
     return Drawing(f"typical step, 95 % interval ({unit.name})", [panel], _LEGEND)
 
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 
 from traceq.common.units import duration, rate
-from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Text, Tick, axis, label, unit_of_time
+from traceq.reports.drawing import (
+    Axis,
+    Dot,
+    Drawing,
+    Panel,
+    Shape,
+    Stroke,
+    Text,
+    Tick,
+    choose_time_unit,
+    make_axis,
+    shorten_label,
+)
 from traceq.reports.trials.words import format_value, per_second
 from traceq.runs.trials.tradeoff import Percentile, Point, Tradeoff
 
@@ -19,7 +31,7 @@ _KINDS: dict[str, Percentile] = {"copy_h2d": "p95", "idle_data": "p99"}
 
 def draw(found: Tradeoff) -> Drawing:
     """Draw both panels over the same values, at a logarithmic scale where they span more than a factor of 4."""
-    unit = unit_of_time(max(point.p99_ns for point in found.points))
+    unit = choose_time_unit(max(point.p99_ns for point in found.points))
     x = _value_axis(found)
     above = _draw_throughput(found, x)
     below = _draw_steps(found, x, unit.size, above.bottom + 24)
@@ -58,7 +70,7 @@ def _draw_throughput(found: Tradeoff, x: Axis) -> Panel:
     spans = [[(value, end) for end in ends] for value, ends in intervals if ends is not None]
     dots = [Dot("compute", value, reached) for value, reached in rates]
     top = max(reached for _, reached in [*rates, *(place for span in spans for place in span)]) * 1.12 or 1
-    y = axis(0, top, has_grid=True)
+    y = make_axis(0, top, has_grid=True)
     marks: list[Shape] = [Stroke([rates], "compute"), *dots, Stroke(spans, width=1.6), *_draw_knee(found, x, y)]
     if found.knee is not None and found.knee.value is not None:
         text = f"knee, about {format_value(found.knee.value, rough=True)}"
@@ -94,8 +106,8 @@ def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
             if last > first
             else Text(text, x.low, y, 4, 4, is_above=True)
         )
-    times = axis(0, highest * 1.2 or 1, has_grid=True)
-    x = Axis(x.low, x.high, x.ticks, is_log=x.is_log, label=label(found.setting.knob))
+    times = make_axis(0, highest * 1.2 or 1, has_grid=True)
+    x = Axis(x.low, x.high, x.ticks, is_log=x.is_log, label=shorten_label(found.setting.knob))
     return Panel([*marks, *_draw_knee(found, x, times)], x, times, _HEIGHT, _LEFT, top=top)
 
 
@@ -118,7 +130,7 @@ def _draw_knee(found: Tradeoff, x: Axis, y: Axis) -> list[Shape]:
 
 def describe(found: Tradeoff) -> str:
     """Describe each value with its throughput and its step."""
-    knob = label(found.setting.knob)
+    knob = shorten_label(found.setting.knob)
     points = "; ".join(_point_words(point, found) for point in found.points)
     ways = {(later.throughput > earlier.throughput) for earlier, later in pairwise(found.points)}
     way = {frozenset({True}): "rises throughout", frozenset({False}): "never rises"}.get(

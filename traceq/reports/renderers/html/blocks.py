@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import duration, share
-from traceq.reports.charts.palette import variable
-from traceq.reports.charts.svg import svg
+from traceq.reports.charts.palette import css_variable
+from traceq.reports.charts.svg import draw_svg
 from traceq.reports.document import Block
 from traceq.reports.renderers.html.flames import flame_data, flame_legend, hottest_frames
 from traceq.reports.renderers.html.tracks import TimelinePicture
@@ -28,7 +28,12 @@ def template_environment() -> Environment:
     environment = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(read_source))
     environment.filters |= {"text": printable, "shortened": shortened}
     environment.globals |= {"markup": render_block, "kind_of": lambda value: type(value).__name__, "share": share}
-    environment.globals |= {"duration": duration, "variable": variable, "svg": svg, "timeline_picture": TimelinePicture}
+    environment.globals |= {
+        "duration": duration,
+        "variable": css_variable,
+        "svg": draw_svg,
+        "timeline_picture": TimelinePicture,
+    }
     environment.globals |= {"flame_data": flame_data, "flame_legend": flame_legend, "hottest": hottest_frames}
     return environment
 

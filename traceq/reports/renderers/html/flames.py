@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration, share
-from traceq.reports.charts.palette import COLOURS, variable
+from traceq.reports.charts.palette import COLOURS, css_variable
 from traceq.reports.document import Name, Table, make_table
 from traceq.reports.flame import Flame, find_hottest
 from traceq.reports.renderers.html.packed import pack
@@ -24,7 +24,7 @@ def flame_data(flame: Flame) -> str:
     head = {
         "names": [printable(shortened(name, _NAME_LIMIT)) for name, _ in names],
         "kindOf": [kinds.index(kind) for _, kind in names],
-        "kinds": [[variable(_LOOKS.get(kind, kind)), kind_in_words(kind), kind] for kind in kinds],
+        "kinds": [[css_variable(_LOOKS.get(kind, kind)), kind_in_words(kind), kind] for kind in kinds],
         "least": share(flame.least_share),
     }
     columns = {

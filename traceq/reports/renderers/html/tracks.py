@@ -10,7 +10,7 @@ from typing import NamedTuple
 from traceq.analysis import categories
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration
-from traceq.reports.charts.palette import COLOURS, variable
+from traceq.reports.charts.palette import COLOURS, css_variable
 from traceq.reports.flame import Frame
 from traceq.reports.renderers.html.packed import pack
 from traceq.reports.timeline import Called, Timeline
@@ -100,7 +100,7 @@ class TimelinePicture:
             start = f"M0 {self._top(row[0]) + _ROW / 2 - 0.5:g}"
             runs = [(kind, len(list(run))) for kind, run in groupby(cells)]
             for kind in sorted({kind for kind, _ in runs if kind}):
-                yield variable(kind), start + "".join(f"h{n}" if drawn == kind else f"m{n} 0" for drawn, n in runs)
+                yield css_variable(kind), start + "".join(f"h{n}" if drawn == kind else f"m{n} 0" for drawn, n in runs)
 
     def _span(self, index: int) -> tuple[int, int, float]:
         """Return the first cell of a slice, the one after its last, and its width in cells."""
@@ -176,7 +176,7 @@ class TimelinePicture:
             "lanes": [[lane.label, lane.side, lane.levels, lane.device] for lane in timeline.lanes],
             "names": [printable(shortened(name_in_words(each), _NAME_LIMIT)) for each in timeline.called],
             "kindOf": [kinds.index(each.kind) for each in timeline.called],
-            "kinds": [[variable(kind), kind_in_words(kind)] for kind in kinds],
+            "kinds": [[css_variable(kind), kind_in_words(kind)] for kind in kinds],
             "views": [[view.ts, view.dur, view.text] for view in timeline.views],
             "marks": [[mark.ts, mark.dur, mark.text] for mark in timeline.marks],
             "culprit": timeline.culprit,
