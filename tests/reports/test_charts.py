@@ -63,7 +63,7 @@ def with_topic(name, **facts):
 
 
 def marks_of(drawing, kind):
-    return [mark for panel in drawing.panels for mark in panel.marks if isinstance(mark, kind)]
+    return [mark for panel in drawing.panels for mark in panel.shapes if isinstance(mark, kind)]
 
 
 def bars_of(drawing):
@@ -248,7 +248,7 @@ def test_steps_of_equal_length_have_a_distribution_too():
 def test_gaps_are_drawn_with_their_number_and_time():
     report = trace_of(waiting)
     drawing = gaps.draw(report)
-    left, right = ([mark.width for mark in panel.marks if isinstance(mark, Rect)] for panel in drawing.panels)
+    left, right = ([mark.width for mark in panel.shapes if isinstance(mark, Rect)] for panel in drawing.panels)
     assert left == [each.gaps for each in report.gap_sizes] == [11, 1]
     assert right == [each.dur_ns for each in report.gap_sizes]
     assert [tick.text for tick in drawing.panels[0].y.ticks] == ["below 1 ms", "below 10 ms"]
@@ -515,14 +515,14 @@ def test_a_figure_has_the_axes_and_marks_of_the_drawing():
             assert each.get_ylim() == pytest.approx((panel.y.low, panel.y.high))
             assert [text.get_text() for text in each.get_yticklabels()] == [tick.text for tick in panel.y.ticks]
             assert [text.get_text() for text in each.texts] == [
-                mark.text for mark in panel.marks if isinstance(mark, Text)
+                mark.text for mark in panel.shapes if isinstance(mark, Text)
             ]
             areas = [patch for patch in each.patches if isinstance(patch, mpl.patches.StepPatch)]
             assert [list(area.get_data().values) for area in areas] == [
-                list(mark.tops) for mark in panel.marks if isinstance(mark, Area)
+                list(mark.tops) for mark in panel.shapes if isinstance(mark, Area)
             ]
             assert [bar.get_width() for container in each.containers for bar in container] == [
-                mark.width for mark in panel.marks if isinstance(mark, Rect)
+                mark.width for mark in panel.shapes if isinstance(mark, Rect)
             ]
 
 

@@ -29,7 +29,7 @@ DRAWN = replace(
 
 def marks_of(drawing, kind):
     (panel,) = drawing.panels
-    return [mark for mark in panel.marks if isinstance(mark, kind)]
+    return [mark for mark in panel.shapes if isinstance(mark, kind)]
 
 
 def bars_of(drawing):

@@ -119,9 +119,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks on a pair of axes: `left` and `right` are its distances from the edges, `top` from the upper one."""
+    """Shapes on a pair of axes: `left` and `right` are its distances from the edges, `top` from the upper one."""
 
-    marks: Sequence[Shape]
+    shapes: Sequence[Shape]
     x: Axis
     y: Axis
     height: float = 155.0
@@ -215,19 +215,30 @@ def make_log_axis(low: float, high: float, label: str = "") -> Axis:
     return Axis(low, high, ticks, is_log=True, has_grid=True, label=label)
 
 
-def make_rows_axis(names: Sequence[str], every: int = 1) -> Axis:
-    """Make a y axis of rows, the first on top, with the name of `every` row that many; row n has its middle at n."""
-    return Axis(len(names) - 0.5, -0.5, [Tick(number, name) for number, name in enumerate(names)][::every])
+def make_rows_panel(
+    names: Sequence[str],
+    shapes: Sequence[Shape],
+    x: Axis,
+    *,
+    row: float = ROW,
+    every: int = 1,
+    left: float | None = None,
+    right: float = 11.0,
+) -> Panel:
+    """Make a panel of rows, each `row` high, the first on top, with the name of every so many; row n has its middle at n."""
+    ticks = [Tick(number, name) for number, name in enumerate(names)][::every]
+    room = estimate_room(names) if left is None else left
+    return Panel(shapes, x, Axis(len(names) - 0.5, -0.5, ticks), len(names) * row, room, right)
 
 
-def make_row_bars(row: float, start: float, parts: Iterable[tuple[str, float]]) -> list[Rect]:
-    """Make the bars of a row, parts as (kind, length) behind each other from `start` on."""
-    bars = []
+def make_row_bars(row: float, start: float, parts: Iterable[tuple[str, float]], text: str = "") -> list[Shape]:
+    """Make the bars of a row, parts as (kind, length) behind each other from `start` on, and `text` behind them."""
+    shapes: list[Shape] = []
     for kind, length in parts:
         if length:
-            bars.append(Rect(kind, start, row - 0.36, length, 0.72))
+            shapes.append(Rect(kind, start, row - 0.36, length, 0.72))
         start += length
-    return bars
+    return [*shapes, Text(text, start, row, APART)] if text else shapes
 
 
 def estimate_width(text: str) -> float:

@@ -56,7 +56,7 @@ def draw_figure(chart: Drawing) -> Figure:
         figure.text(EDGE / WIDTH, 1 - (EDGE + 0.7 * FONT) / high, chart.title)
         for panel in chart.panels:
             axes = _add_axes(figure, panel, high)
-            for mark in panel.marks:
+            for mark in panel.shapes:
                 _add_shape(axes, mark)
         for kind, label, (x, y) in chart.legend_places():
             corner, size = (x / WIDTH, 1 - (y + SWATCH / 2) / high), (SWATCH / WIDTH, SWATCH / high)

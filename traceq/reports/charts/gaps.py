@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from traceq.common.units import count, duration
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import (
-    APART,
-    ROW,
-    WIDTH,
-    Axis,
-    Drawing,
-    Panel,
-    Shape,
-    Text,
-    estimate_room,
-    make_row_bars,
-    make_rows_axis,
-)
+from traceq.reports.charts.stack import make_bars_panel
+from traceq.reports.document import BarRow
+from traceq.reports.drawing import WIDTH, Drawing, estimate_room
 from traceq.reports.model import TraceReport
 
 
@@ -28,24 +18,15 @@ def has_data(report: TraceReport) -> bool:
 def draw(report: TraceReport) -> Drawing:
     """Draw the number of gaps per size on the left, their time on the right."""
     sizes = report.gap_sizes
-    names = [size.bucket for size in sizes]
-    left = estimate_room(names)
+    left = estimate_room([size.bucket for size in sizes])
     half = (WIDTH - left) / 2
-    numbers = _draw_panel("number of gaps", names, [(size.gaps, count(size.gaps)) for size in sizes], left, half)
-    times = _draw_panel(
-        "time in them", [""] * len(sizes), [(size.dur_ns, duration(size.dur_ns)) for size in sizes], left + half, half
-    )
-    return Drawing("", [numbers, times])
-
-
-def _draw_panel(title: str, names: list[str], amounts: list[tuple[int, str]], left: float, wide: float) -> Panel:
-    room = estimate_room([text for _, text in amounts])
-    longest = max(amount for amount, _ in amounts) or 1
-    marks: list[Shape] = [Text(title, 0, -0.5, 0, 6, is_above=True)]
-    for row, (amount, text) in enumerate(amounts):
-        marks += [*make_row_bars(row, 0, [("idle", amount)]), Text(text, amount, row, APART)]
-    right = WIDTH - left - wide + room
-    return Panel(marks, Axis(0, longest), make_rows_axis(names), height=len(names) * ROW, left=left, right=right)
+    numbers = [BarRow(size.bucket, (("idle", size.gaps),), count(size.gaps)) for size in sizes]
+    times = [BarRow("", (("idle", size.dur_ns),), duration(size.dur_ns)) for size in sizes]
+    panels = [
+        make_bars_panel(numbers, left, half, "number of gaps"),
+        make_bars_panel(times, left + half, title="time in them"),
+    ]
+    return Drawing("", panels)
 
 
 def describe(report: TraceReport) -> str:

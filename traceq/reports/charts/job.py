@@ -9,16 +9,7 @@ from traceq.common.units import count, duration, rate, short_size
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.stack import StackColumn, draw_bars, draw_columns
 from traceq.reports.document import BarRow
-from traceq.reports.drawing import (
-    Drawing,
-    Panel,
-    Rect,
-    choose_time_unit,
-    estimate_room,
-    make_axis,
-    make_row_bars,
-    make_rows_axis,
-)
+from traceq.reports.drawing import Drawing, Rect, choose_time_unit, make_axis, make_row_bars, make_rows_panel
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, WorstArrival
 
 # Of more ranks each host has a row, and where hosts are not known the ranks that are late most.
@@ -64,10 +55,9 @@ def draw_late(job: Job) -> Drawing:
         for start, length, level in _join_runs(row, most)
     ]
     names, high = list(rows), _ROW if len(rows) <= _NAMED_ROWS else _LOW_ROW
-    y = make_rows_axis(names, every=-(-len(rows) // _NAMED_ROWS))
     x = make_axis(0, job.lateness[0].places, whole=True)
     title = f"own time beyond the usual by up to {duration(most)} (dark), by {_column_word(job)} in the order of time"
-    return Drawing(title, [Panel(marks, x, y, height=len(rows) * high, left=estimate_room(names))])
+    return Drawing(title, [make_rows_panel(names, marks, x, row=high, every=-(-len(rows) // _NAMED_ROWS))])
 
 
 def _column_word(job: Job) -> str:
@@ -179,9 +169,7 @@ def draw_grid(job: Job) -> Drawing:
     columns = make_axis(-0.5, len(copies) - 0.5, whole=True)
     low, high = duration(least / job.steps), duration(most / job.steps)
     title = f"own time per step, {low} (light) to {high} (dark), by copy of the model"
-    return Drawing(
-        title, [Panel(marks, columns, make_rows_axis(names), height=len(stages) * _ROW, left=estimate_room(names))]
-    )
+    return Drawing(title, [make_rows_panel(names, marks, columns, row=_ROW)])
 
 
 def sum_grid_cells(job: Job) -> _Cells:
@@ -225,9 +213,9 @@ def draw_worst(job: Job) -> Drawing:
         times = (rank.own / unit.size, rank.wait / unit.size, rank.transfer / unit.size)
         marks += make_row_bars(number, -sum(times), zip(("usual work", "wait", "transfer"), times, strict=True))
     names = [f"rank {rank.rank}" for rank in rows]
-    x, y = make_axis(-longest / unit.size, 0), make_rows_axis(names)
+    x = make_axis(-longest / unit.size, 0)
     title = f"the {_collective_name(rows[0])} that a rank came to latest, until its end ({unit.name})"
-    return Drawing(title, [Panel(marks, x, y, height=len(rows) * _WORST_ROW, left=estimate_room(names))], _WORST_LEGEND)
+    return Drawing(title, [make_rows_panel(names, marks, x, row=_WORST_ROW)], _WORST_LEGEND)
 
 
 def _choose_arrivals(ranks: Sequence[WorstArrival]) -> list[WorstArrival]:

@@ -38,13 +38,17 @@ class StackColumn:
 
 def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] = ()) -> Drawing:
     """Draw one bar below the other; the kind of a part is its label, `legend` is (kind, label) of those to explain."""
-    totals = [sum(amount for _, amount in row.parts) for row in rows]
-    bars = [bar for number, row in enumerate(rows) for bar in drawing.make_row_bars(number, 0.0, row.parts)]
-    texts = [drawing.Text(row.text, totals[number], number, drawing.APART) for number, row in enumerate(rows)]
-    names = [row.label for row in rows]
-    x, y = Axis(0, max(totals) or 1), drawing.make_rows_axis(names)
-    left, right = drawing.estimate_room(names), drawing.estimate_room([row.text for row in rows])
-    return Drawing(title, [Panel([*bars, *texts], x, y, len(rows) * drawing.ROW, left, right)], legend)
+    return Drawing(title, [make_bars_panel(rows)], legend)
+
+
+def make_bars_panel(rows: Sequence[BarRow], left: float | None = None, right: float = 0.0, title: str = "") -> Panel:
+    """Make a panel of a bar for each row, with its label before and its text behind it."""
+    shapes: list[drawing.Shape] = [drawing.Text(title, 0, -0.5, up=6, is_above=True)] if title else []
+    for number, row in enumerate(rows):
+        shapes += drawing.make_row_bars(number, 0.0, row.parts, row.text)
+    x = Axis(0, max(sum(amount for _, amount in row.parts) for row in rows) or 1)
+    right += drawing.estimate_room([row.text for row in rows])
+    return drawing.make_rows_panel([row.label for row in rows], shapes, x, left=left, right=right)
 
 
 def draw_columns(

@@ -47,7 +47,7 @@ def _draw_elements(chart: Drawing) -> Iterator[str]:
         yield _draw_text(chart.title, EDGE, EDGE + 2 * _HALF_LETTER)
     for panel in chart.panels:
         yield from _draw_grid(panel)
-        yield from (_draw_shape(panel, mark) for mark in panel.marks)
+        yield from (_draw_shape(panel, mark) for mark in panel.shapes)
         yield from _draw_labels(panel)
     for kind, label, (x, y) in chart.legend_places():
         yield _draw_rect(f"var({css_variable(kind)})", x, y - SWATCH / 2, SWATCH, SWATCH)

@@ -8,17 +8,14 @@ from typing import NamedTuple
 from traceq.common.units import change
 from traceq.reports.drawing import (
     APART,
-    ROW,
     Drawing,
-    Panel,
     Shape,
     Stroke,
     Text,
     choose_time_unit,
-    estimate_room,
     make_axis,
     make_row_bars,
-    make_rows_axis,
+    make_rows_panel,
 )
 from traceq.runs.compare.comparison import Cause, Comparison
 
@@ -68,7 +65,7 @@ def draw(comparison: Comparison) -> Drawing:
     names = [bar.label for bar in bars]
     x = make_axis(begin / unit.size, (begin + (high - begin) * (1 + _MARGIN)) / unit.size)
     cut = "" if begin == 0 else f", from {begin / unit.size:,.4g}"
-    panel = Panel(marks, x, make_rows_axis(names), height=len(bars) * ROW, left=estimate_room(names), right=_ROOM)
+    panel = make_rows_panel(names, marks, x, right=_ROOM)
     return Drawing(f"what the change of a step is made of, {unit.name}{cut}", [panel])
 
 

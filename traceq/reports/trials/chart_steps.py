@@ -5,13 +5,11 @@ from __future__ import annotations
 from traceq.reports.drawing import (
     Dot,
     Drawing,
-    Panel,
     Shape,
     Stroke,
     choose_time_unit,
-    estimate_room,
     make_axis,
-    make_rows_axis,
+    make_rows_panel,
     shorten_label,
 )
 from traceq.reports.trials.words import format_amount
@@ -39,18 +37,17 @@ def draw(found: Experiment) -> Drawing:
     rows = _list_rows(found)
     names = [shorten_label(result.setting.name) for result, _ in rows]
     unit = choose_time_unit(max(step.value for _, step in rows))
-    y = make_rows_axis(names)
     marks: list[Shape] = []
     for row, (result, step) in enumerate(rows):
         value = step.value / unit.size
         if result.setting.name == BASELINE:
-            marks.append(Stroke([[(value, y.low), (value, y.high)]], dashes="1.5 3"))
+            marks.append(Stroke([[(value, -0.5), (value, len(rows) - 0.5)]], dashes="1.5 3"))
         if step.interval is not None:
             marks.append(Stroke([[(end / unit.size, row) for end in step.interval]], width=1.6))
         marks.append(Dot(_choose_colour(found, result), value, row))
     highest = max((step.interval or (0, step.value))[1] for _, step in rows) / unit.size
     x = make_axis(0, highest * 1.05, has_grid=True)
-    panel = Panel(marks, x, y, height=_ROW * len(rows), left=estimate_room(names))
+    panel = make_rows_panel(names, marks, x, row=_ROW)
     return Drawing(f"typical step, 95 % interval ({unit.name})", [panel], _LEGEND)
 
 

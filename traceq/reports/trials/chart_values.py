@@ -37,7 +37,7 @@ def draw(found: Tradeoff) -> Drawing:
     below = _draw_steps(found, x, unit.size, above.bottom + 24)
     title = Text(f"time of a step ({unit.name})", x.low, below.y.high, 6 - _LEFT, 10, is_above=True)
     legend = [("compute", "typical step"), *_KINDS.items()]
-    panels = [above, Panel([*below.marks, title], below.x, below.y, _HEIGHT, _LEFT, top=below.top)]
+    panels = [above, Panel([*below.shapes, title], below.x, below.y, _HEIGHT, _LEFT, top=below.top)]
     return Drawing(f"throughput ({per_second(found.setting)})", panels, legend)
 
 
