@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -45,18 +44,30 @@ SENSITIVITY = 0.05
 _STATISTICS: tuple[Statistic, ...] = ("typical", "mean")
 
 
-def compare(
-    base: Sequence[Run],
-    new: Sequence[Run],
-    *,
-    level: float = LEVEL,
-    floor_share: float = FLOOR,
-    sensitivity_share: float = SENSITIVITY,
-    statistic: Statistic = "typical",
-    judge_by: Statistic | None = None,
-    noise: KnownNoise | None = None,
-    anyway: bool = False,
-) -> Comparison:
+class Criteria(TypedDict, total=False):
+    """What a change must be to be called one; `compare` describes each. What is left out is as usual."""
+
+    level: float
+    floor_share: float
+    sensitivity_share: float
+    statistic: Statistic
+    judge_by: Statistic | None
+    noise: KnownNoise | None
+    anyway: bool
+
+
+_USUAL: Criteria = {
+    "level": LEVEL,
+    "floor_share": FLOOR,
+    "sensitivity_share": SENSITIVITY,
+    "statistic": "typical",
+    "judge_by": None,
+    "noise": None,
+    "anyway": False,
+}
+
+
+def compare(base: Sequence[Run], new: Sequence[Run], **criteria: Unpack[Criteria]) -> Comparison:
     """Compare `new` with `base`; the runs of a side are pooled, every run counting the same.
 
     A change is called one when p is `level` at most, so that its interval (confidence 1 - level) does not hold 0, and when it is
@@ -67,32 +78,23 @@ def compare(
     Steps of a server are compared kind by kind.
     `anyway`: a verdict is given although the sides cannot be compared.
     """
-    judged_alike = partial(
-        _compare_kind,
-        floor_share=floor_share,
-        sensitivity_share=sensitivity_share,
-        statistic=statistic,
-        judge_by=judge_by,
-        noise=noise,
-        anyway=anyway,
-    )
+    by: Criteria = {**_USUAL, **criteria}
     kinds = common_kinds(runs_with_steps(base), runs_with_steps(new))
     if not kinds:
-        return judged_alike(base, new, level)
-    each = {
-        kind: judged_alike(
-            [keep_kind(run, kind) for run in base], [keep_kind(run, kind) for run in new], level / len(kinds)
-        )
+        return _compare_kind(base, new, by)
+    by["level"] /= len(kinds)
+    by_kind = {
+        kind: _compare_kind([keep_kind(run, kind) for run in base], [keep_kind(run, kind) for run in new], by)
         for kind in kinds
     }
-    shown = max(kinds, key=lambda kind: _rank_kind(each[kind]))
+    shown = max(kinds, key=lambda kind: _rank_kind(by_kind[kind]))
     return replace(
-        each[shown],
-        remarks=(*compare_mix(base, new), *each[shown].remarks),
+        by_kind[shown],
+        remarks=(*compare_mix(base, new), *by_kind[shown].remarks),
         kind=shown,
         kinds=tuple(
             KindChange(kind, found.base.counted, found.new.counted, found.verdict, found.change)
-            for kind, found in each.items()
+            for kind, found in by_kind.items()
         ),
     )
 
@@ -106,18 +108,7 @@ def _rank_kind(of_kind: Comparison) -> tuple[int, float]:
     return is_changed + (of_kind.verdict in SURE), of_kind.base.counted * abs(ns)
 
 
-def _compare_kind(
-    base: Sequence[Run],
-    new: Sequence[Run],
-    level: float,
-    *,
-    floor_share: float,
-    sensitivity_share: float,
-    statistic: Statistic,
-    judge_by: Statistic | None,
-    noise: KnownNoise | None,
-    anyway: bool,
-) -> Comparison:
+def _compare_kind(base: Sequence[Run], new: Sequence[Run], by: Criteria) -> Comparison:
     """Compare runs whose steps are of one kind; parameters as in `compare`."""
     repeated = [
         f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in describe_duplicates(runs)
@@ -131,28 +122,29 @@ def _compare_kind(
         reasons=found,
         comparable=not found,
         obstacles=found,
-        assumptions=(),
         remarks=tuple(dict.fromkeys([*repeated, *find_remarks(*sides)])),
-        level=level,
-        floor_share=floor_share,
+        level=by["level"],
+        floor_share=by["floor_share"],
         base=sides[0],
         new=sides[1],
-        change=None,
-        other=None,
-        causes=(),
-        operators=(),
-        phases=(),
-        counts=(),
         findings_gone=_findings_missing_in(base, new),
         findings_new=_findings_missing_in(new, base),
         made_with=find_differences((base, new)),
     )
-    is_hindered = bool(found) and not anyway
+    is_hindered = bool(found) and not by["anyway"]
     if not all(runs) or (
         is_hindered and not {*find_unlike_units(*runs), *find_unlike_windows(*runs)}.isdisjoint(found)
     ):
         return empty
-    noise = noise or assume_noise(*map(len, runs))
+    return _judge_sides(empty, runs, by, is_hindered=is_hindered)
+
+
+def _judge_sides(
+    empty: Comparison, runs: tuple[list[Run], list[Run]], by: Criteria, *, is_hindered: bool
+) -> Comparison:
+    """Measure the change of sides with steps, judge it and name its causes; `is_hindered`: without a verdict."""
+    level, statistic, judge_by, found = by["level"], by["statistic"], by["judge_by"], empty.obstacles
+    noise = by["noise"] or assume_noise(*map(len, runs))
     measured = {each: _measure_change(*runs, each, level, noise) for each in _STATISTICS}
     profiling = compare_profiling(*runs)
     if profiling:
@@ -160,7 +152,9 @@ def _compare_kind(
             name: each._replace(change=_widen_by_profiling(each.change, profiling)) for name, each in measured.items()
         }
     judged_on = measured[judge_by or statistic]
-    verdict, reason = judge_change(sides, judged_on.change, level, floor_share, sensitivity_share)
+    verdict, reason = judge_change(
+        (empty.base, empty.new), judged_on.change, level, by["floor_share"], by["sensitivity_share"]
+    )
     if is_hindered:
         verdict, reason = "cannot tell", found[0]
     elif verdict == "cannot tell" and not found:
@@ -178,7 +172,7 @@ def _compare_kind(
     elif verdict in CHANGED:
         named = choose_likely_causes(made_of, change.delta_ns)
     elif not is_hindered:
-        named = significant_without_verdict(made_of, strict, floor_share * change.base_ns)
+        named = significant_without_verdict(made_of, strict, by["floor_share"] * change.base_ns)
     return replace(
         empty,
         verdict=verdict,

@@ -12,21 +12,7 @@ from traceq.runs.statistics import Statistic
 
 Verdict = Literal["regression", "improvement", "likely regression", "likely improvement", "no change", "cannot tell"]
 Kind = Literal["same", "new", "vanished", "renamed", "re-tuned", "same role", "resized", "other memory", "graphed"]
-How = Literal[
-    "slower",
-    "faster",
-    "more",
-    "fewer",
-    "both",
-    "new",
-    "vanished",
-    "renamed",
-    "re-tuned",
-    "same role",
-    "resized",
-    "other memory",
-    "graphed",
-]
+How = Literal["slower", "faster", "more", "fewer", "both"] | Kind
 
 SURE: tuple[Verdict, ...] = ("regression", "improvement")
 LIKELY: tuple[Verdict, ...] = ("likely regression", "likely improvement")
@@ -233,20 +219,20 @@ class Comparison:
     reasons: tuple[str, ...]
     comparable: bool
     obstacles: tuple[str, ...]
-    assumptions: tuple[str, ...]
     remarks: tuple[str, ...]
     level: float
     floor_share: float
     base: Side
     new: Side
-    change: Change | None
-    other: Change | None
-    causes: tuple[Cause, ...]
-    operators: tuple[Row, ...]
-    phases: tuple[Row, ...]
-    counts: tuple[Count, ...]
     findings_gone: tuple[FindingKept, ...]
     findings_new: tuple[FindingKept, ...]
+    assumptions: tuple[str, ...] = ()
+    change: Change | None = None
+    other: Change | None = None
+    causes: tuple[Cause, ...] = ()
+    operators: tuple[Row, ...] = ()
+    phases: tuple[Row, ...] = ()
+    counts: tuple[Count, ...] = ()
     named: tuple[NamedCause, ...] = ()
     across: AcrossTheBoard | None = None
     kind: str | None = None

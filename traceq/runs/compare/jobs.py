@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import PurePath
+from typing import Unpack
 
 from traceq.common.units import share
 from traceq.runs.compare.comparable import find_obstacles
-from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
+from traceq.runs.compare.compare import LEVEL, Criteria, compare
 from traceq.runs.compare.comparison import Comparison
-from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.job.change import JobChange, Judging, find_job_change
 from traceq.runs.job.job import Job
 from traceq.runs.run import Run, RunStep
 from traceq.runs.sources import runs_of_rank
-from traceq.runs.statistics import Statistic
 
 
 def jobs_of(runs: Sequence[Run]) -> dict[str, Job]:
@@ -25,41 +23,22 @@ def jobs_of(runs: Sequence[Run]) -> dict[str, Job]:
     return found if all(run.job is not None for run in runs) else {}
 
 
-def compare_jobs(
-    base: Sequence[Run],
-    new: Sequence[Run],
-    *,
-    level: float = LEVEL,
-    floor_share: float = FLOOR,
-    sensitivity_share: float = SENSITIVITY,
-    statistic: Statistic = "typical",
-    noise: KnownNoise | None = None,
-    anyway: bool = False,
-) -> Comparison:
+def compare_jobs(base: Sequence[Run], new: Sequence[Run], **criteria: Unpack[Criteria]) -> Comparison:
     """Compare the jobs of `new` with those of `base`; the runs are all ranks at hand, the rest is as in `compare`.
 
     The step is that of the job. What changed in one rank is compared beside it: in that which moved the step, if there is one.
     """
-    compared = partial(
-        compare,
-        level=level,
-        floor_share=floor_share,
-        sensitivity_share=sensitivity_share,
-        statistic=statistic,
-        noise=noise,
-        anyway=anyway,
-    )
     sides = jobs_of(base), jobs_of(new)
     lowest = runs_of_rank(base, None, ""), runs_of_rank(new, None, "")
-    found = compared(_as_runs(lowest[0]), _as_runs(lowest[1]))
-    found = _add_obstacles(found, lowest, anyway=anyway)
+    found = compare(_as_runs(lowest[0]), _as_runs(lowest[1]), **criteria)
+    found = _add_obstacles(found, lowest, anyway=criteria.get("anyway", False))
     if found.change is None:
         return found
     judging = Judging(
         delta_ns=found.change.delta_ns,
-        least_ns=floor_share * found.change.base_ns,
+        least_ns=found.floor_share * found.change.base_ns,
         noise_share=(found.change.noise_ns or 0) / found.change.base_ns if found.change.base_ns else 0.0,
-        level=level,
+        level=criteria.get("level", LEVEL),
     )
     job = find_job_change(list(sides[0].values()), list(sides[1].values()), judging)
     shown = _choose_rank(job, base, new)
@@ -69,7 +48,9 @@ def compare_jobs(
         across=None,
         remarks=(*found.remarks, *_list_remarks(job)),
         job=replace(job, shown=shown),
-        of_rank=None if shown is None else compared(runs_of_rank(base, shown, ""), runs_of_rank(new, shown, "")),
+        of_rank=None
+        if shown is None
+        else compare(*(runs_of_rank(runs, shown, "") for runs in (base, new)), **criteria),
     )
 
 

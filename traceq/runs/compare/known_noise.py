@@ -8,7 +8,7 @@ the means of runs: decision 0032.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from traceq.common.units import share as per_cent
@@ -34,25 +34,8 @@ _FREEDOM_SAID, _FREEDOM_ALONE, _FREEDOM_BESIDE = 8, 30, 2
 _ON_GPU = ("compute", "memset")
 _LOADING = ("idle_data", "host_data")
 # The next batch, other ranks, other programs; what happens once; and what nothing is known of.
-_OUTSIDE = (
-    "communication",
-    *(
-        f"{kind}_{cause}"
-        for kind in ("idle", "host")
-        for cause in (
-            "data",
-            "communication",
-            "os",
-            "checkpoint",
-            "allocation",
-            "compile",
-            "profiler",
-            "unattributed",
-            "none",
-        )
-    ),
-    "unattributed",
-)
+_CAUSES = ["data", "communication", "os", "checkpoint", "allocation", "compile", "profiler", "unattributed", "none"]
+_OUTSIDE = ("communication", "unattributed", *(f"{kind}_{cause}" for kind in ("idle", "host") for cause in _CAUSES))
 
 
 @dataclass(frozen=True)
@@ -82,17 +65,12 @@ def usual_deviation(noise: KnownNoise, step_ns: float, parts: Mapping[str, float
     """
     if noise.share is not None:
         return noise.share * step_ns
-    return math.hypot(
-        *(share * sum(parts.get(name, 0.0) for name in names) for share, names in _group_runs(list(parts)))
-    )
+    return math.hypot(*_deviate(parts, _share_of_run))
 
 
 def window_deviation(parts: Mapping[str, float], once_ns: float) -> float:
     """Return the standard deviation, ns, of a window or step of `parts` by category, and of `once_ns` of one-off work."""
-    once = OF_OUTSIDE_ONCE * once_ns
-    return math.hypot(
-        once, *(share * sum(parts.get(name, 0.0) for name in names) for share, names in _group_windows(parts))
-    )
+    return math.hypot(OF_OUTSIDE_ONCE * once_ns, *_deviate(parts, _share_of_window))
 
 
 def describe_noise(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
@@ -108,28 +86,17 @@ def describe_noise(noise: KnownNoise, share: float, runs: tuple[int, int]) -> st
     )
 
 
-def _group_runs(names: Sequence[str]) -> list[tuple[float, list[str]]]:
-    """Return the categories that vary alike from run to run, each group with its share."""
-    return _group_by_share(
-        {
-            name: OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME
-            for name in names
-        }
-    )
+def _deviate(parts: Mapping[str, float], share_of: Callable[[str], float]) -> Iterator[float]:
+    """Yield the standard deviation, ns, of each kind of parts: those with the same share vary alike."""
+    kinds: dict[float, float] = {}
+    for name, ns in parts.items():
+        kinds[share_of(name)] = kinds.get(share_of(name), 0.0) + ns
+    yield from (share * ns for share, ns in kinds.items())
 
 
-def _group_windows(names: Iterable[str]) -> list[tuple[float, list[str]]]:
-    """Return the categories of a single window or step that vary alike, each kind with its share."""
-    return _group_by_share(
-        {
-            name: OF_GPU_WORK_ONCE if name in _ON_GPU else OF_OUTSIDE_ONCE if name in _OUTSIDE else OF_HOST_TIME_ONCE
-            for name in names
-        }
-    )
+def _share_of_run(name: str) -> float:
+    return OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME
 
 
-def _group_by_share(shares: Mapping[str, float]) -> list[tuple[float, list[str]]]:
-    kinds: dict[float, list[str]] = {}
-    for name, share in shares.items():
-        kinds.setdefault(share, []).append(name)
-    return list(kinds.items())
+def _share_of_window(name: str) -> float:
+    return OF_GPU_WORK_ONCE if name in _ON_GPU else OF_OUTSIDE_ONCE if name in _OUTSIDE else OF_HOST_TIME_ONCE

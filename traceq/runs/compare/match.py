@@ -73,20 +73,10 @@ def match_pieces(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     known = [{_canonical(piece) for piece in side} for side in left]
     found: list[Matched] = []
     places = [_places_of_regions(side) for side in left]
-    keys: tuple[tuple[Kind, tuple[Key, Key]], ...] = (
-        ("renamed", (_by_moved_place(places[0], places[1]), _by_moved_place(places[1], places[0]))),
-        ("same", (_name_and_shape, _name_and_shape)),
-        ("other memory", (_by_copy, _by_copy)),
-        ("resized", (_by_name, _by_name)),
-        ("renamed", (_by_family, _by_family)),
-        ("renamed", (_by_call, _by_call)),
-        ("re-tuned", (_by_operator, _by_operator)),
-        ("re-tuned", (_by_function, _by_function)),
-        ("same role", (_by_role, _by_role)),
-    )
+    moved = _by_moved_place(places[0], places[1]), _by_moved_place(places[1], places[0])
     listed = [_least_listed(side) for side in left]
-    for kind, each_key in keys:
-        grouped = [_group_pieces(side, key) for side, key in zip(left, each_key, strict=True)]
+    for kind, keys in (("renamed", moved), *((kind, (key, key)) for kind, key in _KEYS)):
+        grouped = [_group_pieces(side, key) for side, key in zip(left, keys, strict=True)]
         common = grouped[0].keys() & grouped[1].keys() - {None}
         found += [_match(kind, grouped[0][each], grouped[1][each]) for each in sorted(common, key=repr)]
         left = [[piece for each, pieces in side.items() if each not in common for piece in pieces] for side in grouped]
@@ -145,30 +135,22 @@ def _by_copy(name: str, piece: Piece) -> Hashable | None:
     return (name, (piece.shape or "").removesuffix(PAGEABLE)) if is_copy else None
 
 
-def _by_name(name: str, _: Piece) -> str:
-    return canonical_name(name)
-
-
-def _by_family(name: str, _: Piece) -> str:
-    return family_name(name)
-
-
 def _by_call(name: str, piece: Piece) -> str | None:
     """Return the call of the runtime without its maker: hipLaunchKernel is what cudaLaunchKernel is."""
     return _CALL.sub("", name) if piece.category.startswith("idle_") and _CALL.match(name) else None
 
 
-def _by_operator(_: str, piece: Piece) -> str | None:
-    return piece.operator
-
-
-def _by_function(name: str, _: Piece) -> str | None:
-    return function_name(name)
-
-
-def _by_role(_: str, piece: Piece) -> str | None:
-    return piece.role
-
+# How pieces are found again, after regions that moved.
+_KEYS: tuple[tuple[Kind, Key], ...] = (
+    ("same", _name_and_shape),
+    ("other memory", _by_copy),
+    ("resized", lambda name, _: canonical_name(name)),
+    ("renamed", lambda name, _: family_name(name)),
+    ("renamed", _by_call),
+    ("re-tuned", lambda _, piece: piece.operator),
+    ("re-tuned", lambda name, _: function_name(name)),
+    ("same role", lambda _, piece: piece.role),
+)
 
 _Places = Mapping[str, Sequence[tuple[int, ...]]]
 
