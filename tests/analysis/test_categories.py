@@ -8,13 +8,15 @@ from pathlib import Path
 
 from traceq.analysis.categories import BUSY, BY_NAME, CATEGORIES, IDLE, in_words
 from traceq.database import sql
+from traceq.database.comments import comment_statements
 
+COMMENTS = "\n".join(comment_statements(sql.statement("analysis/ledger/tables.sql")))
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
 
 
 def listed(column):
     """The words in the comment on a column."""
-    (comment,) = re.findall(rf"comment on column {column} is '([^']*)'", sql.statement("analysis/ledger/tables.sql"))
+    (comment,) = re.findall(rf"comment on column {column} is '([^']*)'", COMMENTS)
     return comment
 
 

@@ -1,77 +1,54 @@
-"""Comments of columns that mean the same in many tables."""
+"""Comments of tables, views and columns, which stand above them in the SQL files of the schema.
+
+    --: One row per GPU a trace lists or uses.
+    create table if not exists device (
+        --: Trace.
+        trace_id integer not null,
+
+Lines that begin with `--:` are one comment, of what begins on the next line. DuckDB does not keep comments of SQL; these become
+statements `comment on`.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from traceq.database.sql import statement
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import duckdb
-
-_COMMON = {
-    "address": "Where it starts.",
-    "args": "JSON: what the source says of the slice and no column holds.",
-    "bytes": "Its size, bytes.",
-    "cause": "As in idle_gap_cause.",
-    "context": "CUDA context.",
-    "device": "Device.",
-    "dur": "Duration, ns.",
-    "gap_id": "Gap; see idle_gap.",
-    "group_size": "Ranks in the process group.",
-    "job": "Job.",
-    "max_threads_per_sm": "Most resident threads per multiprocessor.",
-    "pid": "Process; NULL when the source does not say.",
-    "registers_per_sm": "32-bit registers per multiprocessor.",
-    "shared_memory_per_sm": "Shared memory per multiprocessor, bytes.",
-    "slice_id": "The gpu_slice.",
-    "stack_id": "Stack that asked for it; NULL when none was recorded.",
-    "step": "Step.",
-    "thread_id": "Thread; see thread.",
-    "time_window": "Window of the job.",
-    "trace_id": "Trace.",
-    "ts": "Start, ns.",
-    "ts_end": "End, ns: ts + dur.",
-}
-# Of views only these, but for views whose columns mean what they mean in the tables that they read.
-_OF_VIEWS = ("device", "trace_id")
-_PLAIN_VIEWS = (
-    "annotation",
-    "annotation_projection",
-    "culprit",
-    "idle_function",
-    "idle_histogram",
-    "kernel",
-    "launch",
-    "memcpy",
-    "operator",
-    "outlier_step",
-    "runtime_call",
-)
-
-_COLUMNS = """
-select table_name, column_name
-from duckdb_columns()
-where
-    database_name = current_database()
-    and ((table_name in $tables and column_name in $common) or (table_name in $views and column_name in $of_views))
-order by table_oid, column_index
-"""
+_TOKEN = re.compile(r"""--:(?P<comment>[^\n]*)|--[^\n]*|(?:'[^']*')+|"[^"]*"|\w+|[^\s\w]""")
+_CREATED = re.compile(r"create\s+(?:or\s+replace\s+)?(table|view)\s+(?:if\s+not\s+exists\s+)?(\w+)\s+(\(|as\b)")
 
 
-def comment_columns(connection: duckdb.DuckDBPyConnection, schema: Sequence[str]) -> None:
-    """Comment on each such column of what the SQL files `schema` create, where they do not do so themselves."""
-    text = "\n".join(map(statement, schema))
-    own = set(re.findall(r"comment on column (\w+)\.(\w+)", text))
-    names = {
-        "tables": re.findall(r"create table if not exists (\w+)", text),
-        "views": [name for name in re.findall(r"create or replace view (\w+)", text) if name not in _PLAIN_VIEWS],
-    }
-    columns = connection.execute(_COLUMNS, {**names, "common": list(_COMMON), "of_views": list(_OF_VIEWS)}).fetchall()
-    said = [
-        f"comment on column {table}.{name} is '{_COMMON[name]}'" for table, name in columns if (table, name) not in own
-    ]
-    connection.execute(";".join(said))
+def comment_statements(text: str) -> list[str]:
+    """Return a statement `comment on` for each comment in the SQL `text`."""
+    return [f"comment on {thing} is '{comment.replace(chr(39), 2 * chr(39))}'" for thing, comment in _comments(text)]
+
+
+def _comments(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what each comment is about (`table device`, `column device.trace_id`) and its words."""
+    words: list[str] = []
+    name = ""
+    is_query = False
+    tokens = list(_TOKEN.finditer(text))
+    for place, token in enumerate(tokens):
+        if token["comment"] is not None:
+            words.append(token["comment"].strip())
+        elif words and not token[0].startswith("--"):
+            if created := _CREATED.match(text, token.start()):
+                name, is_query = created[2], created[3] == "as"
+                yield f"{created[1]} {name}", " ".join(words)
+            else:
+                yield f"column {name}.{_alias(tokens[place:]) if is_query else token[0]}", " ".join(words)
+            words = []
+
+
+def _alias(tokens: list[re.Match[str]]) -> str:
+    """Return the name of the column that the expression at the beginning of `tokens` makes: its last word."""
+    depth = 0
+    last = ""
+    for token in tokens:
+        depth += (token[0] == "(") - (token[0] == ")")
+        if depth == 0 and token[0] in (",", "from", ";"):
+            break
+        if not token[0].startswith("--"):
+            last = token[0]
+    return last

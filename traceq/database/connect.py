@@ -17,7 +17,7 @@ from traceq.common.near import way_out
 from traceq.common.owner import owner_word
 from traceq.common.process import usable_cpus
 from traceq.database import made_by_others, sql
-from traceq.database.comments import comment_columns
+from traceq.database.comments import comment_statements
 from traceq.database.failures import FAILURES, one_line
 from traceq.database.keys import check_keys
 from traceq.database.planning import MOST_ROWS, plan_plainly, slices
@@ -128,7 +128,7 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     connection.begin()
     for name in SCHEMA:
         sql.run(connection, name)
-    comment_columns(connection, SCHEMA)
+        connection.execute(";".join(comment_statements(sql.statement(name))))
     connection.execute("delete from traceq_schema")
     connection.execute("insert into traceq_schema values (?)", [SCHEMA_VERSION])
     connection.commit()

@@ -21,6 +21,7 @@ REACH = 1 << 55
 LATEST = 1 << 62
 
 _TABLE = re.compile(r"create table if not exists (\w+)\s*\((.*?)\);", re.DOTALL)
+_COMMENT = re.compile("--.*")
 _COLUMN = re.compile(r"^\s*(ts|dur|gpu_ts|gpu_dur|utc_origin_ns) bigint(?! generated)", re.MULTILINE)
 # A step may take less than nothing where the replay leaves more out than it holds.
 _SIGNED = {("replay_step", "dur")}
@@ -62,5 +63,5 @@ def _impossible(path: Path, table: str, column: str, value: object) -> StoreErro
 @cache
 def _columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
     """Tables of the schema and their columns of times."""
-    tables = [each for name in schema for each in _TABLE.findall(statement(name))]
+    tables = [each for name in schema for each in _TABLE.findall(_COMMENT.sub("", statement(name)))]
     return [(table, column) for table, text in tables for column in _COLUMN.findall(text)]

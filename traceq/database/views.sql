@@ -1,5 +1,6 @@
 -- Convenience views: the words people type first. Columns are spelled out, so that a view never changes by accident.
 
+--: One row per kernel: gpu_slice of kind kernel; columns as there.
 create or replace view kernel as
 select
     trace_id, slice_id, device, context, stream, name, ts, dur, ts_end, pid, correlation_id, external_id, launch_id, step,
@@ -7,61 +8,78 @@ select
     registers_per_thread, shared_memory, static_shared_memory, dynamic_shared_memory, graph_id, graph_node_id, args
 from gpu_slice
 where kind = 'kernel';
-comment on view kernel is 'One row per kernel: gpu_slice of kind kernel; columns as there.';
 
+--: One row per copy: gpu_slice of kind memcpy; columns as there.
 create or replace view memcpy as
 select
     trace_id, slice_id, device, context, stream, name, ts, dur, ts_end, pid, correlation_id, external_id, launch_id, step,
     is_communication, bytes, copy_kind, src_memory, dst_memory, src_device, dst_device,
+    --: bytes / dur, in bytes per nanosecond, which is GB/s; NULL when the duration is 0.
     bytes / nullif(dur, 0) as gigabytes_per_second,
     args
 from gpu_slice
 where kind = 'memcpy';
-comment on view memcpy is 'One row per copy: gpu_slice of kind memcpy; columns as there.';
-comment on column memcpy.gigabytes_per_second is 'bytes / dur, in bytes per nanosecond, which is GB/s; NULL when the duration is 0.';
 
+--: One row per PyTorch operator: cpu_slice of kind op; columns as there.
 create or replace view operator as
 select
     trace_id, slice_id, thread_id, category, name, ts, dur, ts_end, depth, parent_id, operator_id, annotation_id, external_id, args
 from cpu_slice
 where kind = 'op';
-comment on view operator is 'One row per PyTorch operator: cpu_slice of kind op; columns as there.';
 
+--: One row per NVTX range or user annotation: cpu_slice of kind annotation; columns as there.
 create or replace view annotation as
 select
     trace_id, slice_id, thread_id, category, name, ts, dur, ts_end, depth, parent_id, operator_id, annotation_id, external_id, args
 from cpu_slice
 where kind = 'annotation';
-comment on view annotation is 'One row per NVTX range or user annotation: cpu_slice of kind annotation; columns as there.';
 
+--: One row per CUDA runtime or driver call: cpu_slice of kind runtime; columns as there.
 create or replace view runtime_call as
 select
     trace_id, slice_id, thread_id, category, name, ts, dur, ts_end, depth, parent_id, operator_id, annotation_id,
     correlation_id, external_id, args
 from cpu_slice
 where kind = 'runtime';
-comment on view runtime_call is 'One row per CUDA runtime or driver call: cpu_slice of kind runtime; columns as there.';
 
+--: One row per GPU slice, joined with the call that launched it, and the operator and annotation around that call; NULL
+--: where the call is not in the trace.
 create or replace view launch as
 select
     g.trace_id,
+    --: The gpu_slice.
     g.slice_id,
+    --: The launching call in cpu_slice.
     g.launch_id as launch_slice_id,
+    --: Thread that launched it.
     c.thread_id, g.device, g.stream, g.kind, g.name,
+    --: Name of the launching call.
     c.name as api_name,
+    --: Name of the innermost operator around the launching call; of a kernel of a graph the one in graph_kernel, where
+    --: that tells it.
     coalesce(r.operator, o.name) as operator,
+    --: That operator in cpu_slice, or in graph_operator.
     coalesce(r.operator_id, c.operator_id) as operator_id,
+    --: Name of the innermost annotation around the launching call.
     a.name as annotation,
     c.annotation_id,
+    --: Name of the outermost annotation around the launching call.
     oa.name as outer_annotation,
+    --: data, forward, backward, optimizer or other; see launch_state.
     q.phase,
     g.step,
+    --: Start of the launching call, ns.
     c.ts as api_ts,
+    --: Duration of the launching call, ns.
     c.dur as api_dur,
     g.ts,
     g.dur,
+    --: From the start of the launching call to the start on the device, ns.
     g.ts - c.ts as launch_latency,
+    --: From the end of the launching call to the start on the device, ns; negative when it starts before the call
+    --: returns.
     g.ts - c.ts_end as queue_delay,
+    --: Launches on the same device that had not started when this one was made; see launch_state.
     q.queue_depth
 from gpu_slice as g
 left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
@@ -70,49 +88,38 @@ left join cpu_slice as a on a.trace_id = c.trace_id and a.slice_id = c.annotatio
 left join cpu_slice as oa on oa.trace_id = c.trace_id and oa.slice_id = c.outer_annotation_id
 left join launch_state as q on q.trace_id = g.trace_id and q.slice_id = g.slice_id
 left join graph_kernel as r on r.trace_id = g.trace_id and r.slice_id = g.slice_id;
-comment on view launch is 'One row per GPU slice, joined with the call that launched it, and the operator and annotation around that call; NULL where the call is not in the trace.';
-comment on column launch.slice_id is 'The gpu_slice.';
-comment on column launch.launch_slice_id is 'The launching call in cpu_slice.';
-comment on column launch.thread_id is 'Thread that launched it.';
-comment on column launch.api_name is 'Name of the launching call.';
-comment on column launch.operator is 'Name of the innermost operator around the launching call; of a kernel of a graph the one in graph_kernel, where that tells it.';
-comment on column launch.operator_id is 'That operator in cpu_slice, or in graph_operator.';
-comment on column launch.annotation is 'Name of the innermost annotation around the launching call.';
-comment on column launch.outer_annotation is 'Name of the outermost annotation around the launching call.';
-comment on column launch.phase is 'data, forward, backward, optimizer or other; see launch_state.';
-comment on column launch.queue_depth is 'Launches on the same device that had not started when this one was made; see launch_state.';
-comment on column launch.api_ts is 'Start of the launching call, ns.';
-comment on column launch.api_dur is 'Duration of the launching call, ns.';
-comment on column launch.launch_latency is 'From the start of the launching call to the start on the device, ns.';
-comment on column launch.queue_delay is 'From the end of the launching call to the start on the device, ns; negative when it starts before the call returns.';
 
+--: One row per device: how much of its work can be traced back to the host.
 create or replace view launch_attribution as
 select
+    --: Trace.
     trace_id,
+    --: Device.
     device,
+    --: GPU slices.
     count(*) as slices,
+    --: Those whose launching call is in the trace.
     count(launch_slice_id) as launched,
+    --: Those launched inside an operator.
     count(operator_id) as with_operator,
+    --: Those launched inside an annotation.
     count(annotation_id) as with_annotation,
+    --: Those launched in a phase that is named.
     count(nullif(phase, 'other')) as with_phase,
+    --: Those that belong to a step.
     count(step) as with_step,
+    --: Share of the slices whose launching call is not in the trace, 0 to 1.
     count(*) filter (launch_slice_id is null) / count(*) as unattributed_share,
+    --: Their time, ns; slices that overlap count each.
     coalesce(sum(dur) filter (launch_slice_id is null), 0)::bigint as unattributed_dur
 from launch
 group by trace_id, device;
-comment on view launch_attribution is 'One row per device: how much of its work can be traced back to the host.';
-comment on column launch_attribution.slices is 'GPU slices.';
-comment on column launch_attribution.launched is 'Those whose launching call is in the trace.';
-comment on column launch_attribution.with_operator is 'Those launched inside an operator.';
-comment on column launch_attribution.with_annotation is 'Those launched inside an annotation.';
-comment on column launch_attribution.with_phase is 'Those launched in a phase that is named.';
-comment on column launch_attribution.with_step is 'Those that belong to a step.';
-comment on column launch_attribution.unattributed_share is 'Share of the slices whose launching call is not in the trace, 0 to 1.';
-comment on column launch_attribution.unattributed_dur is 'Their time, ns; slices that overlap count each.';
 
+--: One row per device, step and size of gaps: many small ones or few large ones.
 create or replace view idle_histogram as
 select
     trace_id, device, step,
+    --: below 10 µs, below 100 µs, below 1 ms, below 10 ms, 10 ms and above.
     case
         when dur < 10_000 then 'below 10 µs'
         when dur < 100_000 then 'below 100 µs'
@@ -120,15 +127,15 @@ select
         when dur < 10_000_000 then 'below 10 ms'
         else '10 ms and above'
     end as bucket,
+    --: Gaps of that size.
     count(*) as gaps,
+    --: Their time, ns.
     sum(dur)::bigint as dur
 from idle_gap
 group by all;
-comment on view idle_histogram is 'One row per device, step and size of gaps: many small ones or few large ones.';
-comment on column idle_histogram.bucket is 'below 10 µs, below 100 µs, below 1 ms, below 10 ms, 10 ms and above.';
-comment on column idle_histogram.gaps is 'Gaps of that size.';
-comment on column idle_histogram.dur is 'Their time, ns.';
 
+--: One row per unusually long step, device and ledger category: what it has more of than the typical step. Per step and
+--: device the changes add up to the difference of the durations.
 create or replace view outlier_step as
 with
 spread as (
@@ -155,18 +162,23 @@ outlier as (
     where s.excluded is null and p.steps >= 4 and s.dur > p.median + 5 * p.spread and s.dur > 1.1 * p.median
 )
 
-select o.* exclude (compared), l.device, l.category, sum(if(o.compared = o.step, l.dur, -l.dur))::bigint as change
+select
+    o.* exclude (compared),
+    --: Device; NULL when no GPU was used.
+    l.device,
+    --: Ledger category.
+    l.category,
+    --: Time of that category in the step less that in the typical step, ns.
+    sum(if(o.compared = o.step, l.dur, -l.dur))::bigint as change
 from (select *, unnest([step, typical_step]) as compared from outlier) as o
 left join time_ledger as l on l.trace_id = o.trace_id and l.step = o.compared
 group by all;
-comment on view outlier_step is 'One row per unusually long step, device and ledger category: what it has more of than the typical step. Per step and device the changes add up to the difference of the durations.';
 comment on column outlier_step.step is 'A step longer than median + 5 MAD and than 1.1 medians, among at least 4.';
 comment on column outlier_step.dur is 'Its duration, ns.';
 comment on column outlier_step.typical_step is 'The step whose duration is nearest to the median.';
-comment on column outlier_step.device is 'Device; NULL when no GPU was used.';
-comment on column outlier_step.category is 'Ledger category.';
-comment on column outlier_step.change is 'Time of that category in the step less that in the typical step, ns.';
 
+--: One row per annotation that launched GPU work on its own thread, itself or in annotations inside it: the annotation
+--: projected onto the GPU.
 create or replace view annotation_projection as
 with recursive
 -- per innermost annotation first, so that what climbs is one row an annotation, not one a launch
@@ -188,18 +200,21 @@ climbing as (
 )
 
 select
-    a.trace_id, a.slice_id, a.thread_id, a.name, a.ts, a.dur,
+    a.trace_id,
+    --: The annotation in cpu_slice.
+    a.slice_id, a.thread_id,
+    --: Name of the annotation.
+    a.name,
+    --: Start of the annotation on the host, ns.
+    a.ts,
+    --: Duration of the annotation on the host, ns.
+    a.dur,
+    --: Start of the first work it launched, ns.
     min(i.gpu_ts) as gpu_ts,
+    --: From there to the end of the last work it launched, ns.
     max(i.gpu_end) - min(i.gpu_ts) as gpu_dur,
+    --: GPU slices it launched.
     sum(i.gpu_slices)::bigint as gpu_slices
 from climbing as i
 inner join cpu_slice as a on a.trace_id = i.trace_id and a.slice_id = i.slice_id
 group by a.trace_id, a.slice_id, a.thread_id, a.name, a.ts, a.dur;
-comment on view annotation_projection is 'One row per annotation that launched GPU work on its own thread, itself or in annotations inside it: the annotation projected onto the GPU.';
-comment on column annotation_projection.slice_id is 'The annotation in cpu_slice.';
-comment on column annotation_projection.name is 'Name of the annotation.';
-comment on column annotation_projection.ts is 'Start of the annotation on the host, ns.';
-comment on column annotation_projection.dur is 'Duration of the annotation on the host, ns.';
-comment on column annotation_projection.gpu_ts is 'Start of the first work it launched, ns.';
-comment on column annotation_projection.gpu_dur is 'From there to the end of the last work it launched, ns.';
-comment on column annotation_projection.gpu_slices is 'GPU slices it launched.';

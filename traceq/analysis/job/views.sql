@@ -1,4 +1,5 @@
 -- How fast collectives of one kind are when nobody is late: by transfer, never by duration, which is mostly waiting.
+--: One row per job, time window, operation, size and process group: what its collectives take when all ranks are there.
 create or replace view job_collective as
 with
 factor as (
@@ -44,11 +45,13 @@ class as (
 
 select
     c.*,
+    --: bytes / transfer_best times the factor of nccl-tests for op and group_size, GB/s; NULL where bytes or the factor
+    --: is unknown.
     c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_best, 0) as bandwidth_best,
+    --: The same by transfer_median, GB/s.
     c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_median, 0) as bandwidth_median
 from class as c
 left join factor as f using (op);
-comment on view job_collective is 'One row per job, time window, operation, size and process group: what its collectives take when all ranks are there.';
 comment on column job_collective.job is 'Job.';
 comment on column job_collective.time_window is 'Window of the job.';
 comment on column job_collective.op is 'As in collective_match.';
@@ -60,11 +63,10 @@ comment on column job_collective.collectives is 'How many there are.';
 comment on column job_collective.transfer_best is '5th percentile of their transfer, ns; the least of fewer than 8.';
 comment on column job_collective.transfer_median is 'Median of their transfer, ns.';
 comment on column job_collective.wait is 'What all ranks together waited in them for others, ns.';
-comment on column job_collective.bandwidth_best is 'bytes / transfer_best times the factor of nccl-tests for op and group_size, GB/s; NULL where bytes or the factor is unknown.';
-comment on column job_collective.bandwidth_median is 'The same by transfer_median, GB/s.';
 
 -- The ranks of a job that are asked all rules: as many as a reader looks at, one of each straggler before the second of any, and the
 -- rank that stands for all that nobody waits for.
+--: One row per rank of a judged job that stands for the others: at most four late ones, and one with the usual time.
 create or replace view job_suspect as
 with
 late as (
@@ -98,14 +100,20 @@ usual as (
         = count(*) over (partition by job, time_window, is_late) // 2 + 1
 )
 
-select r.job, r.time_window, r.unit, r.trace_id, u.unit is not null as is_usual
+select
+    --: Job.
+    r.job,
+--: Window of the job.
+r.time_window,
+--: As in job_rank.
+r.unit,
+--: Trace.
+r.trace_id,
+--: Whether it has the median own time of the ranks that nobody waits for, and stands for these; of several stages for
+--: those of its own.
+u.unit is not null as is_usual
 from job_rank as r
 inner join job as j using (job, time_window)
 left join shown as s using (job, time_window, unit)
 left join usual as u using (job, time_window, unit)
 where j.dur is not null and (s.unit is not null or u.unit is not null);
-comment on view job_suspect is 'One row per rank of a judged job that stands for the others: at most four late ones, and one with the usual time.';
-comment on column job_suspect.job is 'Job.';
-comment on column job_suspect.time_window is 'Window of the job.';
-comment on column job_suspect.unit is 'As in job_rank.';
-comment on column job_suspect.is_usual is 'Whether it has the median own time of the ranks that nobody waits for, and stands for these; of several stages for those of its own.';

@@ -3,6 +3,9 @@
 -- direction; what datasheets call NVLink bandwidth is the sum of both.
 
 -- Tables, not views over values: to plan those again in every query that asks for a peak takes longer than the query.
+--: One row per compute capability of NVIDIA, 7.0 to 12.1: the limits of a multiprocessor. From the CUDA C++ Programming
+--: Guide, table Technical Specifications per Compute Capability, and the occupancy calculator of the CUDA Toolkit
+--: (cuda_occupancy.h).
 create or replace table gpu_architecture as
 select * from (values
     ('7.0', 2048, 32, 65536, 98304, 98304, 0, 256),
@@ -22,7 +25,6 @@ select * from (values
     compute_capability, max_threads_per_sm, max_blocks_per_sm, registers_per_sm, shared_memory_per_sm,
     shared_memory_per_block, reserved_shared_memory, shared_memory_unit
 );
-comment on table gpu_architecture is 'One row per compute capability of NVIDIA, 7.0 to 12.1: the limits of a multiprocessor. From the CUDA C++ Programming Guide, table Technical Specifications per Compute Capability, and the occupancy calculator of the CUDA Toolkit (cuda_occupancy.h).';
 comment on column gpu_architecture.compute_capability is 'Compute capability, e.g. 9.0.';
 comment on column gpu_architecture.max_threads_per_sm is 'Most resident threads.';
 comment on column gpu_architecture.max_blocks_per_sm is 'Most resident blocks.';
@@ -33,6 +35,8 @@ comment on column gpu_architecture.reserved_shared_memory is 'Shared memory that
 comment on column gpu_architecture.shared_memory_unit is 'Shared memory is given out in multiples of this, bytes.';
 
 -- Patterns match to the end of the name: what follows tells another GPU, or a part of one (MIG, a virtual function).
+--: One row per GPU that traceq knows, the same in every database: what its maker publishes. NULL: not published, or not
+--: known for sure.
 create or replace table gpu_model as
 with
 model as (
@@ -107,29 +111,39 @@ link as (
 )
 
 select
-    m.rank_order, m.model, m.pattern, m.compute_capability, m.sm_count,
+    --: Names are compared in this order; the first that matches counts.
+    m.rank_order,
+    --: Model.
+    m.model,
+    --: Regular expression that finds the model in device.name.
+    m.pattern,
+    --: Compute capability; NULL for other makers than NVIDIA.
+    m.compute_capability,
+    --: Streaming multiprocessors; compute units on AMD.
+    m.sm_count,
+    --: Memory as advertised, bytes (decimal); the trace knows better what is usable.
     m.memory_gigabytes::bigint * 1000000000 as memory_bytes,
+    --: Peak memory bandwidth, bytes per second.
     m.memory_gigabytes_per_second::bigint * 1000000000 as memory_bandwidth,
     a.* exclude (compute_capability, reserved_shared_memory, shared_memory_unit),
     columns(['fp64', 'fp64_tensor', 'fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'int8'])::double,
+    --: Link to the host.
     m.host_link,
+    --: Its bandwidth per direction, GB/s (bytes per ns).
     l.bandwidth::double as host_link_bandwidth,
+    --: Link to other GPUs; a bridge need not be there.
     m.peer_link,
+    --: Its bandwidth per direction, GB/s, over all links.
     m.peer_link_bandwidth::double as peer_link_bandwidth,
+    --: Document that gives multiprocessors, memory, peaks and the peer link.
     m.source as source,
+    --: Document that gives the limits of a multiprocessor.
     if(a.compute_capability is not null, 'CUDA C++ Programming Guide, technical specifications per compute capability', null) as limits_source,
+    --: Document that gives the bandwidth of the host link.
     l.source as host_link_source
 from model as m
 left join gpu_architecture as a using (compute_capability)
 left join link as l using (host_link);
-comment on table gpu_model is 'One row per GPU that traceq knows, the same in every database: what its maker publishes. NULL: not published, or not known for sure.';
-comment on column gpu_model.rank_order is 'Names are compared in this order; the first that matches counts.';
-comment on column gpu_model.model is 'Model.';
-comment on column gpu_model.pattern is 'Regular expression that finds the model in device.name.';
-comment on column gpu_model.compute_capability is 'Compute capability; NULL for other makers than NVIDIA.';
-comment on column gpu_model.sm_count is 'Streaming multiprocessors; compute units on AMD.';
-comment on column gpu_model.memory_bytes is 'Memory as advertised, bytes (decimal); the trace knows better what is usable.';
-comment on column gpu_model.memory_bandwidth is 'Peak memory bandwidth, bytes per second.';
 comment on column gpu_model.max_threads_per_sm is 'Most resident threads per multiprocessor.';
 comment on column gpu_model.max_blocks_per_sm is 'Most resident blocks per multiprocessor.';
 comment on column gpu_model.registers_per_sm is '32-bit registers per multiprocessor.';
@@ -143,14 +157,9 @@ comment on column gpu_model.fp16 is 'Dense peak of half precision on tensor core
 comment on column gpu_model.bf16 is 'The same for bfloat16.';
 comment on column gpu_model.fp8 is 'The same for 8-bit floating point.';
 comment on column gpu_model.int8 is 'Dense peak of 8-bit integers on tensor cores, TOP/s.';
-comment on column gpu_model.host_link is 'Link to the host.';
-comment on column gpu_model.host_link_bandwidth is 'Its bandwidth per direction, GB/s (bytes per ns).';
-comment on column gpu_model.peer_link is 'Link to other GPUs; a bridge need not be there.';
-comment on column gpu_model.peer_link_bandwidth is 'Its bandwidth per direction, GB/s, over all links.';
-comment on column gpu_model.source is 'Document that gives multiprocessors, memory, peaks and the peer link.';
-comment on column gpu_model.limits_source is 'Document that gives the limits of a multiprocessor.';
-comment on column gpu_model.host_link_source is 'Document that gives the bandwidth of the host link.';
 
+--: One row per GPU of a trace with its limits and peaks: what the trace says, else gpu_model by the name, else
+--: gpu_architecture by the compute capability, else NULL.
 create or replace view device_model as
 with
 -- ROCm numbers devices in two ways: one that works without being described is as those that are, where these are all alike.
@@ -216,36 +225,40 @@ made as (
 )
 
 select
-    d.trace_id, d.device, d.name, d.model,
+    --: Trace.
+    d.trace_id,
+    --: Device; see device.
+    d.device,
+    --: Name in the trace.
+    d.name,
+    --: The gpu_model with that name; NULL when traceq does not know it.
+    d.model,
+    --: Compute capability of an NVIDIA GPU; NULL for others, whatever the trace says.
     d.capability as compute_capability,
+    --: Multiprocessors; compute units on AMD.
     coalesce(d.sm_count, d.model_sm_count) as sm_count,
+    --: Most resident threads per multiprocessor.
     coalesce(d.max_threads_per_sm, a.max_threads_per_sm) as max_threads_per_sm,
+    --: Most resident blocks per multiprocessor.
     coalesce(d.max_blocks_per_sm, a.max_blocks_per_sm) as max_blocks_per_sm,
+    --: 32-bit registers per multiprocessor.
     coalesce(d.registers_per_sm, a.registers_per_sm) as registers_per_sm,
+    --: Shared memory per multiprocessor, bytes.
     coalesce(d.shared_memory_per_sm, a.shared_memory_per_sm) as shared_memory_per_sm,
+    --: Shared memory that the system takes per block, bytes.
     a.reserved_shared_memory,
+    --: Shared memory is given out in multiples of this, bytes.
     a.shared_memory_unit,
+    --: Threads per warp.
     coalesce(d.warp_size, if(a.compute_capability is not null, 32, null)) as warp_size,
+    --: Peak memory bandwidth, bytes per second.
     coalesce(d.memory_bandwidth, d.model_memory_bandwidth) as memory_bandwidth,
     columns(['fp64', 'fp64_tensor', 'fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'int8']),
     columns(['host_link', 'host_link_bandwidth', 'peer_link', 'peer_link_bandwidth']),
+    --: gpu_model.source.
     d.model_source as source
 from made as d
 left join gpu_architecture as a on a.compute_capability = d.capability;
-comment on view device_model is 'One row per GPU of a trace with its limits and peaks: what the trace says, else gpu_model by the name, else gpu_architecture by the compute capability, else NULL.';
-comment on column device_model.device is 'Device; see device.';
-comment on column device_model.name is 'Name in the trace.';
-comment on column device_model.model is 'The gpu_model with that name; NULL when traceq does not know it.';
-comment on column device_model.compute_capability is 'Compute capability of an NVIDIA GPU; NULL for others, whatever the trace says.';
-comment on column device_model.sm_count is 'Multiprocessors; compute units on AMD.';
-comment on column device_model.max_threads_per_sm is 'Most resident threads per multiprocessor.';
-comment on column device_model.max_blocks_per_sm is 'Most resident blocks per multiprocessor.';
-comment on column device_model.registers_per_sm is '32-bit registers per multiprocessor.';
-comment on column device_model.shared_memory_per_sm is 'Shared memory per multiprocessor, bytes.';
-comment on column device_model.reserved_shared_memory is 'Shared memory that the system takes per block, bytes.';
-comment on column device_model.shared_memory_unit is 'Shared memory is given out in multiples of this, bytes.';
-comment on column device_model.warp_size is 'Threads per warp.';
-comment on column device_model.memory_bandwidth is 'Peak memory bandwidth, bytes per second.';
 comment on column device_model.fp64 is 'Peaks: as in gpu_model.';
 comment on column device_model.fp64_tensor is 'TFLOP/s.';
 comment on column device_model.fp32 is 'TFLOP/s, without tensor cores.';
@@ -258,4 +271,3 @@ comment on column device_model.host_link is 'Link to the host.';
 comment on column device_model.host_link_bandwidth is 'GB/s per direction.';
 comment on column device_model.peer_link is 'Link to other GPUs.';
 comment on column device_model.peer_link_bandwidth is 'GB/s per direction.';
-comment on column device_model.source is 'gpu_model.source.';

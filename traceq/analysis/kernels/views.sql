@@ -1,5 +1,7 @@
 -- Kernels and operators per step, and what was measured beside what was estimated.
 
+--: One row per device and step with operators whose floating-point operations are known: how much of the peak they use.
+--: Work launched by CUDA graphs and custom kernels is not in it, so it is a lower bound. Definition: docs/metrics.md.
 create or replace view step_mfu as
 with
 device_step as (
@@ -18,26 +20,33 @@ device_step as (
 )
 
 select
-    d.trace_id, d.device, d.step,
+    --: Trace.
+    d.trace_id,
+    --: Device.
+    d.device,
+    --: Step that launched them.
+    d.step,
+    --: Floating-point operations of matmul, convolution and attention; not all of them when unknown_dur is above 0.
     d.flops::double as flops,
+    --: Share of these operations whose peak is known, 0 to 1.
     coalesce(d.flops_with_peak, 0) / d.flops as share_with_peak,
+    --: Time of their kernels, ns.
     d.gpu_dur,
+    --: Time of the kernels of matmul, convolution, attention and experts whose operations are not known, ns: the trace
+    --: lacks their shapes or settings. Above 0, flops and achieved are incomplete.
     d.unknown_dur,
+    --: Known operations over the duration of the step, TFLOP/s.
     d.flops / nullif(s.dur, 0) / 1000 as achieved,
+    --: Model FLOPs utilization: the time the operations would take at the peak of their types, over the duration of the
+    --: step. NULL unless all peaks and all operations of such operators are known.
     if(d.flops_with_peak = d.flops and d.unknown_dur = 0, d.seconds_at_peak * 1e9 / nullif(s.dur, 0), null) as mfu,
+    --: That time over the time of their kernels alone, those of known operations; NULL unless all peaks are known.
     if(d.flops_with_peak = d.flops, d.seconds_at_peak * 1e9 / nullif(d.gpu_dur, 0), null) as kernel_efficiency
 from device_step as d
 inner join step as s using (trace_id, step);
-comment on view step_mfu is 'One row per device and step with operators whose floating-point operations are known: how much of the peak they use. Work launched by CUDA graphs and custom kernels is not in it, so it is a lower bound. Definition: docs/metrics.md.';
-comment on column step_mfu.step is 'Step that launched them.';
-comment on column step_mfu.flops is 'Floating-point operations of matmul, convolution and attention; not all of them when unknown_dur is above 0.';
-comment on column step_mfu.share_with_peak is 'Share of these operations whose peak is known, 0 to 1.';
-comment on column step_mfu.gpu_dur is 'Time of their kernels, ns.';
-comment on column step_mfu.unknown_dur is 'Time of the kernels of matmul, convolution, attention and experts whose operations are not known, ns: the trace lacks their shapes or settings. Above 0, flops and achieved are incomplete.';
-comment on column step_mfu.achieved is 'Known operations over the duration of the step, TFLOP/s.';
-comment on column step_mfu.mfu is 'Model FLOPs utilization: the time the operations would take at the peak of their types, over the duration of the step. NULL unless all peaks and all operations of such operators are known.';
-comment on column step_mfu.kernel_efficiency is 'That time over the time of their kernels alone, those of known operations; NULL unless all peaks are known.';
 
+--: One row per device, step and measured metric (nsys --gpu-metrics-devices, PyTorch's hardware counters): means over
+--: the samples inside the step, idle time included. Without rows when nothing was measured.
 create or replace view gpu_metric_step as
 with
 meaning as (
@@ -63,23 +72,31 @@ series as (
 )
 
 select
-    c.trace_id, c.device, s.step, n.metric, n.name,
+    --: Trace.
+    c.trace_id,
+    --: Device.
+    c.device,
+    --: Step in which the samples were taken.
+    s.step,
+    --: sm_active, sm_issue, tensor_active, warps_active (achieved occupancy), graphics_active, dram_read, dram_write,
+    --: pcie_read, pcie_write.
+    n.metric,
+    --: Name of the series in counter.
+    n.name,
+    --: Mean share of the possible, 0 to 1.
     avg(c.value) / 100 as mean,
+    --: Highest sample, 0 to 1.
     max(c.value) / 100 as highest,
+    --: Samples.
     count(*) as samples
 from counter as c
 inner join series as n on n.trace_id = c.trace_id and n.device = c.device and n.name = c.name
 asof inner join step as s on s.trace_id = c.trace_id and c.ts >= s.ts
 where c.ts < s.ts_end and c.value >= 0 and isfinite(c.value)
 group by c.trace_id, c.device, s.step, n.metric, n.name;
-comment on view gpu_metric_step is 'One row per device, step and measured metric (nsys --gpu-metrics-devices, PyTorch''s hardware counters): means over the samples inside the step, idle time included. Without rows when nothing was measured.';
-comment on column gpu_metric_step.step is 'Step in which the samples were taken.';
-comment on column gpu_metric_step.metric is 'sm_active, sm_issue, tensor_active, warps_active (achieved occupancy), graphics_active, dram_read, dram_write, pcie_read, pcie_write.';
-comment on column gpu_metric_step.name is 'Name of the series in counter.';
-comment on column gpu_metric_step.mean is 'Mean share of the possible, 0 to 1.';
-comment on column gpu_metric_step.highest is 'Highest sample, 0 to 1.';
-comment on column gpu_metric_step.samples is 'Samples.';
 
+--: One row per device and step with kernels: estimates from launch geometry and names, weighted by time, beside what
+--: was measured.
 create or replace view step_occupancy as
 with
 proxy as (
@@ -111,24 +128,33 @@ measured as (
 )
 
 select
-    p.trace_id, p.device, p.step, p.kernels, p.kernel_dur,
+    --: Trace.
+    p.trace_id,
+    --: Device.
+    p.device,
+    --: Step: estimates of the kernels it launched, measurements of the time it lasted.
+    p.step,
+    --: Kernels.
+    p.kernels,
+    --: Their time, ns: the sum of exclusive_dur.
+    p.kernel_dur,
+    --: Mean of kernel_occupancy.estimated_occupancy while kernels run, over those for which it is known; 0 to 1.
     p.occupied / nullif(p.estimated_dur, 0) as estimated_occupancy,
+    --: Mean share of the multiprocessors that get a block, likewise.
     p.covered / nullif(p.covered_dur, 0) as sm_coverage,
+    --: Share of the time of kernels on tensor cores in that of kernels whose names tell; 0 to 1.
     coalesce(p.tensor_dur, 0) / nullif(p.told_dur, 0) as tensor_core_share,
+    --: Share of the time of kernels whose names tell.
     coalesce(p.told_dur, 0) / nullif(p.kernel_dur, 0) as tensor_core_told,
-    m.sm_active, m.warps_active, m.tensor_active, m.dram_read, m.dram_write
+    --: Measured: mean share of multiprocessors with work, idle time included; NULL when not measured.
+    m.sm_active,
+    --: Measured: mean share of the warps that fit that were there (achieved occupancy); NULL when not measured.
+    m.warps_active,
+    --: Measured: mean share of time that tensor cores worked; NULL when not measured.
+    m.tensor_active,
+    --: Measured: mean share of the memory bandwidth spent reading; NULL when not measured.
+    m.dram_read,
+    --: Measured: the same for writing.
+    m.dram_write
 from proxy as p
 left join measured as m using (trace_id, device, step);
-comment on view step_occupancy is 'One row per device and step with kernels: estimates from launch geometry and names, weighted by time, beside what was measured.';
-comment on column step_occupancy.step is 'Step: estimates of the kernels it launched, measurements of the time it lasted.';
-comment on column step_occupancy.kernels is 'Kernels.';
-comment on column step_occupancy.kernel_dur is 'Their time, ns: the sum of exclusive_dur.';
-comment on column step_occupancy.estimated_occupancy is 'Mean of kernel_occupancy.estimated_occupancy while kernels run, over those for which it is known; 0 to 1.';
-comment on column step_occupancy.sm_coverage is 'Mean share of the multiprocessors that get a block, likewise.';
-comment on column step_occupancy.tensor_core_share is 'Share of the time of kernels on tensor cores in that of kernels whose names tell; 0 to 1.';
-comment on column step_occupancy.tensor_core_told is 'Share of the time of kernels whose names tell.';
-comment on column step_occupancy.sm_active is 'Measured: mean share of multiprocessors with work, idle time included; NULL when not measured.';
-comment on column step_occupancy.warps_active is 'Measured: mean share of the warps that fit that were there (achieved occupancy); NULL when not measured.';
-comment on column step_occupancy.tensor_active is 'Measured: mean share of time that tensor cores worked; NULL when not measured.';
-comment on column step_occupancy.dram_read is 'Measured: mean share of the memory bandwidth spent reading; NULL when not measured.';
-comment on column step_occupancy.dram_write is 'Measured: the same for writing.';

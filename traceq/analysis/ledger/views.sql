@@ -1,9 +1,37 @@
 -- The time of the counted steps cut into the pieces that rules lay claim to; see docs/metrics.md, "What a fix wins".
 
+--: One row per gap of a counted step and cause: idle_gap_cause with what idle_gap knows of the gap. Per device and
+--: cause the pieces add up to time_ledger, but for idle_earlier_work, which nothing can win.
 create or replace view idle_piece as
 select
-    c.trace_id, g.device, g.step, c.gap_id, c.cause, c.ts, c.dur, c.cpu_slice_id, c.slice_dur, g.thread_id,
-    g.next_slice_id, g.launch_slice_id, g.drained_by, g.late_after
+    --: Trace.
+    c.trace_id,
+    --: Device.
+    g.device,
+    --: Step it elapsed in.
+    g.step,
+    --: Gap; see idle_gap.
+    c.gap_id,
+    --: As in idle_gap_cause.
+    c.cause,
+    --: Where the cause begins first in the gap, ns.
+    c.ts,
+    --: Time of this cause in the gap, ns.
+    c.dur,
+    --: The host slice with the most time of this cause; NULL when none was open.
+    c.cpu_slice_id,
+    --: The time in that slice itself, ns; NULL where the host was not late, or in no slice.
+    c.slice_dur,
+    --: As in idle_gap.
+    g.thread_id,
+    --: gpu_slice that ends the gap; NULL for none.
+    g.next_slice_id,
+    --: cpu_slice of the call that launched it; NULL when unknown.
+    g.launch_slice_id,
+    --: cpu_slice of the synchronizing call that held the host when the device ran dry; NULL for none.
+    g.drained_by,
+    --: As in idle_gap: cpu_slice of the synchronizing call whose delay the host had not made up; NULL for none.
+    g.late_after
 from idle_gap_cause as c
 inner join idle_gap as g using (trace_id, gap_id)
 inner join step as s using (trace_id, step)
@@ -11,20 +39,8 @@ where
     s.excluded is null
     -- the device works, on what the trace does not hold: nothing to win
     and c.cause <> 'idle_earlier_work';
-comment on view idle_piece is 'One row per gap of a counted step and cause: idle_gap_cause with what idle_gap knows of the gap. Per device and cause the pieces add up to time_ledger, but for idle_earlier_work, which nothing can win.';
-comment on column idle_piece.step is 'Step it elapsed in.';
-comment on column idle_piece.gap_id is 'Gap; see idle_gap.';
-comment on column idle_piece.cause is 'As in idle_gap_cause.';
-comment on column idle_piece.ts is 'Where the cause begins first in the gap, ns.';
-comment on column idle_piece.dur is 'Time of this cause in the gap, ns.';
-comment on column idle_piece.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open.';
-comment on column idle_piece.slice_dur is 'The time in that slice itself, ns; NULL where the host was not late, or in no slice.';
-comment on column idle_piece.thread_id is 'As in idle_gap.';
-comment on column idle_piece.next_slice_id is 'gpu_slice that ends the gap; NULL for none.';
-comment on column idle_piece.launch_slice_id is 'cpu_slice of the call that launched it; NULL when unknown.';
-comment on column idle_piece.drained_by is 'cpu_slice of the synchronizing call that held the host when the device ran dry; NULL for none.';
-comment on column idle_piece.late_after is 'As in idle_gap: cpu_slice of the synchronizing call whose delay the host had not made up; NULL for none.';
 
+--: One row per GPU slice launched in a counted step: the time for which it alone is to account.
 create or replace view busy_piece as
 with
 counted as (
@@ -50,7 +66,30 @@ exposed_memset as (
     group by l.trace_id, l.device
 )
 
-select g.trace_id, g.device, g.step, g.slice_id, p.category, g.ts, g.dur, p.ledger_dur, g.stream, g.name, g.launch_id
+select
+    --: Trace.
+    g.trace_id,
+--: Device.
+g.device,
+--: Step it was launched in.
+g.step,
+--: The gpu_slice.
+g.slice_id,
+--: Its category in time_ledger: compute, communication, copy_h2d, copy_d2h, copy_other or memset.
+p.category,
+--: Start, ns.
+g.ts,
+--: Duration, ns.
+g.dur,
+--: Kernels: kernel_occupancy.exclusive_dur; communication and copies: their exposed time; memsets: their share of the
+--: time in which nothing else ran, ns.
+p.ledger_dur,
+--: Stream; NULL when the source does not say.
+g.stream,
+--: Name of the slice.
+g.name,
+--: cpu_slice of the launching call; NULL when it is not in the trace.
+g.launch_id
 from (
     select k.trace_id, k.slice_id, 'compute' as category, k.exclusive_dur as ledger_dur
     from kernel_occupancy as k
@@ -75,24 +114,30 @@ from (
 ) as p
 inner join gpu_slice as g using (trace_id, slice_id)
 inner join counted using (trace_id, step);
-comment on view busy_piece is 'One row per GPU slice launched in a counted step: the time for which it alone is to account.';
-comment on column busy_piece.step is 'Step it was launched in.';
-comment on column busy_piece.slice_id is 'The gpu_slice.';
-comment on column busy_piece.category is 'Its category in time_ledger: compute, communication, copy_h2d, copy_d2h, copy_other or memset.';
-comment on column busy_piece.ts is 'Start, ns.';
-comment on column busy_piece.dur is 'Duration, ns.';
-comment on column busy_piece.ledger_dur is 'Kernels: kernel_occupancy.exclusive_dur; communication and copies: their exposed time; memsets: their share of the time in which nothing else ran, ns.';
-comment on column busy_piece.stream is 'Stream; NULL when the source does not say.';
-comment on column busy_piece.name is 'Name of the slice.';
-comment on column busy_piece.launch_id is 'cpu_slice of the launching call; NULL when it is not in the trace.';
 
+--: One row per gap of a counted step, cause and host slice that filled part of it, with what is around the slice:
+--: idle_culprit by name. Sums by any of these columns add up to idle_piece, but for what has no slice.
 create or replace view culprit as
 select
-    k.trace_id, g.device, g.step, k.gap_id, k.cause, k.slice_id, k.dur, c.kind, c.name,
+    k.trace_id,
+    --: Device.
+    g.device,
+    --: Step it elapsed in.
+    g.step, k.gap_id, k.cause, k.slice_id, k.dur,
+    --: cpu_slice.kind of the slice.
+    c.kind,
+    --: Name of the slice.
+    c.name,
+    --: Innermost operator around the slice, or the slice itself; NULL for none.
     if(c.kind = 'op', c.name, o.name) as operator,
+    --: Innermost annotation around the slice, or the slice itself; NULL for none.
     if(c.kind = 'annotation', c.name, a.name) as annotation,
+    --: Innermost nn.Module around the slice, or the slice itself; NULL for none.
     if(_is_module(c.kind, c.name), c.name, m.name) as module,
+    --: Innermost Python frame around the slice, or the slice itself, that is of a file neither of PyTorch nor of the
+    --: standard library's threads and decorators; NULL for none.
     if(_is_line(c.kind, c.name), c.name, l.name) as line,
+    --: data, forward, backward, optimizer, or other where nothing around the slice names it.
     coalesce(own.phase, h.phase, 'other') as phase
 from idle_culprit as k
 inner join idle_gap as g using (trace_id, gap_id)
@@ -106,19 +151,25 @@ left join cpu_slice as p on p.trace_id = k.trace_id and p.slice_id = c.phase_id
 left join host_name as h on h.trace_id = k.trace_id and h.kind = p.kind and h.name = p.name
 left join host_name as own on own.trace_id = k.trace_id and own.kind = c.kind and own.name = c.name
 where s.excluded is null and k.cause <> 'idle_earlier_work';
-comment on view culprit is 'One row per gap of a counted step, cause and host slice that filled part of it, with what is around the slice: idle_culprit by name. Sums by any of these columns add up to idle_piece, but for what has no slice.';
-comment on column culprit.device is 'Device.';
-comment on column culprit.step is 'Step it elapsed in.';
-comment on column culprit.kind is 'cpu_slice.kind of the slice.';
-comment on column culprit.name is 'Name of the slice.';
-comment on column culprit.operator is 'Innermost operator around the slice, or the slice itself; NULL for none.';
-comment on column culprit.annotation is 'Innermost annotation around the slice, or the slice itself; NULL for none.';
-comment on column culprit.module is 'Innermost nn.Module around the slice, or the slice itself; NULL for none.';
-comment on column culprit.line is 'Innermost Python frame around the slice, or the slice itself, that is of a file neither of PyTorch nor of the standard library''s threads and decorators; NULL for none.';
-comment on column culprit.phase is 'data, forward, backward, optimizer, or other where nothing around the slice names it.';
 
+--: One row per device, cause of idle time and place of the host, by slice, operator, annotation, module, line or phase:
+--: how much of it the host spent there.
 create or replace view culprit_time as
-select trace_id, device, cause, what, name, sum(dur)::bigint as dur, sum(dur) / sum(sum(dur)) over (partition by trace_id, device, cause, what) as share
+select
+    --: Trace.
+    trace_id,
+--: Device.
+device,
+--: As in idle_gap_cause.
+cause,
+--: slice (the innermost itself), operator, annotation, module, line or phase: the innermost around it.
+what,
+--: Its name; NULL for the time in which there was none.
+name,
+--: Idle time, ns.
+sum(dur)::bigint as dur,
+--: Of the time of its device, cause and what that has a slice, 0 to 1.
+sum(dur) / sum(sum(dur)) over (partition by trace_id, device, cause, what) as share
 from (
     select
         trace_id, device, cause, dur,
@@ -127,12 +178,6 @@ from (
     from culprit
 )
 group by trace_id, device, cause, what, name;
-comment on view culprit_time is 'One row per device, cause of idle time and place of the host, by slice, operator, annotation, module, line or phase: how much of it the host spent there.';
-comment on column culprit_time.cause is 'As in idle_gap_cause.';
-comment on column culprit_time.what is 'slice (the innermost itself), operator, annotation, module, line or phase: the innermost around it.';
-comment on column culprit_time.name is 'Its name; NULL for the time in which there was none.';
-comment on column culprit_time.dur is 'Idle time, ns.';
-comment on column culprit_time.share is 'Of the time of its device, cause and what that has a slice, 0 to 1.';
 
 -- The host slices in claims on idle time (columns gap_id, cause, claimed) with the time of each; of many small ones every so many, for all
 -- of them. A row without a slice has what no slice explains.
@@ -200,20 +245,25 @@ case
     else 'own'
 end;
 
+--: One row per gap of a counted step, cause and function: idle_sample with names as they are read.
 create or replace view idle_function as
 select
-    s.trace_id, g.device, g.step, s.gap_id, s.cause, s.slice_id,
+    s.trace_id,
+    --: Device.
+    g.device,
+    --: Step it elapsed in.
+    g.step, s.gap_id, s.cause, s.slice_id,
+    --: The program's own function; where there is none in the call chain the innermost whose name is known, else its
+    --: file. Without the types of parameters and results.
     coalesce(_function_name(s.caller), _function_name(s.symbol), s.module) as name,
+    --: Innermost function whose name is known, else its file.
     coalesce(_function_name(s.symbol), s.module) as innermost,
+    --: What the innermost function does, by its name: text (formatting, parsing, reading, writing), waiting (asking
+    --: again and again), memory (filling, copying, allocating), driver (of the GPU), python (the interpreter), or own;
+    --: NULL where only a library of the system is known.
     _function_work(coalesce(s.symbol, ''), coalesce(s.module, '')) as work,
     s.samples
 from idle_sample as s
 inner join idle_gap as g using (trace_id, gap_id)
 inner join step as t using (trace_id, step)
 where t.excluded is null;
-comment on view idle_function is 'One row per gap of a counted step, cause and function: idle_sample with names as they are read.';
-comment on column idle_function.device is 'Device.';
-comment on column idle_function.step is 'Step it elapsed in.';
-comment on column idle_function.name is 'The program''s own function; where there is none in the call chain the innermost whose name is known, else its file. Without the types of parameters and results.';
-comment on column idle_function.innermost is 'Innermost function whose name is known, else its file.';
-comment on column idle_function.work is 'What the innermost function does, by its name: text (formatting, parsing, reading, writing), waiting (asking again and again), memory (filling, copying, allocating), driver (of the GPU), python (the interpreter), or own; NULL where only a library of the system is known.';

@@ -1,23 +1,31 @@
 -- Who holds the memory of a device at its peak, and what the allocator holds that is in no tensor.
 
+--: One row per category, phase and line of the program that has memory at the peak of a device: these add up to
+--: memory_peak.bytes.
 create or replace view memory_holder as
 select
-    a.trace_id, a.device, a.category, a.phase, s.owner,
+    --: Trace.
+    a.trace_id,
+    --: Device.
+    a.device,
+    --: allocation.category; NULL: cannot tell.
+    a.category,
+    --: allocation.phase.
+    a.phase,
+    --: allocation_stack.owner; NULL when no stack is known.
+    s.owner,
+    --: Allocations.
     count(*) as allocations,
+    --: What they asked for, bytes.
     sum(a.requested_bytes)::bigint as bytes,
+    --: The largest of them, bytes.
     max(a.requested_bytes) as largest
 from allocation as a
 left join allocation_stack as s on s.trace_id = a.trace_id and s.stack_id = a.stack_id
 where a.at_peak
 group by a.trace_id, a.device, a.category, a.phase, s.owner;
-comment on view memory_holder is 'One row per category, phase and line of the program that has memory at the peak of a device: these add up to memory_peak.bytes.';
-comment on column memory_holder.category is 'allocation.category; NULL: cannot tell.';
-comment on column memory_holder.phase is 'allocation.phase.';
-comment on column memory_holder.owner is 'allocation_stack.owner; NULL when no stack is known.';
-comment on column memory_holder.allocations is 'Allocations.';
-comment on column memory_holder.bytes is 'What they asked for, bytes.';
-comment on column memory_holder.largest is 'The largest of them, bytes.';
 
+--: One row per device, pool and kind of segment: what the allocator held when the snapshot was taken.
 create or replace view memory_fragmentation as
 with
 segment as (
@@ -38,30 +46,36 @@ segment as (
 )
 
 select
-    trace_id, device, pool, kind,
+    --: Trace.
+    trace_id,
+    --: Device.
+    device,
+    --: allocator_segment.pool.
+    pool,
+    --: allocator_segment.kind.
+    kind,
+    --: Segments.
     count(*) as segments,
+    --: Their size, bytes.
     sum(reserved)::bigint as reserved,
+    --: Blocks in use, bytes.
     sum(active)::bigint as active,
+    --: Part of these that nobody asked for, bytes.
     sum(rounding)::bigint as rounding,
+    --: Segments of which nothing is in use, bytes: torch.cuda.empty_cache() gives them back.
     coalesce(sum(inactive) filter (active = 0), 0)::bigint as free_segments,
+    --: Free blocks of segments of which something is in use, bytes: these stay reserved, and only what fits them can
+    --: use them.
     coalesce(sum(inactive) filter (active > 0), 0)::bigint as split_inactive,
+    --: The largest free block, bytes.
     max(largest) as largest_free
 from segment
 group by trace_id, device, pool, kind;
-comment on view memory_fragmentation is 'One row per device, pool and kind of segment: what the allocator held when the snapshot was taken.';
-comment on column memory_fragmentation.pool is 'allocator_segment.pool.';
-comment on column memory_fragmentation.kind is 'allocator_segment.kind.';
-comment on column memory_fragmentation.segments is 'Segments.';
-comment on column memory_fragmentation.reserved is 'Their size, bytes.';
-comment on column memory_fragmentation.active is 'Blocks in use, bytes.';
-comment on column memory_fragmentation.rounding is 'Part of these that nobody asked for, bytes.';
-comment on column memory_fragmentation.free_segments is 'Segments of which nothing is in use, bytes: torch.cuda.empty_cache() gives them back.';
-comment on column memory_fragmentation.split_inactive is 'Free blocks of segments of which something is in use, bytes: these stay reserved, and only what fits them can use them.';
-comment on column memory_fragmentation.largest_free is 'The largest free block, bytes.';
 
 -- The last event in which memory ran out, by device, and what the allocator held at that moment. Blocks that were released since
 -- have no size in the file: it is what was asked for, in the allocator's units of 512 bytes. Segments are asked for in units, too.
 
+--: One row per allocation that is there when memory runs out for the last time on a device of a memory snapshot.
 create or replace view memory_failure_block as
 with
 failure as (
@@ -72,23 +86,31 @@ failure as (
 )
 
 select
-    f.trace_id, f.device, f.number, a.allocation_id, a.address,
+    --: Trace.
+    f.trace_id,
+    --: Device.
+    f.device,
+    --: allocator_event.number of the failure.
+    f.number,
+    --: allocation.allocation_id.
+    a.allocation_id,
+    --: Where it starts.
+    a.address,
+    --: Size of its block, bytes; at least so much of a block that is not there at the end.
     coalesce(a.bytes, 512 * ((greatest(a.requested_bytes, 1) + 511) // 512))::bigint as bytes,
-    a.requested_bytes, a.category, a.stack_id,
+    --: What was asked for, bytes.
+    a.requested_bytes,
+    --: allocation.category.
+    a.category,
+    --: Stack that asked for it; NULL when none is known.
+    a.stack_id,
+    --: Whether the program has released it, and another stream may still use it.
     coalesce(a.event_free < f.number, false) as is_awaiting
 from failure as f
 inner join allocation as a using (trace_id, device)
 where coalesce(a.event, -1) < f.number and coalesce(a.event_end, f.number) >= f.number;
-comment on view memory_failure_block is 'One row per allocation that is there when memory runs out for the last time on a device of a memory snapshot.';
-comment on column memory_failure_block.number is 'allocator_event.number of the failure.';
-comment on column memory_failure_block.allocation_id is 'allocation.allocation_id.';
-comment on column memory_failure_block.address is 'Where it starts.';
-comment on column memory_failure_block.bytes is 'Size of its block, bytes; at least so much of a block that is not there at the end.';
-comment on column memory_failure_block.requested_bytes is 'What was asked for, bytes.';
-comment on column memory_failure_block.category is 'allocation.category.';
-comment on column memory_failure_block.stack_id is 'Stack that asked for it; NULL when none is known.';
-comment on column memory_failure_block.is_awaiting is 'Whether the program has released it, and another stream may still use it.';
 
+--: One row per device of a memory snapshot on which memory ran out: the last time, and what was held then.
 create or replace view memory_failure as
 with
 failure as (
@@ -237,54 +259,70 @@ told as (
 )
 
 select
-    t.trace_id, t.device, t.number, t.ts, t.failures, t.bytes, s.owner,
+    --: Trace.
+    t.trace_id,
+    --: Device.
+    t.device,
+    --: allocator_event.number of the failure.
+    t.number,
+    --: When, ns; NULL where events have no times.
+    t.ts,
+    --: How often memory ran out in the history.
+    t.failures,
+    --: What was asked for, bytes, in the allocator's units of 512.
+    t.bytes,
+    --: allocation_stack.owner of who asked.
+    s.owner,
+    --: The segment that the allocator asked the device for, bytes: 2 MiB for up to 1 MiB, 20 MiB for less than 10 MiB,
+    --: else a multiple of 2 MiB.
     t.needed::bigint as needed,
+    --: What the device had left then, bytes.
     nullif(t.device_free, -1) as device_free,
+    --: needed less device_free, bytes; 0 where the device had enough: a limit of the process, then. NULL where
+    --: device_free is not known.
     if(t.device_free < 0, null, greatest(t.needed - t.device_free, 0))::bigint as short,
+    --: What the allocator held then, bytes; NULL when segments and events contradict each other.
     t.reserved::bigint as reserved,
+    --: What allocations that were there had asked for, bytes.
     coalesce(t.used, 0)::bigint as used,
+    --: Blocks of it that the program had released, and another stream might still use, bytes.
     coalesce(t.awaiting, 0)::bigint as awaiting,
+    --: Reserved and in no block, bytes; where not is_exact, at most so much. NULL as reserved.
     if(t.reserved is null, null, greatest(t.reserved - coalesce(t.active, 0), 0))::bigint as idle,
+    --: Part of idle in segments of other streams or pools, which the request could not use, bytes.
     if(t.reserved is null, null, least(t.elsewhere, greatest(t.reserved - coalesce(t.active, 0), 0)))::bigint as idle_elsewhere,
+    --: The longest free stretch of the others, bytes; where not is_exact, at most so much. NULL where none is known.
     if(t.reserved is null, null, t.largest)::bigint as largest_free,
+    --: Whether the snapshot shows the state at that moment: nothing came later.
     t.is_exact,
+    --: Whether segments can grow (expandable_segments).
     t.is_expandable,
+    --: Memory of the device that was neither reserved nor free: other processes, the CUDA context, NCCL, bytes; NULL
+    --: where the size of the device is not known.
     if(t.device_free < 0 or t.reserved is null or t.capacity is null, null, greatest(t.capacity - t.reserved - t.device_free, 0))::bigint as others,
+    --: Stack that asked; NULL when none was recorded.
     nullif(t.stack_id, -1) as stack_id
 from told as t
 left join allocation_stack as s on s.trace_id = t.trace_id and s.stack_id = t.stack_id;
-comment on view memory_failure is 'One row per device of a memory snapshot on which memory ran out: the last time, and what was held then.';
-comment on column memory_failure.number is 'allocator_event.number of the failure.';
-comment on column memory_failure.ts is 'When, ns; NULL where events have no times.';
-comment on column memory_failure.failures is 'How often memory ran out in the history.';
-comment on column memory_failure.bytes is 'What was asked for, bytes, in the allocator''s units of 512.';
-comment on column memory_failure.owner is 'allocation_stack.owner of who asked.';
-comment on column memory_failure.needed is 'The segment that the allocator asked the device for, bytes: 2 MiB for up to 1 MiB, 20 MiB for less than 10 MiB, else a multiple of 2 MiB.';
-comment on column memory_failure.device_free is 'What the device had left then, bytes.';
-comment on column memory_failure.short is 'needed less device_free, bytes; 0 where the device had enough: a limit of the process, then. NULL where device_free is not known.';
-comment on column memory_failure.reserved is 'What the allocator held then, bytes; NULL when segments and events contradict each other.';
-comment on column memory_failure.used is 'What allocations that were there had asked for, bytes.';
-comment on column memory_failure.awaiting is 'Blocks of it that the program had released, and another stream might still use, bytes.';
-comment on column memory_failure.idle is 'Reserved and in no block, bytes; where not is_exact, at most so much. NULL as reserved.';
-comment on column memory_failure.idle_elsewhere is 'Part of idle in segments of other streams or pools, which the request could not use, bytes.';
-comment on column memory_failure.largest_free is 'The longest free stretch of the others, bytes; where not is_exact, at most so much. NULL where none is known.';
-comment on column memory_failure.is_exact is 'Whether the snapshot shows the state at that moment: nothing came later.';
-comment on column memory_failure.is_expandable is 'Whether segments can grow (expandable_segments).';
-comment on column memory_failure.others is 'Memory of the device that was neither reserved nor free: other processes, the CUDA context, NCCL, bytes; NULL where the size of the device is not known.';
-comment on column memory_failure.stack_id is 'Stack that asked; NULL when none was recorded.';
 
+--: One row per line of the program and category that has memory when memory runs out: these add up to
+--: memory_failure.used.
 create or replace view memory_failure_holder as
 select
-    b.trace_id, b.device, s.owner, b.category,
+    --: Trace.
+    b.trace_id,
+    --: Device.
+    b.device,
+    --: allocation_stack.owner; NULL when no stack is known.
+    s.owner,
+    --: allocation.category; NULL: cannot tell.
+    b.category,
+    --: Allocations.
     count(*) as allocations,
+    --: What they asked for, bytes.
     sum(b.requested_bytes)::bigint as bytes,
+    --: The largest of them, bytes.
     max(b.requested_bytes) as largest
 from memory_failure_block as b
 left join allocation_stack as s on s.trace_id = b.trace_id and s.stack_id = b.stack_id
 group by b.trace_id, b.device, s.owner, b.category;
-comment on view memory_failure_holder is 'One row per line of the program and category that has memory when memory runs out: these add up to memory_failure.used.';
-comment on column memory_failure_holder.owner is 'allocation_stack.owner; NULL when no stack is known.';
-comment on column memory_failure_holder.category is 'allocation.category; NULL: cannot tell.';
-comment on column memory_failure_holder.allocations is 'Allocations.';
-comment on column memory_failure_holder.bytes is 'What they asked for, bytes.';
-comment on column memory_failure_holder.largest is 'The largest of them, bytes.';

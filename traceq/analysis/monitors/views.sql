@@ -1,5 +1,7 @@
 -- Views of what monitors said.
 
+--: One row per sample of a log of a monitor, with the time that it stands for: from the sample before it, of the same
+--: series.
 create or replace view monitor_sample as
 with
 series as (
@@ -17,10 +19,25 @@ usual as (
 )
 
 select
-    s.trace_id, s.log_id, s.device, s.instance, s.name, s.unit,
+    --: Trace.
+    s.trace_id,
+    --: Log; see monitor_log.
+    s.log_id,
+    --: Device; NULL for the host.
+    s.device,
+    --: As in counter.
+    s.instance,
+    --: Series, as in counter.
+    s.name,
+    --: Unit of value; NULL for counts.
+    s.unit,
     -- before the first sample, and before one after a pause, as long as there mostly is
+    --: Start of the time it stands for, ns: when the sample before was taken, or as long before as they mostly are
+    --: apart.
     s.ts - if(s.gap <= 3 * u.gap, s.gap, coalesce(u.gap, 0))::bigint as ts,
+    --: When it was taken, ns.
     s.ts as ts_end,
+    --: The sample.
     s.value
 from series as s
 inner join usual as u
@@ -29,16 +46,9 @@ inner join usual as u
     and u.device is not distinct from s.device
     and u.instance is not distinct from s.instance
     and u.name = s.name;
-comment on view monitor_sample is 'One row per sample of a log of a monitor, with the time that it stands for: from the sample before it, of the same series.';
-comment on column monitor_sample.log_id is 'Log; see monitor_log.';
-comment on column monitor_sample.device is 'Device; NULL for the host.';
-comment on column monitor_sample.instance is 'As in counter.';
-comment on column monitor_sample.name is 'Series, as in counter.';
-comment on column monitor_sample.unit is 'Unit of value; NULL for counts.';
-comment on column monitor_sample.ts is 'Start of the time it stands for, ns: when the sample before was taken, or as long before as they mostly are apart.';
-comment on column monitor_sample.ts_end is 'When it was taken, ns.';
-comment on column monitor_sample.value is 'The sample.';
 
+--: One row per step and device that monitors watched: what they said of the GPU, and of the host beside it. Means over
+--: the step; NULL for what no log says.
 create or replace view step_condition as
 with
 host as (
@@ -79,21 +89,27 @@ gpu as (
 )
 
 select
+    --: Trace.
     coalesce(g.trace_id, h.trace_id) as trace_id,
+    --: Step.
     coalesce(g.step, h.step) as step,
-    g.device, g.power, g.sm_clock, g.temperature, g.utilization, g.is_throttled, g.is_power_capped,
+    --: Device; NULL where logs are of the host only.
+    g.device,
+    --: Power drawn, W.
+    g.power,
+    --: Clock of the multiprocessors, MHz.
+    g.sm_clock,
+    --: Temperature, C.
+    g.temperature,
+    --: Time in which at least one kernel ran, percent, as the monitor says it.
+    g.utilization,
+    --: Whether heat or the power supply held the clock down in any sample.
+    g.is_throttled,
+    --: Whether the limit of power held the clock down in any sample.
+    g.is_power_capped,
     h.* exclude (trace_id, step)
 from gpu as g
 full join host as h on h.trace_id = g.trace_id and h.step = g.step;
-comment on view step_condition is 'One row per step and device that monitors watched: what they said of the GPU, and of the host beside it. Means over the step; NULL for what no log says.';
-comment on column step_condition.step is 'Step.';
-comment on column step_condition.device is 'Device; NULL where logs are of the host only.';
-comment on column step_condition.power is 'Power drawn, W.';
-comment on column step_condition.sm_clock is 'Clock of the multiprocessors, MHz.';
-comment on column step_condition.temperature is 'Temperature, C.';
-comment on column step_condition.utilization is 'Time in which at least one kernel ran, percent, as the monitor says it.';
-comment on column step_condition.is_throttled is 'Whether heat or the power supply held the clock down in any sample.';
-comment on column step_condition.is_power_capped is 'Whether the limit of power held the clock down in any sample.';
 comment on column step_condition.cpu_busy is 'Time of all CPUs that was not idle, percent.';
 comment on column step_condition.cpu_steal is 'Time of all CPUs that the hypervisor took, percent.';
 comment on column step_condition.run_queue is 'Threads that ran or waited for a CPU.';

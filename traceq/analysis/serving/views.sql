@@ -1,5 +1,6 @@
 -- Steps of a server, what they cost by kind and batch, and what makes requests wait. Definitions: docs/metrics.md.
 
+--: One row per step that a serving_mark starts.
 create or replace view serving_step as
 with
 started as (
@@ -37,33 +38,46 @@ followed as (
 )
 
 select
-    f.trace_id, f.step, f.excluded, f.slice_id, f.dialect, f.kind, f.requests, f.prefill_requests, f.decode_requests,
+    --: Trace.
+    f.trace_id,
+    --: Step; see step.
+    f.step,
+    --: As in step: why it is left out of statistics; NULL when it counts.
+    f.excluded,
+    --: As in serving_mark.
+    f.slice_id, f.dialect, f.kind, f.requests, f.prefill_requests, f.decode_requests,
     f.new_tokens, f.prefill_tokens, f.decode_tokens, f.kv_tokens,
+    --: Tokens that decoding requests got, one each; the first token, which ends a prompt, is not among them. NULL where
+    --: the annotation does not say, and with speculative decoding: how many drafted tokens were accepted is not in the
+    --: trace.
     if(f.decode_requests = f.decode_tokens, f.decode_requests, null) as output_tokens,
+    --: Start, ns.
     f.ts,
+    --: From its start to the start of the next step, ns; as in step.
     f.dur,
+    --: Time per output token, ns: what each decoding request waits for the token of this step, which is its duration.
+    --: NULL where none gets one or output_tokens is not known.
     if(output_tokens > 0, f.dur, null) as token_dur,
+    --: Time of the step in which a GPU works, ns; of several GPUs the one that works longest.
     coalesce(b.dur, 0) as gpu_busy,
+    --: From the end of the annotation of the step before to the start of its own, ns: the host schedules, samples,
+    --: answers. NULL for the first, and for annotations that the trace holds on the GPU only.
     if(f.host_ts < f.previous_host_end, 0, f.host_ts - f.previous_host_end) as host_gap,
+    --: From the end of all GPU work that the steps before launched to the start of the first GPU work that it launched,
+    --: ns; 0 where they overlap, NULL for the first and for steps without GPU work.
     if(f.gpu_ts < f.previous_gpu_end, 0, f.gpu_ts - f.previous_gpu_end) as gpu_gap
 from followed as f
 left join busy as b using (trace_id, step);
-comment on view serving_step is 'One row per step that a serving_mark starts.';
-comment on column serving_step.step is 'Step; see step.';
-comment on column serving_step.excluded is 'As in step: why it is left out of statistics; NULL when it counts.';
-comment on column serving_step.slice_id is 'As in serving_mark.';
-comment on column serving_step.output_tokens is 'Tokens that decoding requests got, one each; the first token, which ends a prompt, is not among them. NULL where the annotation does not say, and with speculative decoding: how many drafted tokens were accepted is not in the trace.';
-comment on column serving_step.ts is 'Start, ns.';
-comment on column serving_step.dur is 'From its start to the start of the next step, ns; as in step.';
-comment on column serving_step.token_dur is 'Time per output token, ns: what each decoding request waits for the token of this step, which is its duration. NULL where none gets one or output_tokens is not known.';
-comment on column serving_step.gpu_busy is 'Time of the step in which a GPU works, ns; of several GPUs the one that works longest.';
-comment on column serving_step.host_gap is 'From the end of the annotation of the step before to the start of its own, ns: the host schedules, samples, answers. NULL for the first, and for annotations that the trace holds on the GPU only.';
-comment on column serving_step.gpu_gap is 'From the end of all GPU work that the steps before launched to the start of the first GPU work that it launched, ns; 0 where they overlap, NULL for the first and for steps without GPU work.';
 
+--: One row per step of a server: steps of one kind do comparable work.
 create or replace view serving_kind as
 select
+    --: Trace.
     trace_id,
+    --: Step; see step.
     step,
+    --: Kind as in serving_mark and bucket of requests as in serving_stats, in words: decode of 8 to 15 requests;
+    --: without a bucket where steps do not say how many.
     kind || coalesce(
         case
             when least_requests > 1 then ' of ' || least_requests || ' to ' || 2 * least_requests - 1 || ' requests'
@@ -78,10 +92,9 @@ from (
         on s.trace_id = m.trace_id and s.ts = m.ts and s.thread_id is not distinct from m.thread_id
     where m.kind is not null
 );
-comment on view serving_kind is 'One row per step of a server: steps of one kind do comparable work.';
-comment on column serving_kind.step is 'Step; see step.';
-comment on column serving_kind.kind is 'Kind as in serving_mark and bucket of requests as in serving_stats, in words: decode of 8 to 15 requests; without a bucket where steps do not say how many.';
 
+--: One row per trace, dialect, kind and batch bucket of the serving steps that are not excluded. Buckets are powers of
+--: two: 1, 2 to 3, 4 to 7, ...
 create or replace view serving_stats as
 with
 counted as (
@@ -91,42 +104,47 @@ counted as (
 )
 
 select
-    trace_id, dialect, kind, least_requests,
+    --: Trace.
+    trace_id,
+    --: As in serving_mark.
+    dialect,
+    --: As in serving_mark.
+    kind,
+    --: Least requests of the bucket; NULL for steps that do not say how many.
+    least_requests,
+    --: Most requests of the bucket.
     2 * least_requests - 1 as most_requests,
+    --: Steps.
     count(*) as steps,
+    --: Their duration, ns, added up.
     sum(dur)::bigint as dur,
+    --: Median duration, ns, interpolated.
     quantile_cont(dur, 0.5) as p50,
+    --: 95th percentile of it, ns.
     quantile_cont(dur, 0.95) as p95,
+    --: 99th percentile of it, ns.
     quantile_cont(dur, 0.99) as p99,
+    --: Median of serving_step.token_dur, the time per output token, ns; NULL where it is not known of any.
     quantile_cont(token_dur, 0.5) as token_p50,
+    --: 95th percentile of it, ns.
     quantile_cont(token_dur, 0.95) as token_p95,
+    --: 99th percentile of it, ns.
     quantile_cont(token_dur, 0.99) as token_p99,
+    --: Tokens computed, of prompts and next ones, by dur; NULL unless all steps say how many.
     if(count(new_tokens) = count(*), sum(new_tokens) * 1e9 / sum(dur), null) as new_tokens_per_second,
+    --: Tokens that decoding requests got, by dur; NULL unless known of all steps.
     if(count(output_tokens) = count(*), sum(output_tokens) * 1e9 / sum(dur), null) as output_tokens_per_second,
+    --: serving_step.gpu_busy by duration, 0 to 1.
     sum(gpu_busy) / sum(dur) as gpu_busy_share,
+    --: Median of serving_step.host_gap, ns.
     quantile_cont(host_gap, 0.5) as host_gap_p50,
+    --: Median of serving_step.gpu_gap, ns.
     quantile_cont(gpu_gap, 0.5) as gpu_gap_p50
 from counted
 group by trace_id, dialect, kind, least_requests;
-comment on view serving_stats is 'One row per trace, dialect, kind and batch bucket of the serving steps that are not excluded. Buckets are powers of two: 1, 2 to 3, 4 to 7, ...';
-comment on column serving_stats.dialect is 'As in serving_mark.';
-comment on column serving_stats.kind is 'As in serving_mark.';
-comment on column serving_stats.least_requests is 'Least requests of the bucket; NULL for steps that do not say how many.';
-comment on column serving_stats.most_requests is 'Most requests of the bucket.';
-comment on column serving_stats.steps is 'Steps.';
-comment on column serving_stats.dur is 'Their duration, ns, added up.';
-comment on column serving_stats.p50 is 'Median duration, ns, interpolated.';
-comment on column serving_stats.p95 is '95th percentile of it, ns.';
-comment on column serving_stats.p99 is '99th percentile of it, ns.';
-comment on column serving_stats.token_p50 is 'Median of serving_step.token_dur, the time per output token, ns; NULL where it is not known of any.';
-comment on column serving_stats.token_p95 is '95th percentile of it, ns.';
-comment on column serving_stats.token_p99 is '99th percentile of it, ns.';
-comment on column serving_stats.new_tokens_per_second is 'Tokens computed, of prompts and next ones, by dur; NULL unless all steps say how many.';
-comment on column serving_stats.output_tokens_per_second is 'Tokens that decoding requests got, by dur; NULL unless known of all steps.';
-comment on column serving_stats.gpu_busy_share is 'serving_step.gpu_busy by duration, 0 to 1.';
-comment on column serving_stats.host_gap_p50 is 'Median of serving_step.host_gap, ns.';
-comment on column serving_stats.gpu_gap_p50 is 'Median of serving_step.gpu_gap, ns.';
 
+--: One row per step for which decoding requests waited because prompts were computed: between it and the last one that
+--: decoded, or inside it.
 create or replace view serving_stall as
 with
 -- Steps up to one that decodes have its number, those after it the next.
@@ -166,7 +184,26 @@ usual as (
     group by trace_id, least_decoding
 )
 
-select trace_id, step, excluded, 'prefill' as cause, prefill_steps, prefill_tokens, waiting_requests, dur
+select
+    --: Trace.
+    trace_id,
+--: Step whose next tokens came late.
+step,
+--: step.excluded of it.
+excluded,
+--: prefill: steps of prompts only ran since the last step that decoded. mixed: the step itself computes prompts and
+--: next tokens, and takes longer than the median decode step with as many decoding requests (the same bucket of
+--: serving_stats).
+'prefill' as cause,
+--: Steps that computed prompts.
+prefill_steps,
+--: Tokens of prompts in them; NULL where none of them says how many.
+prefill_tokens,
+--: Requests that waited: decoding in the step; for prefill at most, the fewer of those of this and of the last step
+--: that decoded.
+waiting_requests,
+--: Time they waited, ns: that of the prefill steps; for mixed what the step takes beyond that median.
+dur
 from waited
 where turn > 0 and step is not null and prefill_steps > 0
 union all
@@ -175,15 +212,9 @@ select
 from turned as t
 inner join usual as u on u.trace_id = t.trace_id and u.least_decoding = t.least_decoding
 where t.kind = 'mixed' and t.dur > u.dur;
-comment on view serving_stall is 'One row per step for which decoding requests waited because prompts were computed: between it and the last one that decoded, or inside it.';
-comment on column serving_stall.step is 'Step whose next tokens came late.';
-comment on column serving_stall.excluded is 'step.excluded of it.';
-comment on column serving_stall.cause is 'prefill: steps of prompts only ran since the last step that decoded. mixed: the step itself computes prompts and next tokens, and takes longer than the median decode step with as many decoding requests (the same bucket of serving_stats).';
-comment on column serving_stall.prefill_steps is 'Steps that computed prompts.';
-comment on column serving_stall.prefill_tokens is 'Tokens of prompts in them; NULL where none of them says how many.';
-comment on column serving_stall.waiting_requests is 'Requests that waited: decoding in the step; for prefill at most, the fewer of those of this and of the last step that decoded.';
-comment on column serving_stall.dur is 'Time they waited, ns: that of the prefill steps; for mixed what the step takes beyond that median.';
 
+--: One row per serving step of kind decode: the time that reading weights and KV cache takes at least. Of a step whose
+--: operators are not recorded (CUDA graphs) the weights are those that the other steps of the trace read at least.
 create or replace view serving_roofline as
 with
 -- Operators do not show what a graph computes, unless a capture does.
@@ -228,12 +259,26 @@ read as (
 )
 
 select
-    s.trace_id, s.step, s.excluded,
+    --: Trace.
+    s.trace_id,
+    --: Step.
+    s.step,
+    --: step.excluded of it.
+    s.excluded,
+    --: serving_bytes.weight_bytes of the device that reads most; of a step that a CUDA graph computes the least of the
+    --: other steps. NULL where not known.
     r.most.weight_bytes as weight_bytes,
+    --: serving_bytes.kv_bytes, else serving_bytes.token_bytes times the tokens in the cache (serving_mark.kv_tokens);
+    --: prefixes that requests share count for each.
     r.most.kv_bytes as kv_bytes,
+    --: Peak memory bandwidth of that device, bytes per second; NULL when not known.
     r.most.memory_bandwidth as memory_bandwidth,
+    --: weight_bytes, and kv_bytes where known, over memory_bandwidth, ns: with this batch the step cannot be shorter.
+    --: NULL with a reason.
     round((weight_bytes + coalesce(kv_bytes, 0)) * 1e9 / memory_bandwidth)::bigint as least_dur,
+    --: least_dur over the duration of the step: 1 says that nothing but reading is left.
     least_dur / s.dur as roofline_share,
+    --: Why least_dur is NULL; NULL where it is known.
     case
         when weight_bytes is null and g.step is not null
             then 'CUDA graphs compute it, and no other step records its operators'
@@ -244,12 +289,3 @@ from serving_step as s
 left join read as r using (trace_id, step)
 left join graphed as g using (trace_id, step)
 where s.kind = 'decode';
-comment on view serving_roofline is 'One row per serving step of kind decode: the time that reading weights and KV cache takes at least. Of a step whose operators are not recorded (CUDA graphs) the weights are those that the other steps of the trace read at least.';
-comment on column serving_roofline.step is 'Step.';
-comment on column serving_roofline.excluded is 'step.excluded of it.';
-comment on column serving_roofline.weight_bytes is 'serving_bytes.weight_bytes of the device that reads most; of a step that a CUDA graph computes the least of the other steps. NULL where not known.';
-comment on column serving_roofline.kv_bytes is 'serving_bytes.kv_bytes, else serving_bytes.token_bytes times the tokens in the cache (serving_mark.kv_tokens); prefixes that requests share count for each.';
-comment on column serving_roofline.memory_bandwidth is 'Peak memory bandwidth of that device, bytes per second; NULL when not known.';
-comment on column serving_roofline.least_dur is 'weight_bytes, and kv_bytes where known, over memory_bandwidth, ns: with this batch the step cannot be shorter. NULL with a reason.';
-comment on column serving_roofline.roofline_share is 'least_dur over the duration of the step: 1 says that nothing but reading is left.';
-comment on column serving_roofline.reason is 'Why least_dur is NULL; NULL where it is known.';

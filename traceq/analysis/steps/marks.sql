@@ -1,10 +1,28 @@
 -- What the marks of traceq.annotate say: phases of a step, and how much work it did. Grammar: docs/metrics.md.
 
+--: One row per mark of traceq.annotate: a named range or, for payloads, an instant on one thread.
 create or replace view mark as
 select
-    m.trace_id, m.slice_id, m.thread_id, m.mark, m.label,
+    --: Trace.
+    m.trace_id,
+    --: The annotation in cpu_slice.
+    m.slice_id,
+    --: Thread it stands on.
+    m.thread_id,
+    --: step, phase, fetch (one fetch from a data loader), module (its forward) or payload (numbers for the step).
+    m.mark,
+    --: Number of the step, name of the phase or loader, path of the module, or key=value,... of the payload.
+    m.label,
+    --: step.step of the step in which it starts, not the number in its label; NULL outside all steps.
     case when m.ts < s.ts_end then s.step end as step,
-    m.ts, m.dur, m.ts_end, m.depth
+    --: Start, ns.
+    m.ts,
+    --: Duration, ns; of a payload what making it took.
+    m.dur,
+    --: End, ns: ts + dur.
+    m.ts_end,
+    --: Slices around it on its thread, as in cpu_slice; NULL for ranges that need not nest.
+    m.depth
 from (
     select
         c.trace_id, c.slice_id, c.thread_id, c.ts, c.dur, c.ts_end, c.depth,
@@ -18,17 +36,9 @@ from (
 ) as m
 asof left join step as s on m.trace_id = s.trace_id and m.ts >= s.ts
 where m.mark <> '';
-comment on view mark is 'One row per mark of traceq.annotate: a named range or, for payloads, an instant on one thread.';
-comment on column mark.slice_id is 'The annotation in cpu_slice.';
-comment on column mark.thread_id is 'Thread it stands on.';
-comment on column mark.mark is 'step, phase, fetch (one fetch from a data loader), module (its forward) or payload (numbers for the step).';
-comment on column mark.label is 'Number of the step, name of the phase or loader, path of the module, or key=value,... of the payload.';
-comment on column mark.step is 'step.step of the step in which it starts, not the number in its label; NULL outside all steps.';
-comment on column mark.ts is 'Start, ns.';
-comment on column mark.dur is 'Duration, ns; of a payload what making it took.';
-comment on column mark.ts_end is 'End, ns: ts + dur.';
-comment on column mark.depth is 'Slices around it on its thread, as in cpu_slice; NULL for ranges that need not nest.';
 
+--: One row per step and phase that has an instance or time in it. Phases may nest in one another: they are not parts of
+--: a whole.
 create or replace view step_phase as
 with
 instance as (
@@ -74,15 +84,22 @@ counted as (
     where least(p.ts_end, s.ts_end) > greatest(p.ts, s.ts)
 )
 
-select trace_id, step::integer as step, phase, sum(instances)::bigint as count, sum(dur)::bigint as dur
+select
+    --: Trace.
+    trace_id,
+--: Step the time elapsed in.
+step::integer as step,
+--: Label of the phase; data for fetches from a data loader.
+phase,
+--: Instances that start in the step, without those that start inside another instance of the phase on their thread; 0
+--: when one reaches in from the step before.
+sum(instances)::bigint as count,
+--: Time in the phase, ns, cut at the ends of the step: per thread no instant counts twice, several threads add up.
+sum(dur)::bigint as dur
 from counted
 group by trace_id, step, phase;
-comment on view step_phase is 'One row per step and phase that has an instance or time in it. Phases may nest in one another: they are not parts of a whole.';
-comment on column step_phase.step is 'Step the time elapsed in.';
-comment on column step_phase.phase is 'Label of the phase; data for fetches from a data loader.';
-comment on column step_phase.count is 'Instances that start in the step, without those that start inside another instance of the phase on their thread; 0 when one reaches in from the step before.';
-comment on column step_phase.dur is 'Time in the phase, ns, cut at the ends of the step: per thread no instant counts twice, several threads add up.';
 
+--: One row per step and key of its payload marks.
 create or replace view step_payload as
 with
 pair as (
@@ -98,30 +115,34 @@ number as (
 )
 
 select
-    trace_id, step, key,
+    --: Trace.
+    trace_id,
+    --: Step in which the payload marks stand.
+    step,
+    --: What is counted: samples, tokens, micro_batch, or any other key the program gave.
+    key,
     -- an index, not an amount: what adds up is how many there were
+    --: Sum over all payload marks of the step, all threads and processes of the trace; of micro_batch, which is an
+    --: index, how many different ones.
     if(key = 'micro_batch', count(distinct value)::double, sum(value)) as value
 from number
 where isfinite(value)
 group by trace_id, step, key;
-comment on view step_payload is 'One row per step and key of its payload marks.';
-comment on column step_payload.step is 'Step in which the payload marks stand.';
-comment on column step_payload.key is 'What is counted: samples, tokens, micro_batch, or any other key the program gave.';
-comment on column step_payload.value is 'Sum over all payload marks of the step, all threads and processes of the trace; of micro_batch, which is an index, how many different ones.';
 
+--: One row per trace and key of the payload marks: work per second over the steps that count.
 create or replace view throughput as
 select
+    --: Trace.
     p.trace_id,
+    --: What is counted: samples, tokens, micro_batch, ...
     p.key,
+    --: Steps that are not excluded and have the key.
     count(*) as steps,
+    --: Sum over these steps.
     sum(p.value) as total,
+    --: total by the duration of these steps, per second; NULL when that is 0.
     sum(p.value) * 1e9 / nullif(sum(s.dur), 0) as per_second
 from step_payload as p
 inner join step as s on p.trace_id = s.trace_id and p.step = s.step
 where s.excluded is null
 group by p.trace_id, p.key;
-comment on view throughput is 'One row per trace and key of the payload marks: work per second over the steps that count.';
-comment on column throughput.key is 'What is counted: samples, tokens, micro_batch, ...';
-comment on column throughput.steps is 'Steps that are not excluded and have the key.';
-comment on column throughput.total is 'Sum over these steps.';
-comment on column throughput.per_second is 'total by the duration of these steps, per second; NULL when that is 0.';
