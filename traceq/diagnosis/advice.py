@@ -1,4 +1,4 @@
-"""What a rule says: advice about a claim, or a remark. The docstring of the rule's module says the rest."""
+"""Advice about a claim, and remarks: what rules return. The rule's manual page says the rest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traceq.diagnosis.finding import Confidence
 
 @dataclass(frozen=True)
 class Advice:
-    """How to save the time of `claim`. All texts are whole sentences but `title`.
+    """Advice that says how to save the time of `claim`. All texts are whole sentences but `title`.
 
     `fix` uses what the trace knows and has the line of code to change; `wrong_if` says what would show that it is
     wrong. `title` and `key` are for rules that say several things of a trace: `key` (a few words in kebab-case that

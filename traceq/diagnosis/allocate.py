@@ -25,7 +25,7 @@ class Proposal(NamedTuple):
 
 
 class SavedShares(NamedTuple):
-    """Of what goes of a claim at least, likely and at most, the share (0..1) that goes of the part owned."""
+    """Low, likely and high share (0..1) of the saving of a claim that lies in the owned part."""
 
     low: float
     likely: float
@@ -48,14 +48,14 @@ class Allocated:
 
     @property
     def saving_ns(self) -> float:
-        """What a fix would likely save of the owned part, ns per counted step."""
+        """The likely saving of the owned part, ns per counted step."""
         return self.proposal.advice.claim.saving_ns * self.goes.likely
 
 
 def allocate(
     subject: Subject, proposals: Sequence[Proposal], held: Mapping[str, float], least: float = 0.0
 ) -> list[Allocated]:
-    """The advice that saves at least `least` (ns per step) of what it owns, in the given order, in which time is allocated.
+    """Allocate time in the given order; return the advice that saves at least `least` (ns per step) of the time that it owns.
 
     `held` is what there is of each category of the ledger over the counted steps. Advice that saves less gives back what it owns:
     time that stands under nobody is there for others to claim.
@@ -105,7 +105,7 @@ def _attach_parts(
 
 
 def _saved_shares(going: Mapping[str, float], share: float) -> SavedShares:
-    """What goes of the owned part; `share` of the claim where nothing goes of it."""
+    """Return the shares that a fix saves of the owned part; `share` if it saves nothing of the claim."""
     of = {name: (going[f"owned_{name}"], going[f"claimed_{name}"]) for name in SavedShares._fields}
     return SavedShares(
         **{name: min(max(owned / claimed, 0.0), 1.0) if claimed else share for name, (owned, claimed) in of.items()}

@@ -71,7 +71,7 @@ def load_judgements(
     rules: Sequence[Rule] | None = None,
     traces: Collection[int] | None = None,
 ) -> list[tuple[Subject, Callable[[], Judged]]]:
-    """The traces with these trace_ids, each with what gives the judgement on it, in the order of ingest.
+    """Return the traces with these trace_ids in the order of ingest, each with a function that returns its judgement.
 
     Without `traces` it is every trace of the database, and of a job of many ranks only those that stand for the others are
     asked. A judgement by traceq's own rules that the database has cached is taken from there.
@@ -91,7 +91,7 @@ def load_judgements(
 
 
 def _decode_or_judge(content: str, subject: Subject, rules: Sequence[Rule]) -> Judged:
-    """The judgement in the cache, which in a database of others may hold anything: then the trace is judged again."""
+    """Decode a cached judgement; judge the trace again if it is damaged, as in a database of others it may be."""
     try:
         return msgspec.json.decode(content, type=Judged)
     except (msgspec.DecodeError, RecursionError):

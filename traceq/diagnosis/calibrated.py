@@ -1,4 +1,4 @@
-"""How right the predictions of each rule were, and the shares that are fitted to what fixes won.
+"""Accuracy of the predictions of each rule, and the shares that are fitted to measured gains.
 
 diagnosis/rules/calibrated.json keeps both, apart for programs on a CPU and on a GPU. tools/fit_calibration.py writes it from
 docs/calibration.jsonl.
@@ -23,7 +23,7 @@ ON: Mapping[Hardware, str] = {"cpu": "without a GPU", "gpu": "on a GPU"}
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Of so many predictions and programs: how many gains lay inside the bounds, and the intervals of how many more reach them.
+    """Count predictions and programs, gains inside the bounds, and further gains whose intervals reach the bounds.
 
     `error` is the median distance of likely from won, as a share of won, `bias` the median of the same with its sign: above 0
     where more was predicted.
@@ -44,25 +44,25 @@ def _read_numbers() -> dict[str, dict[Hardware, dict[str, Any]]]:
 
 
 def accuracy_of_rule(rule: str) -> dict[Hardware, Accuracy]:
-    """How right the predictions of the rule were that this project checked, by hardware; empty where none was."""
+    """Return the accuracy of predictions of the rule that this project checked, by hardware; empty without any."""
     return {kind: Accuracy(**found["checked"]) for kind, found in _read_numbers().get(rule, {}).items()}
 
 
 def shares_of_rule(rule: str, hardware: Hardware) -> dict[str, float]:
-    """The shares low, likely and high that the rule takes instead of those in its header; empty where it takes those."""
+    """Return the fitted shares low, likely and high that replace those of the header; empty if the header counts."""
     found: dict[str, float] = _read_numbers().get(rule, {}).get(hardware, {}).get("shares", {})
     return found
 
 
 def describe_accuracy(accuracy: Accuracy, of: str = "") -> str:
-    """11 predictions `of` something: 9 inside the bounds, median error 14 %."""
+    """Return the accuracy as a phrase: "11 predictions{of}: 9 inside the bounds, median error 14 %"."""
     reaching = f" and {accuracy.reaching} by their interval" if accuracy.reaching else ""
     predictions = some(accuracy.predictions, "prediction")
     return f"{predictions}{of}: {accuracy.inside} inside the bounds{reaching}, median error {share(accuracy.error)}"
 
 
 def describe_shares(rule: str) -> str:
-    """Where the shares of a rule come from, in sentences."""
+    """Say where the shares of a rule come from, in sentences."""
     told = [_describe_fit(rule, kind, shares) for kind in ON if (shares := shares_of_rule(rule, kind))]
     if not told:
         return "What share of it a fix takes away is assumed."
@@ -81,7 +81,7 @@ def _capitalize(text: str) -> str:
 
 
 def describe_predictions(rule: str) -> str:
-    """How right predictions of the rule were, in sentences; empty where none was checked."""
+    """Say how right predictions of the rule were, in sentences; empty if none was checked."""
     return " ".join(
         f"{_capitalize(ON[kind])}, {describe_accuracy(each)}." for kind, each in accuracy_of_rule(rule).items()
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Saving(NamedTuple):
-    """What a fix wins at least, likely and at most, ns per counted step."""
+    """Low, likely and high saving of a fix, ns per counted step."""
 
     low: float
     likely: float

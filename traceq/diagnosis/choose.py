@@ -1,4 +1,4 @@
-"""Which finding a user means: by its id, its rule, or its place in the report."""
+"""Choose the finding that a user means by its id, its rule, or its place in the report."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Chosen(NamedTuple):
 
     @property
     def names(self) -> dict[str, str]:
-        """What it may be called."""
+        """The words that a user may call it by."""
         return {"id": self.finding.finding_id, "rule": self.finding.rule, "place": self.place}
 
 
 def number_findings(findings: Sequence[F]) -> list[tuple[str, F]]:
-    """The findings of a trace, ranked, each with its place."""
+    """Return the ranked findings of a trace, each with its place: F1, F2, ... or E1, E2, ... of the pack extra."""
     numbers = {False: count(1), True: count(1)}
     return [(f"{'E' if each.is_extra else 'F'}{next(numbers[each.is_extra])}", each) for each in findings]
 
 
 def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
-    """The finding called `text`, upper or lower case: its id, its rule, or F1, E1, ... as the report numbers them.
+    """Return the finding called `text`, in any case: its id, its rule, or F1, E1, ... as the report numbers them.
 
     `findings` are those of each trace, ranked. Raises StoreError, with what there is, when none is meant or several.
     """

@@ -36,7 +36,7 @@ WORST: dict[str, Setting] = {"worst": 5}
 
 @dataclass(frozen=True)
 class Claim:
-    """What a rule's `query` finds with `values`: one row of its summary, and the number that tells claims apart."""
+    """A claim: the time that a rule's `query` finds with `values`, its summary (`row`), and its `number` within the trace."""
 
     query: Query
     values: Mapping[str, Setting]
@@ -45,7 +45,7 @@ class Claim:
 
     @property
     def instances(self) -> int:
-        """How many pieces."""
+        """The number of pieces."""
         return int(self.row["instances"])
 
     @property
@@ -55,7 +55,7 @@ class Claim:
 
     @property
     def saving_ns(self) -> float:
-        """What a fix would likely win per counted step if no other rule had a claim, ns."""
+        """The likely saving of a fix if no other rule had a claim, ns per counted step."""
         return float(self.row["saving_ns"])
 
     @property
@@ -65,30 +65,30 @@ class Claim:
 
     @property
     def is_down_to_limit(self) -> bool:
-        """Whether what the claim leaves of a piece is the time that the piece takes near a limit of the GPU or a link."""
+        """Return whether what the claim leaves of a piece is the time that the piece takes near a limit of the GPU or a link."""
         return self.query.header.get("down-to") == "limit"
 
     def assumed_share(self, saving_ns: float, owned_ns: float) -> float:
-        """The share of the owned time that the fix likely takes away (0..1), whatever a replay makes of it."""
+        """Return the share (0..1) of the owned time that the fix is assumed to take away, without effects of a replay."""
         if not _is_of_host(self.query):
             return self.rule_share
         # pieces have shares of their own
         return min(saving_ns / owned_ns, 1.0) if owned_ns else 0.0
 
     def evidence(self) -> Evidence:
-        """The summary as evidence."""
+        """Return the summary as evidence."""
         text = standalone_query(self.query, self.values, summary_query(self.query))
         return Evidence(tuple(self.row), (tuple(self.row.values()),), text)
 
     def worst(self, found: Sequence[Mapping[str, Any]]) -> Evidence:
-        """The worst pieces, which were found, as evidence."""
+        """Return the worst pieces `found` as evidence."""
         columns = tuple(found[0]) if found else ()
         text = standalone_query(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
         return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in found), text)
 
 
 def summary_query(query: Query) -> str:
-    """The query that adds up what `query` finds: of time of the host where no GPU works, or of the ledger of a GPU."""
+    """Return the query that adds up the rows of `query`: of host time where no GPU works, or of the ledger of a GPU."""
     return statement(f"diagnosis/sql/{'summary_host' if _is_of_host(query) else 'summary'}.sql")
 
 
@@ -106,7 +106,7 @@ def check_pieces(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Set
 
 
 def _show_value(value: object) -> Value:
-    """The value as it can be shown: lists, dates and what is not a number (NaN) as text."""
+    """Return the value as it can be shown: lists, dates and NaN as text."""
     if value is None or isinstance(value, str) or (isinstance(value, int | float) and isfinite(value)):
         return value
     return str(value)

@@ -1,4 +1,4 @@
-"""What the host was in during the time of a claim: a tree of its slices, those of one name under one name together."""
+"""The host slices in the time of a claim as a tree, in which slices of one name are one node."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Node:
     children: dict[str, Node] = field(default_factory=dict)
 
     def inside(self) -> list[Node]:
-        """What is directly inside, the longest first."""
+        """Return the children, the longest first."""
         return sorted(self.children.values(), key=lambda node: (-node.total, node.name))
 
 
@@ -58,12 +58,12 @@ class Place:
 
 
 def strip_address(name: str) -> str:
-    """A name without what tells one object of a kind from another."""
+    """Return the name of a built-in function without its address."""
     return _BUILT_IN.sub(r"\1", name)
 
 
 def group_by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
-    """Rows of diagnosis/sql/culprit_tree.sql by claim, in the same order: its slices (own_ns) and those around them."""
+    """Group rows of diagnosis/sql/culprit_tree.sql by claim, in the same order: its slices (own_ns) and those around them."""
     slices = {row["slice_id"]: row for row in rows}
     order = {slice_id: place for place, slice_id in enumerate(slices)}
     found: dict[int, dict[int | None, dict[str, Any]]] = {claim: {} for claim in claims}
@@ -93,7 +93,7 @@ def _add_around(
 
 
 def build_tree(rows: Iterable[dict[str, Any]]) -> Node:
-    """The tree of a claim's rows (by_claim); its root stands for all of the claim."""
+    """Build the tree of a claim's rows (group_by_claim); its root stands for all of the claim."""
     slices = {row["slice_id"]: row for row in rows}
     root = Node("", "")
     nodes: dict[int | None, Node] = {None: root}
@@ -110,7 +110,7 @@ def build_tree(rows: Iterable[dict[str, Any]]) -> Node:
 def _walk_missing(
     slice_id: int | None, slices: dict[int | None, dict[str, Any]], nodes: dict[int | None, Node]
 ) -> Iterator[int | None]:
-    """The slice and those around it that have no node yet, from inside to outside."""
+    """Yield the slice and those around it that have no node yet, from inside to outside."""
     for _ in range(len(slices) + 1):
         if slice_id in nodes:
             return
@@ -120,7 +120,7 @@ def _walk_missing(
 
 
 def _add_child(parent: Node, row: dict[str, Any]) -> Node:
-    """The node of a slice inside another; what is numbered there is one, and a step is none."""
+    """Return the node of a slice inside `parent`, made if need be; slices that differ by a number share one, a step gets none."""
     name, key = _name_and_key(row["kind"], row["name"])
     if key is None:
         return parent
@@ -132,7 +132,7 @@ def _add_child(parent: Node, row: dict[str, Any]) -> Node:
 
 @lru_cache(maxsize=1 << 16)
 def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
-    """What a slice is called, and what all are called that are one with it; None for a step. Names are few, slices many."""
+    """Return the name of a slice and the key that slices of its node share; None for a step. Cached: names are few."""
     if kind == "annotation" and _STEP.match(name):
         return name, None
     name = strip_address(name)
@@ -149,7 +149,7 @@ def _walk_outside_in(root: Node) -> Iterator[Node]:
 
 
 def divide_time(root: Node) -> list[Place]:
-    """Where the time divides into parts of at least a tenth, the longest first; where it does not, the three longest."""
+    """Divide the time into parts of at least a tenth, the longest first; if it does not divide so, into the three longest."""
     if not root.total:
         return []
     found = _divide(root, root.total)
@@ -182,7 +182,7 @@ def _dominant_child(node: Node) -> Node | None:
 
 
 def _name_place(node: Node, total: float) -> Place:
-    """The node by the innermost name that tells its place, with what it divides into."""
+    """Return the node as a place, called by the innermost telling name, with the parts that it divides into."""
     chain = [node]
     while (only := _dominant_child(chain[-1])) is not None:
         chain.append(only)
@@ -195,7 +195,7 @@ def _name_place(node: Node, total: float) -> Place:
 
 
 def _divide_deeper(node: Node, total: float) -> list[Node]:
-    """What the time in the node divides into; nothing where it does not."""
+    """Divide the time inside the node further; return nothing if it does not divide."""
     inside = _divide(node, total)
     while len(inside) == 1 and inside[0] is not node and inside[0].children:
         node, inside = inside[0], _divide(inside[0], total)
@@ -211,7 +211,7 @@ def _telling_name(node: Node) -> str:
 
 
 def common_name(root: Node, kind: str) -> str | None:
-    """The innermost name of this kind (annotation, op, or line for a line of Python) that holds at least half of the time."""
+    """Return the innermost name of this kind (annotation, op, or line of Python) that holds at least half of the time."""
     totals: dict[str, tuple[float, int]] = {}
     for node, depth, above in _walk_kind(root, kind):
         dur, deepest = totals.get(node.name, (0.0, 0))

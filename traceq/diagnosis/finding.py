@@ -1,4 +1,4 @@
-"""What a rule can end as: found, observed, clean, not applicable or failed - never an empty list.
+"""The outcomes of a rule: found, observed, clean, not applicable or failed - never an empty list.
 
 A Finding wins time. Its savings are nanoseconds of wall time per counted step: `saving_ns` is what a replay of the
 step leaves of the time it claims, `saving_high_ns` never more than the ledger holds for it. What it claims is taken
@@ -19,7 +19,7 @@ Value = bool | int | float | str | None
 
 @dataclass(frozen=True)
 class Where:
-    """The place a finding is about; what is not known, or differs within it, is None."""
+    """The place a finding is about; fields that are unknown or differ within it are None."""
 
     trace_id: int
     rank: int | None
@@ -62,7 +62,7 @@ class Part:
 class Finding:
     """A problem, what fixing it could win, and the queries that prove it. Times are nanoseconds per counted step.
 
-    `claimed_ns` is the time of the ledger that the rule lays claim to, `owned_ns` what of it no finding before it
+    `claimed_ns` is the time of the ledger that the rule lays claim to, `owned_ns` the part of it that no finding before it
     owns; the savings are those of the owned part. With `only_bounds` the replay is too far off for a likely value, and
     `saving_ns` is the middle of the bounds. `assumed_share` is the part of the owned time that the rule assumes a fix
     to take away. `rule_share` is what the rule itself has as `likely`, which is multiplied by shares of single pieces;

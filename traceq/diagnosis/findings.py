@@ -22,7 +22,7 @@ _NOT_SEEN = "For most of the time nothing says what the host did."
 
 
 def make_finding(subject: Subject, allocated: Allocated) -> Finding:
-    """The finding that advice makes; its savings are those of the part of the claim that it owns."""
+    """Make the finding of some advice; its savings are those of the part of the claim that it owns."""
     rule, advice = allocated.proposal
     claim, owned_ns, goes = advice.claim, advice.claim.claimed_ns * allocated.share, allocated.goes
     saving = cap_saving(
@@ -88,7 +88,7 @@ def _rate_confidence(
 
 
 def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
-    """The observation that a remark makes."""
+    """Make the observation of a remark."""
     query = rule_query(remark.query)
     values = {**subject.workspace.given(), **subject.settings(query), **remark.settings}
     rows = subject.ask(remark.query, **remark.settings)
@@ -128,7 +128,7 @@ def _make_part(subject: Subject, proposal: Proposal) -> Part:
 
 
 def _find_place(subject: Subject, claim: Claim) -> Where:
-    """What at least half of a claim's time has in common."""
+    """Return the place that at least half of a claim's time has in common."""
     culprits, found = subject.culprits(claim), subject.common(claim)
     return Where(
         subject.trace_id,

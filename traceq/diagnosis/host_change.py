@@ -1,4 +1,4 @@
-"""What changes of the host's work win where no GPU works: what goes from the training thread goes from the step."""
+"""Predict what changes of the host's work win where no GPU works: time that leaves the training thread leaves the step."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class HostChange:
 
 @dataclass(frozen=True)
 class HostWon:
-    """What changes win together, ns per counted step, negative where steps get longer.
+    """The joint gain of changes, ns per counted step; negative where steps get longer.
 
     `held_ns` is for each change the training thread's time that it is about, `elsewhere_ns` what slices of its name take on
-    other threads. `left_ns` is what stays of the training thread's time, by category of host_ledger.
+    other threads. `left_ns` is the remaining part of the training thread's time, by category of host_ledger.
     """
 
     low_ns: float
@@ -48,7 +48,7 @@ _QUERY = Query(
 
 
 def measure_host_changes(subject: Subject, changes: Sequence[HostChange]) -> HostWon:
-    """What the changes win of the counted steps of a trace without GPU work."""
+    """Predict what the changes win of the counted steps of a trace without GPU work."""
     numbered = json.dumps([{"number": number, **vars(change)} for number, change in enumerate(changes)])
     try:
         subject.workspace.make_used(_QUERY)

@@ -1,4 +1,4 @@
-"""What a finding of one rank wins for the job: what the job wins when that rank is like the usual one, or the usual work it owns.
+"""Bound findings of one rank by what the job wins when that rank is like the usual one, or by the usual work that they own.
 
 Where ranks wait for others, most of a rank's step is theirs: a shorter own time of one rank only lets it wait longer. Usual work
 is done by all: a change of the program takes it from every rank.
@@ -37,7 +37,7 @@ class JobBound:
     transfer: float
 
     def of(self, finding: Finding) -> float:
-        """The most that the finding wins, ns per step.
+        """Return the most that the finding wins, ns per step.
 
         What a rank does by itself as all others do is won when all ranks are fixed; waiting is won where the others are.
         """
@@ -47,7 +47,7 @@ class JobBound:
 
 
 def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule], list[NotApplicable]]:
-    """The rules to ask of a trace, and those that its job tells instead, where it could be judged as one."""
+    """Return the rules to ask of a trace, and those that the judgement on its job replaces."""
     if not ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
         return rules, []
     left = [each for each in rules if each.name in LEFT_TO_JOB]
@@ -56,7 +56,7 @@ def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule
 
 
 def bound_by_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with what they win for the job that the rank is part of; without those that then win too little."""
+    """Return the findings with what they win for the job of the rank, without those that then win too little."""
     bound = _read_bound(subject)
     if bound is None:
         return list(findings)

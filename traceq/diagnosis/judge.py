@@ -90,7 +90,7 @@ def load_subjects(
     traces: Collection[int] | None = None,
     record: Record | None = None,
 ) -> list[Subject]:
-    """The traces of the database, those with these trace_ids or all, each ready to be judged."""
+    """Load the traces of the database with these trace_ids, or all, ready to be judged."""
     found = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [
         _load_subject(connection, trace, place, goal, scaled or {}, load_record() if record is None else record)
@@ -100,7 +100,7 @@ def load_subjects(
 
 
 def _complete_ids(traces: Sequence[dict[str, Any]]) -> list[str]:
-    """What completes the ids of findings: run and rank, which outlive a re-run; a hash where needed."""
+    """Return the endings of ids of findings: run and rank, which outlive a re-run, and a hash where needed."""
     parts = [[trace["run"], None if trace["rank"] is None else f"rank{trace['rank']}"] for trace in traces]
     taken = Counter(map(tuple, parts))
     for part, trace in zip(parts, traces, strict=True):
@@ -159,7 +159,7 @@ def _load_subject(
 
 
 def _load_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:
-    """For each device the ns of each category in the counted steps."""
+    """Load for each device the ns of each category in the counted steps."""
     ledgers: dict[int, dict[str, int]] = {}
     for row in ask(connection, statement("analysis/ledger/ledger.sql"), trace_id=trace_id):
         ledgers.setdefault(row["device"], {})[row["category"]] = row["dur"]
@@ -167,18 +167,18 @@ def _load_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[
 
 
 def _load_host_ledger(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, int]:
-    """The ns of each category of the training thread's own time in the counted steps."""
+    """Load the ns of each category of the training thread's own time in the counted steps."""
     found = ask(connection, statement("diagnosis/sql/host_ledger.sql"), trace_id=trace_id)
     return {row["category"]: row["dur"] for row in found}
 
 
 def not_asked(trace_id: int) -> Judged:
-    """What is known of a trace that no rule was asked about."""
+    """Return the judgement on a trace that no rule was asked about."""
     return Judged(trace_id, (), (), (), (), (), (), asked=False)
 
 
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
-    """What `rules` say of one trace."""
+    """Ask `rules` of one trace."""
     try:
         judged = _judge_subject(subject, rules)
     finally:

@@ -31,7 +31,7 @@ class Manual:
 
 
 def parse_manual(docstring: str) -> Manual:
-    """The manual page in `docstring`: its first line is the title; SECTIONS follow, each with its text indented.
+    """Parse the manual page in `docstring`: its first line is the title; SECTIONS follow, each with its text indented.
 
     Raises ValueError when a section is missing.
     """
@@ -44,7 +44,7 @@ def parse_manual(docstring: str) -> Manual:
 
 
 def manual_of_header(name: str, query: Query, on_shares: str = "") -> Manual:
-    """The manual page in the header of the rule `name`; a user's may lack sections. `on_shares` says where shares come from."""
+    """Return the manual page in the header of the rule `name`; a user's may lack sections. `on_shares`: their origin."""
     header = {"measured": query.header.get("reason", ""), "try": query.header.get("fix", ""), **query.header}
     header["measured"] = f"{header['measured']} {on_shares}".strip()
     texts = [(section, header.get(key, "")) for section, key in zip(SECTIONS, _KEYS, strict=True)]

@@ -1,4 +1,4 @@
-"""What rules stand on, and what to say where a trace lacks it. What brings it is in traceq.formats."""
+"""Inputs of rules, and the words for a trace that lacks them. traceq.formats says how to record them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which packs of rules are asked of a trace, and how what the pack extra finds stands beside the rest.
+"""Select the packs of rules to ask of a trace, and keep findings of the pack extra beside the others.
 
 Rules without one true finding on a labelled real trace form the pack extra: asked on demand, they change nothing of what the
 others say. Rules for hosts are asked where no GPU works.

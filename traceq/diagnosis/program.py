@@ -1,4 +1,4 @@
-"""What program a trace is of, as advice needs it: what it is written with, and what it has switched on already."""
+"""The program of a trace, as advice needs it: its frameworks, and the features that it has switched on already."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _OF_AMD = {
 
 @dataclass(frozen=True)
 class Program:
-    """What the table program says of a trace; all of it may be empty."""
+    """The properties of a trace in the table program; all may be empty."""
 
     languages: frozenset[str] = frozenset()
     frameworks: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ class Program:
 
     @property
     def kind(self) -> str:
-        """What its user would change: one of the kinds that remedies are for, empty where the trace does not say."""
+        """The kind that remedies are for, by what its user would change; empty if the trace does not say."""
         return next((kind for name, kind in _KINDS.items() if name in self.frameworks), "")
 
     @property
@@ -129,71 +129,71 @@ class Program:
 
     @property
     def launches_from_python(self) -> bool:
-        """Whether Python may run between its launches: nothing shows another language, or an executor with threads of its own."""
+        """Return whether Python may run between its launches: it shows no other language or executor with own threads."""
         return self.language in ("", "python") and self.kind not in _EXECUTORS
 
     @property
     def may_be_pytorch(self) -> bool:
-        """Whether PyTorch launches its work, as far as the trace shows."""
+        """Return whether PyTorch launches its work, as far as the trace shows."""
         return self.kind in ("", *_ON_PYTORCH)
 
     @property
     def is_pytorch(self) -> bool:
-        """Whether its user writes PyTorch: servers are set up, not written."""
+        """Return whether its user writes PyTorch: servers are set up, not written."""
         return self.kind == "pytorch"
 
     @property
     def trains(self) -> bool:
-        """Whether it trains a model, or may do so as nothing says what it is for."""
+        """Return whether it trains a model, or may do so as nothing says what it is for."""
         return "training" in self.workloads or not self.workloads
 
     @property
     def runs_model(self) -> bool:
-        """Whether it trains or runs a model, or may do so as nothing says what it is for."""
+        """Return whether it trains or runs a model, or may do so as nothing says what it is for."""
         return "batch" not in self.workloads or len(self.workloads) > 1
 
     @property
     def is_server(self) -> bool:
-        """Whether it answers requests for tokens."""
+        """Return whether it answers requests for tokens."""
         return self.kind in SERVERS or "serving" in self.workloads
 
     @property
     def is_amd(self) -> bool:
-        """Whether its GPUs are AMD's."""
+        """Return whether its GPUs are AMD's."""
         return "amd" in self.vendors
 
     @property
     def is_compiled(self) -> bool:
-        """Whether a compiler made some of its kernels."""
+        """Return whether a compiler made some of its kernels."""
         return "compiled" in self.modes
 
     @property
     def can_compile(self) -> bool:
-        """Whether nothing shows that its PyTorch is older than torch.compile."""
+        """Return whether nothing shows that its PyTorch is older than torch.compile."""
         return "PyTorch 1" not in self.frameworks
 
     @property
     def has_graphs(self) -> bool:
-        """Whether it replays graphs of launches."""
+        """Return whether it replays graphs of launches."""
         return "cuda_graph" in self.modes
 
     def about_it(self, references: Iterable[str]) -> tuple[str, ...]:
-        """The addresses of `references` that are about its framework and its GPUs: all where the trace says neither."""
+        """Return the addresses of `references` that suit its framework and GPUs: all if the trace says neither."""
         others = [r"nvidia\.com/"] if self.is_amd else []
         others += [] if self.may_be_pytorch else [r"pytorch\.org/", r"github\.com/(pytorch|facebookresearch)/"]
         return tuple(each for each in references if not any(re.search(other, each) for other in others))
 
     def has(self, *features: str) -> bool:
-        """Whether it uses one of these features."""
+        """Return whether it uses one of these features."""
         return not self.features.isdisjoint(features)
 
     def uses(self, *frameworks: str) -> bool:
-        """Whether it uses one of these frameworks."""
+        """Return whether it uses one of these frameworks."""
         return not self.frameworks.isdisjoint(frameworks)
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Whom advice may be for that fits it, from the most specific to everybody ("any")."""
+        """The variants of remedies that fit it, from the most specific to "any"."""
         found = [kind for name, kind in _PARALLEL.items() if name in self.frameworks] if self.is_pytorch else []
         states = {
             "before_compile": not self.can_compile,
@@ -216,14 +216,14 @@ class Program:
 
     @property
     def words(self) -> dict[str, str]:
-        """How what it runs on names things: the API's prefix, graphs, collectives, tools."""
+        """The words of its GPU's maker: prefix of the API, graphs, collectives, tools."""
         if self.is_amd:
             return _OF_AMD
         return _OF_NVIDIA
 
 
 def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
-    """The program of a trace."""
+    """Return the program of a trace."""
     rows = ask(connection, "select property, value from program where trace_id = $trace_id", trace_id=trace_id)
     shown = [(row["property"], row["value"]) for row in rows]
     if ("framework", "PyTorch") in shown and _is_old(connection, trace_id):
@@ -232,7 +232,7 @@ def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
 
 
 def program_from(shown: Iterable[tuple[str, str]]) -> Program:
-    """The program of which the table program has these properties with these values."""
+    """Return the program that has these properties and values in the table program."""
     found: dict[str, set[str]] = {column: set() for column in _PROPERTIES.values()}
     for name, value in shown:
         found[_PROPERTIES[name]].add(value)
@@ -240,7 +240,7 @@ def program_from(shown: Iterable[tuple[str, str]]) -> Program:
 
 
 def _is_old(connection: duckdb.DuckDBPyConnection, trace_id: int) -> bool:
-    """Whether the snapshot beside the trace says that PyTorch is older than 2."""
+    """Return whether the snapshot beside the trace says that PyTorch is older than 2."""
     query = "select value from made_with where trace_id = $trace_id and topic = 'software' and name = 'torch'"
     return any(str(row["value"]).startswith(("0.", "1.")) for row in ask(connection, query, trace_id=trace_id))
 

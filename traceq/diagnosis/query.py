@@ -68,7 +68,7 @@ Scaled = Mapping[tuple[str, str], float]
 
 
 class Condition(NamedTuple):
-    """What a query finds nothing to tell without: a row for which `holds` in `table`, a shared query or a table of the schema."""
+    """A condition without which a query finds nothing: a row for which `holds` in a shared query or `table`."""
 
     table: str
     holds: str
@@ -84,7 +84,7 @@ class Query:
     only_with: tuple[Condition, ...] = ()
 
     def listed(self, key: str, default: str = "") -> tuple[str, ...]:
-        """What the header lists under `key`, separated by commas."""
+        """Return the words that the header lists under `key`, separated by commas."""
         return tuple(word for each in self.header.get(key, default).split(",") if (word := each.strip()))
 
     @property
@@ -104,7 +104,7 @@ class Query:
         return given | self.limits({})
 
     def limits(self, scaled: Scaled) -> dict[str, Setting]:
-        """The thresholds of the query and of what it uses, by name, those in `scaled` times their factors."""
+        """Return the thresholds of the query and its shared queries by name, those in `scaled` times their factors."""
         used = chain.from_iterable(shared_query(name).thresholds.values() for name in _names_used(self))
         found = {each.name: each for each in (*used, *self.thresholds.values())}
         return {
@@ -113,7 +113,7 @@ class Query:
 
 
 def read(text: str, place: str = "") -> Query:
-    """The query in the text of the SQL file `place`, its path or, of traceq's own, its name.
+    """Read the query in the text of the SQL file `place` (a path or, of traceq's own, a name).
 
     Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key. Only
     `threshold` and `only-with` may be there more than once.
@@ -151,7 +151,7 @@ def _refuse_unknown_key(line: str, place: str) -> None:
 
 
 def _parse_condition(place: str, text: str) -> Condition:
-    """What a header says after `only-with:`; ValueError where it is not `table: condition`."""
+    """Parse the text after `only-with:`; ValueError if it is not `table: condition`."""
     table, _, holds = text.partition(": ")
     if not table.isidentifier() or not holds:
         raise ValueError(f"only-with {text!r} in {place}: it is written as table: condition")
@@ -167,7 +167,7 @@ def _parse_setting(value: str) -> Setting:
 
 @cache
 def rule_query(name: str) -> Query:
-    """The query `name`.sql of the rules, on whatever shelf it stands, or the one that its header names in its stead (`query`)."""
+    """Return the query `name`.sql of the rules, on any shelf, with the text of the query that its header may name (`query`)."""
     own = read(statement(shelved("diagnosis/rules")[name]), name)
     if "query" not in own.header:
         return own
@@ -182,25 +182,25 @@ def rule_query(name: str) -> Query:
 
 @cache
 def shared_query(name: str) -> Query:
-    """The query diagnosis/shared/`name`.sql."""
+    """Return the query diagnosis/shared/`name`.sql."""
     return read(statement(f"diagnosis/shared/{name}.sql"), name)
 
 
 @cache
 def is_shared(name: str) -> bool:
-    """Whether there is diagnosis/shared/`name`.sql."""
+    """Return whether there is diagnosis/shared/`name`.sql."""
     return package().joinpath(f"diagnosis/shared/{name}.sql").is_file()
 
 
 @cache
 def _queries_on_table(table: str) -> tuple[Query, ...]:
-    """The queries of traceq's rules that find nothing without rows of the table."""
+    """Return the queries of traceq's rules that find nothing without rows of the table."""
     queries = map(rule_query, shelved("diagnosis/rules"))
     return tuple(query for query in queries if any(each.table == table for each in query.only_with))
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
-    """All thresholds of the rules of traceq, each once, by place and name."""
+    """Return all thresholds of the rules of traceq, each once, by place and name."""
     rules = [rule_query(name) for name in shelved("diagnosis/rules")]
     queries = [*rules, *(shared_query(name) for query in rules for name in _names_used(query))]
     found = {each.key: each for query in queries for each in query.thresholds.values()}
@@ -208,7 +208,7 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 
 def standalone_query(query: Query, values: Mapping[str, Setting], around: str | None = None) -> str:
-    """The query with all that it uses and with `values` for its parameters, as a user can run it.
+    """Return the query with all that it uses and `values` for its parameters, as a user can run it.
 
     `around` is a query that reads what it finds as rule_instances; it may begin with CTEs of its own.
     """
@@ -223,7 +223,7 @@ def standalone_query(query: Query, values: Mapping[str, Setting], around: str | 
 
 
 def _names_used(query: Query) -> Iterator[str]:
-    """Names of what the query uses, each after what it uses itself."""
+    """Yield the names of shared queries that the query uses, each after those that it uses itself."""
     for name in query.listed("uses"):
         yield from _names_used(shared_query(name))
         yield name
@@ -249,7 +249,7 @@ class Workspace:
     _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = field(default_factory=dict)
 
     def ask(self, query: Query, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
-        """The rows of the query, which does not read rule_instances: several rules may ask the same, and it runs once."""
+        """Return the rows of a query that does not read rule_instances: several rules may ask it, and it runs once."""
         key = query.text, tuple(sorted(values.items()))
         if key not in self._answers:
             self.make_used(query)
@@ -257,7 +257,7 @@ class Workspace:
         return [dict(row) for row in self._answers[key]]
 
     def may_find(self, query: Query) -> bool:
-        """Whether the trace holds what the query finds nothing without, which is asked for all rules at once."""
+        """Return whether the trace holds what the query finds nothing without, which is asked for all rules at once."""
         return all(self._holds(each.table, self._condition(query, each)) for each in query.only_with)
 
     def _condition(self, query: Query, condition: Condition) -> str:
@@ -277,7 +277,7 @@ class Workspace:
         return self._held[table, condition]
 
     def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
-        """Make rule_instances of what the query finds; the number of this claim, which is new or `number`, None for no rows."""
+        """Make rule_instances of the rows of the query; return the number of the claim, new or `number`; None without rows."""
         self.make_used(query)
         text = f"with found as (\n{query.text}\n)\n" + statement("diagnosis/sql/rule_instances.sql")
         rows = self.make_table("rule_instances", text, values)
@@ -321,16 +321,16 @@ class Workspace:
                 self.make_table(name, text, self.given() | shared_query(name).limits(self.scaled))
 
     def make_table(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
-        """Make a temp table of what a query finds, in place of one of its name; how many rows."""
+        """Make or replace a temp table of the rows of a query; return how many there are."""
         (made,) = ask(self.connection, f"create or replace temp table {name} as\n{text}", **values)
         if name not in self._made:
             self._made.append(name)
         return int(made["Count"])
 
     def given(self) -> dict[str, Setting]:
-        """The parameters that every query gets."""
+        """Return the parameters that every query gets."""
         return {"trace_id": self.trace_id, "device": self.device}
 
     def settings(self, query: Query) -> dict[str, Setting]:
-        """The parameters that the query's header gives, thresholds as `scaled` has them."""
+        """Return the parameters that the query's header gives, thresholds as `scaled` has them."""
         return query.settings | query.limits(self.scaled)

@@ -1,4 +1,4 @@
-"""How often what a rule says was true of real traces: what its findings may be called sure of.
+"""The record of rules on real traces, by which their findings are called sure.
 
 tests/truth/record.py writes diagnosis/rules/record.json from the labelled traces.
 """

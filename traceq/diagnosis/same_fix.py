@@ -14,7 +14,7 @@ from traceq.diagnosis.finding import Finding, Part
 
 
 def merge_same_fix(found: Iterable[tuple[str, Finding]]) -> list[Finding]:
-    """The findings, of which those with the same fix (the word before each; "" for none of the kind) are one.
+    """Merge findings with the same fix: the word before each; "" for a fix of its own.
 
     The largest of them speaks for all. Its savings, and what it owns, are the sums: no piece of the ledger is in two findings.
     What they lay claim to may be the same time.
@@ -32,7 +32,7 @@ _LITTLE = 0.1
 
 
 def attach_small_effects(findings: Sequence[Finding], larger: Mapping[str, Sequence[str]]) -> list[Finding]:
-    """The findings; each that is a tenth or less of one of the rules that `larger` names for it is a part of that.
+    """Make each finding that is a tenth or less of one by a rule that `larger` names for it a part of that one.
 
     Parts add to what may be won at most, and to nothing else.
     """

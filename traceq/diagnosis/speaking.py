@@ -1,4 +1,4 @@
-"""Which rules speak of a capture of some kind."""
+"""Select the rules that speak of a kind of capture."""
 
 from __future__ import annotations
 

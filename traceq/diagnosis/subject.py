@@ -1,4 +1,4 @@
-"""What a rule gets: one trace, its critical device, and the queries on them."""
+"""The subject of a rule: one trace, its critical device, and the queries on them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Subject:
     _common: dict[int, dict[str, str]] = field(default_factory=dict, repr=False)
 
     def has(self, need: str) -> bool:
-        """Whether the trace holds an input of NEEDS."""
+        """Return whether the trace holds an input of NEEDS."""
         return bool(self.present[NEEDS[need].column])
 
     def needs(self, *needs: str) -> None:
@@ -106,7 +106,7 @@ class Subject:
             raise NothingThere("the program runs no model")
 
     def way(self, name: str, otherwise: str = "") -> str:
-        """The words of Format.way for what the trace's profiler has to record; `otherwise` where it is not known."""
+        """Return the words of Format.way for what the trace's profiler has to record; `otherwise` if it is not known."""
         words = self._way(name)
         return otherwise if words is None else words
 
@@ -114,7 +114,7 @@ class Subject:
         return format_of(self.format).way(name, of_pytorch=self.program.may_be_pytorch, of_amd=self.program.is_amd)
 
     def lacks(self, lacking: str, way: str, brings: str = "brings it") -> CannotTell:
-        """The error for an input that is lacking, with what brings it."""
+        """Return the error for an input that is lacking, with what brings it."""
         if way in _OF_DEVICES and self.present.get("unmeasured"):
             return CannotTell(f"{lacking}; traceq measures no work of the device in it")
         form = format_of(self.format)
@@ -124,7 +124,7 @@ class Subject:
         return CannotTell(f"{lacking}; {words} {brings}" if words else f"{lacking}; {form.profiler} does not record it")
 
     def settings(self, query: Query) -> dict[str, Setting]:
-        """The parameters that the header of a query gives: shares, thresholds and words."""
+        """Return the parameters that the header of a query gives: shares, thresholds and words."""
         return self.workspace.settings(query)
 
     def thresholds(self, place: str) -> dict[str, float]:
@@ -136,12 +136,12 @@ class Subject:
         return self.thresholds(place)[name]
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
-        """The rows of `name`.sql in traceq/diagnosis/rules/, which gets trace_id, device and `settings`."""
+        """Return the rows of `name`.sql in traceq/diagnosis/rules/, which gets trace_id, device and `settings`."""
         query = rule_query(name)
         return self.workspace.ask(query, {**self.workspace.given(), **self.settings(query), **settings})
 
     def ask_of(self, claim: Claim, name: str, /) -> list[dict[str, Any]]:
-        """The rows of `name`.sql in traceq/diagnosis/rules/, in which rule_instances is what the claim is on."""
+        """Return the rows of `name`.sql in traceq/diagnosis/rules/, in which rule_instances are the pieces of the claim."""
         query = rule_query(name)
         return self._ask_of(claim, query.text, self.settings(query))
 
@@ -151,7 +151,7 @@ class Subject:
         return ask(self.connection, around, **{**settings, **claim.values})
 
     def claim(self, name: str, **settings: Setting) -> Claim | None:
-        """What `name`.sql in traceq/diagnosis/rules/ finds on the critical device, or None for nothing.
+        """Claim the time that `name`.sql in traceq/diagnosis/rules/ finds on the critical device; None for nothing.
 
         It gets trace_id, device, the shares that are fitted for such hardware, and the settings of its header, unless `settings`
         has others. Where the ledger holds less than
@@ -169,14 +169,14 @@ class Subject:
         )
 
     def claim_of(self, query: Query | str, **settings: Setting) -> Claim | None:
-        """The same for a query, or the text of one, which may be anybody's.
+        """Claim the time that a query of anybody finds, given as a Query or as text; None for nothing.
 
         Raises ValueError when it claims what is not there, or a share is none.
         """
         return self._claim(query if isinstance(query, Query) else Query(without_end(query)), settings, is_own=False)
 
     def claim_host(self, query: Query) -> Claim | None:
-        """The same for a query of traceq's own on the training thread's time, which is no rule's."""
+        """Claim the training thread's time that an internal query (not a rule) finds; None for nothing."""
         return self._claim(query, {})
 
     def _claim(self, query: Query, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
@@ -201,7 +201,7 @@ class Subject:
         return claim
 
     def worst(self, claim: Claim) -> list[dict[str, Any]]:
-        """The largest pieces of a claim, with all columns of the rule's query."""
+        """Return the largest pieces of a claim, with all columns of the rule's query."""
         if claim.number not in self._worst:
             self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"), WORST)
         return self._worst[claim.number]
@@ -214,12 +214,12 @@ class Subject:
         return self._occurrences[claim.number]
 
     def culprits(self, claim: Claim) -> Node:
-        """What the host was in during the time of a claim; a tree of nothing for one that is too small to be listed."""
+        """Return the host slices in the time of a claim as a tree; an empty one if the claim is too small to be listed."""
         self.locate([claim])
         return self._culprits.get(claim.number) or build_tree([])
 
     def common(self, claim: Claim) -> Mapping[str, str]:
-        """The stream and the phase that at least half of a claim's time has in common, where there is one."""
+        """Return the stream and the phase that at least half of a claim's time has in common, if any."""
         self.locate([claim])
         return self._common.get(claim.number, {})
 

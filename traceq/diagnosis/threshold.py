@@ -25,11 +25,11 @@ class Threshold(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is called where one is scaled."""
+        """The key by which it is scaled."""
         return self.place, self.name
 
     def times(self, factor: float) -> float:
-        """The value that is stricter or looser by `factor`; whole numbers stay whole.
+        """Return the value made stricter or looser by `factor`; whole numbers stay whole.
 
         Of a share above one half what is left to 1 is divided: 0.9 times 1.5 is 0.933, not 1.35, which nothing reaches.
         """
@@ -41,7 +41,7 @@ class Threshold(NamedTuple):
 
 
 def parse_threshold(place: str, text: str) -> Threshold:
-    """What a header says after `threshold:`; ValueError where it is not `name = number: reason`."""
+    """Parse the text after `threshold:` in the header of `place`; ValueError if it is not `name = number: reason`."""
     written = _WRITTEN.fullmatch(text)
     if not written:
         raise ValueError(f"threshold {text!r} in {place}: it is written as name = number: reason")

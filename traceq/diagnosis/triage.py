@@ -1,4 +1,4 @@
-"""What a capture is (table triage), and whether there is anything in it to judge."""
+"""The kind of a capture (table triage), and whether there is anything in it to judge."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Triage:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the capture holds something that rules can judge."""
+        """Return whether the capture holds something that rules can judge."""
         return self.why_not == ""
 
     @property

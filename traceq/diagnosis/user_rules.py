@@ -54,7 +54,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def load_rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
-    """The rules of files and directories and of entry points, and then those of traceq, which are served later.
+    """Load the rules of files, directories and entry points, and then those of traceq, which are served later.
 
     Where the word `extra` is among `wanted`, the rules of that pack are among those of traceq; a Path is always a file or
     directory. A rule of a file fails where it takes longer for a trace than the limits of the command allow.

@@ -19,7 +19,7 @@ _AFTER = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace of the folder. `path` is what stands for it, relative to the folder; `files` are all that it is made of."""
+    """A trace of the folder. `path` is its main file, relative to the folder; `files` are all its files."""
 
     name: str
     path: Path

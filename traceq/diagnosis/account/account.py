@@ -24,8 +24,8 @@ _LEAST_OWNED = 0.01
 def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> tuple[Line, ...]:
     """Return the lines of the critical device, the longest first.
 
-    `claims`: the id of what each claim made, by its number in the order of allocation: of a finding, or of what became a part of
-    one. Of a trace without a GPU the categories are those of the training thread's ledger. The lines of a category add up to it.
+    `claims`: the id of the finding, or the part of one, that each claim made, by its number in the order of
+    allocation. Without a GPU the categories are those of the training thread's ledger. The lines of a category add up to it.
     """
     if not subject.step_ns:
         return ()
@@ -114,7 +114,7 @@ def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _Cause]:
 
 
 def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> list[Line]:
-    """Return the lines of what findings and their parts own, as far as it can be won at most; the rest is the category's.
+    """Return the lines of time that findings and their parts own and can win at most; the rest stays in the category.
 
     Leaves in owned_piece what these lines are made of.
     """
@@ -144,7 +144,7 @@ def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapp
 
 
 def _winnable_share(cause: _Cause, owned: Mapping[str, float]) -> float:
-    """Return which share (0..1) of what a cause owns can be won at most."""
+    """Return the largest share (0..1) of its owned time that a cause can win."""
     whole = sum(owned.values())
     return min(1.0, cause.high / whole) if whole else 0.0
 

@@ -1,4 +1,4 @@
-"""What stands first: the finding that wins most, or, where that is little, the time of which nothing can be told."""
+"""Choose what stands first: the finding that wins most or, if that is little, the time that cannot be explained."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def largest_unknown(account: Sequence[Line]) -> Line | None:
 
 
 def saves_little(first: Finding) -> bool:
-    """Whether a finding saves so little of the step that what cannot be told stands before it."""
+    """Return whether a finding saves so little of the step that what cannot be told stands before it."""
     return first.saving_ns < _LITTLE * (first.expected_step_ns + first.saving_ns)

@@ -59,7 +59,7 @@ class Winnable:
 
 
 def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[str, Winnable]) -> Iterator[Line]:
-    """Yield the lines of what findings leave of each category."""
+    """Yield the lines of the time that findings leave of each category."""
     large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
     parts = _rest_by_part(subject, large)
     for category, rest in left.items():
@@ -93,7 +93,7 @@ def _account_query(name: str) -> Query:
 def _lines_of_category(
     subject: Subject, category: str, rest: float, parts: Sequence[RestPart], winnable: Winnable | None
 ) -> Iterator[Line]:
-    """Yield the lines of what findings leave of a category, by what is known of it and by the part that holds most of that."""
+    """Yield the lines of the time that findings leave of a category, by nearness to a limit and by the largest part."""
     if rest < LEAST_SHARE * subject.step_ns:
         if rest > 0:
             yield new_line(subject, category, None, rest, "small")

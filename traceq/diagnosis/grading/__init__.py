@@ -1,1 +1,1 @@
-"""How right a report is: a label of what is true of a trace, beside what was said of it."""
+"""Grade reports of traces by labels that say what is true of the traces."""

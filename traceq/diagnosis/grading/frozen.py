@@ -1,4 +1,4 @@
-"""What was said of traces, frozen before anybody read the raw files: a file that is never written anew."""
+"""Reports of traces, frozen before anybody read the raw files, in a file that is never written anew."""
 
 from __future__ import annotations
 

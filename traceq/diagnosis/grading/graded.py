@@ -1,4 +1,4 @@
-"""What was frozen, beside the labels: a grade for each trace, pair and finding."""
+"""Grades of frozen reports: one for each trace, pair and finding."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GradedPair:
 
 @dataclass(frozen=True)
 class Graded:
-    """All grades of what was frozen; `unlabelled` are the traces and pairs without a label, by name.
+    """All grades of frozen reports; `unlabelled` are the traces and pairs without a label, by name.
 
     `gone` are graded traces whose files are not there any more: whether they were changed is not known.
     """

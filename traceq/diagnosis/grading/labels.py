@@ -69,7 +69,7 @@ class Unit(msgspec.Struct, frozen=True):
     may_also_be: tuple[dict[str, Any], ...] = ()
 
     def accepts(self, steps: int) -> bool:
-        """Return whether so many steps are right; 0 stands for a window without any."""
+        """Return whether this number of steps is right; 0 stands for a window without any."""
         others = [each for each in self.may_also_be if not _NO_UNIT.match(each.get("why", ""))]
         none = {0 for each in others if each.get("kind") == "none"}
         return steps in {self.steps or 0, *none, *(each["steps"] for each in others if "steps" in each)}
@@ -113,7 +113,7 @@ def truth_of(label: Label, name: str, path: Path) -> Truth:
 
 
 def _find_faults(judged: Judged) -> Iterator[str]:
-    """Yield what contradicts itself, or is no word of the list, and the way out."""
+    """Yield contradictions and unknown words of a label, with the way out."""
     named = {*judged.first, *judged.also_true, *(each.cause for each in judged.bottlenecks)}
     refused = {cause for each in judged.must_not_say for cause in each.causes}
     for cause in sorted((named | refused) - all_causes().keys()):

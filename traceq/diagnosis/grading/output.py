@@ -1,4 +1,4 @@
-"""What a report says of a trace, as far as it can be right or wrong."""
+"""The statements of a report of a trace that can be right or wrong."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Statement:
 class Output:
     """Hold what a report says of a trace; `remarks` are the rules of observations, `failed` those that broke, with the error.
 
-    `unknown`: where a report begins with time of which it cannot tell, the category of the ledger that it is of. `untold`: the
+    `unknown`: the category of the ledger of which the report first says that it cannot tell, if it begins so. `untold`: the
     share of the step of which the account cannot tell; None without an account of a GPU. `extra` are findings of the pack
     extra, where it was asked.
     """

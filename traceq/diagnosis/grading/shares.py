@@ -1,4 +1,4 @@
-"""What was reached over many traces, counted and as shares."""
+"""Counts and shares of right statements over many traces."""
 
 from __future__ import annotations
 

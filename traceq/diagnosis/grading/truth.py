@@ -1,4 +1,4 @@
-"""What is true of a trace, as its label says."""
+"""The truth about a trace, as its label says."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several ranks suffer from together: the rules that judge a job by its tables."""
+"""Rules that judge the ranks of a job together, by its tables."""

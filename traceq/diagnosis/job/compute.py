@@ -23,7 +23,7 @@ _UNKNOWN = "kernels of the late rank have no grids, or no two other ranks of its
 
 
 def slow_gpu(job: JobSubject) -> Iterator[JobFinding]:
-    """A late rank whose GPU is slow: it launches the same kernels as its peers, and 90 % of their time is in slower ones.
+    """Find a late rank whose GPU is slow: it launches the same kernels as its peers, and 90 % of their time is in slower ones.
 
     The same are as many per step of one name, grid and block, and hold 90 % of the time of all its kernels; slower by more than
     3 %. Its peers are two or more ranks of its stage that nobody waits for.
@@ -32,12 +32,12 @@ def slow_gpu(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def work_imbalance(job: JobSubject) -> Iterator[JobFinding]:
-    """A late rank that has more to do: its kernels take longer mostly by more calls, other grids or others than on its peers."""
+    """Find a late rank that has more to do: its kernels take longer mostly by more calls, other grids or other kernels."""
     yield from _find_by_rule(job, "work-imbalance")
 
 
 def find_reason(job: JobSubject, each: dict[str, Any]) -> str:
-    """The rule that tells why a late rank computes longer; empty where none does, or it does not."""
+    """Return the rule that tells why a late rank computes longer; empty if no rule does."""
     if each["kind"] != "rank" or each["cause"] != "compute" or job.wanders:
         return ""
     kernels = job.ask("kernels", place=each["place"])

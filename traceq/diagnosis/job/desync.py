@@ -40,7 +40,7 @@ def find_desync(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
-    """Of one group; each of its `variants` is what fewer ranks have than those that most are like."""
+    """Make the finding of one group; `variants` are the sequences that only a minority of its ranks issued."""
     first = variants[0]
     group, most = first["group_ranks"], first["other_ranks"]
     # without a majority nobody knows who is wrong
@@ -77,7 +77,7 @@ def _describe_variants(variants: list[dict[str, Any]], *, has_majority: bool) ->
 
 
 def _describe_share(each: dict[str, Any], whose: str) -> str:
-    """What ranks have at the place, in words; bytes to the last one, as they may differ by one."""
+    """Return what ranks have at the place: the operation, or bytes to the last one, as they may differ by one."""
     if each["differs"] == "bytes":
         return f"{each[f'{whose}bytes']:,} bytes"
     return _hyphenate(each[f"{whose}op"] or "none")

@@ -1,4 +1,4 @@
-"""What a rule says of a job: a finding, on a rank, host, stage, group, or all ranks."""
+"""Findings on a job: on a rank, host, stage, group, or all ranks."""
 
 from __future__ import annotations
 

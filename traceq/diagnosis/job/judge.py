@@ -1,4 +1,4 @@
-"""What the rules say of a job: findings, and which rules cannot tell."""
+"""Judge a job: findings, and the rules that cannot tell."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ RULES: dict[str, tuple[str, _Rule]] = {
 
 
 def rule_page(name: str) -> str:
-    """What the rule finds, and what it needs."""
+    """Return the manual page of a rule: what it finds and needs."""
     return " ".join((getdoc(RULES[name][1]) or "").split())
 
 
 @dataclass(frozen=True)
 class JudgedJob:
-    """What the rules say of a window of a job, which of them cannot tell, and which broke."""
+    """Findings on a window of a job, and the rules that cannot tell or broke."""
 
     findings: tuple[JobFinding, ...]
     not_applicable: tuple[NotApplicable, ...]
@@ -56,7 +56,7 @@ class JudgedJob:
 
 
 def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int) -> JudgedJob:
-    """What all rules say of this window of a job of the database."""
+    """Ask all rules of this window of a job of the database."""
     query = statement("diagnosis/job/sql/facts.sql")
     (facts,) = ask(connection, query, job=job, time_window=time_window)
     subject = JobSubject(connection, job, time_window, facts)
@@ -70,7 +70,7 @@ def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int)
 
 
 def _order_findings(findings: list[JobFinding]) -> Iterator[JobFinding]:
-    """As their rules are listed, but those that tell of stragglers in the order in which these are to be fixed."""
+    """Yield findings in the order of their rules, but those on stragglers in the order in which these are to be fixed."""
     placed = iter(sorted((each for each in findings if each.place is not None), key=lambda each: each.place or 0))
     for each in findings:
         yield each if each.place is None else next(placed)

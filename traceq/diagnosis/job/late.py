@@ -118,7 +118,7 @@ def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], fix: str) ->
 
 
 def _rate_confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence, str]:
-    """How sure it is that it recurs; of hosts never sure, as no real job at hand has had a slow one."""
+    """Rate how sure it is that the lateness recurs; never high for hosts, as no real job at hand has had a slow one."""
     if each["late_steps"] is None:
         return "medium", "One step was recorded: whether it recurs is not known."
     held = f"It holds the job up in {share(each['late_steps'])} of {some(job.facts['steps'], 'step')}."

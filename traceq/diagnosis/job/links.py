@@ -15,7 +15,7 @@ _TIMES_USUAL = 1.2
 
 
 def slow_link(job: JobSubject) -> Iterator[JobFinding]:
-    """The group whose transfers take more than 1.2 times what those of the median group of its kind take.
+    """Name the group whose transfers take more than 1.2 times what those of the median group of its kind take.
 
     Of complete groups with at least eight all-reduces, all-gathers or reduce-scatters of one size the 5th percentiles are
     compared, within hosts and between them apart; three groups are needed. No replay has tried it: no saving.

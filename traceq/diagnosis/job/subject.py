@@ -1,4 +1,4 @@
-"""What a rule of a job gets: one window of a job, its numbers, and queries on its tables."""
+"""The subject of rules of jobs: one window of a job, its numbers, and queries on its tables."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class JobSubject:
 
     @property
     def steps(self) -> int:
-        """What times of the job are divided by to be those of a step."""
+        """The number of steps by which times of the job are divided."""
         return max(int(self.facts["steps"]), 1)
 
     @property
     def wanders(self) -> bool:
-        """Whether a different rank is late each time."""
+        """Return whether a different rank is late each time."""
         return bool(self.facts["pattern"] == "wandering")
 
     def judged(self) -> None:
@@ -48,7 +48,7 @@ class JobSubject:
             raise CannotTell(self.facts["cannot_tell"] or "its collectives tell no time")
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
-        """The rows of `name`.sql in traceq/diagnosis/job/sql/, asked once."""
+        """Return the rows of `name`.sql in traceq/diagnosis/job/sql/, asked once."""
         key = f"{name} {settings}"
         if key not in self._asked:
             self._asked[key] = ask(self.connection, _query_text(name), **self._given(settings))
@@ -70,7 +70,7 @@ class JobSubject:
         place: int | None = None,
         **settings: Setting,
     ) -> JobFinding:
-        """A finding that the rows of `proof`.sql prove; `saving` and `adds` are ns of all steps, `place` that of a straggler."""
+        """Make a finding that the rows of `proof`.sql prove; `saving` and `adds` are ns of all steps, `place` a straggler's."""
         if place is not None:
             settings = {"place": place, **settings}
         rows = self.ask(proof, **settings)

@@ -1,4 +1,4 @@
-"""What communication waits for: other ranks and not the network, ranks that are not here, or a recording that began later."""
+"""Communication that waits for other ranks and not the network, for absent ranks, or for a recording that began later."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def late_start(job: JobSubject) -> Iterator[JobFinding]:
-    """The first collective waits for a rank that came to it later than the first one, by more than 1 % of the job.
+    """Find a rank that came to the first collective later than the first one, by more than 1 % of the job.
 
-    Recordings begin apart, which is no loss of the program's; what they do not explain the rank needed itself. No replay has
+    Recordings begin apart, which the program does not lose; the rest the rank needed itself. No replay has
     tried it, and several ranks may be as late: no saving. Needs clocks that collectives align.
     """
     job.judged()

@@ -212,7 +212,7 @@ class Rule(NamedTuple):
 
     @property
     def pack(self) -> str:
-        """The packs that it is of, in words: default, yours, host, extra, or both of the latter."""
+        """The packs of the rule, in words: default, yours, host, extra, or both of the latter."""
         if self.is_yours:
             return "yours"
         packs = [name for name, is_of_it in (("host", self.is_of_host), ("extra", self.is_extra)) if is_of_it]
@@ -221,7 +221,7 @@ class Rule(NamedTuple):
 
 @cache
 def load_examples() -> dict[str, dict[str, str]]:
-    """Of rules that real traces have triggered, one trace and what a report says of it."""
+    """Return one trace that has triggered it, and what a report says of that, by rule."""
     text = package().joinpath("diagnosis/rules/examples.json").read_text("utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
     return found
@@ -240,7 +240,7 @@ def default_rules() -> tuple[Rule, ...]:
 
 
 def has_shares(name: str) -> bool:
-    """Whether the shares of the rule are those of its header, in whose place fitted ones can be: no code or query has others."""
+    """Return whether the shares of the rule are those of its header, which fitted ones can replace."""
     (place,) = (place for place in _PLACES if place.endswith(f"/{name}"))
     if package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         return False

@@ -47,7 +47,7 @@ _steps: ContextVar[Iterator[int]] = ContextVar("steps")
 
 
 def render(text: str, known: dict[str, Any]) -> str:
-    """The text with what is `known` in it. Raises what Jinja does, and ValueError where it takes too many steps."""
+    """Render the text with the `known` values. Raises what Jinja does, and ValueError where it takes too many steps."""
     if not is_template(text):
         return text
     _steps.set(iter(range(_MOST_STEPS)))
@@ -58,12 +58,12 @@ def render(text: str, known: dict[str, Any]) -> str:
 
 
 def is_template(text: str) -> bool:
-    """Whether the text of a header depends on the trace."""
+    """Return whether the text of a header depends on the trace."""
     return "{{" in text or "{%" in text
 
 
 def template_error(text: str) -> str | None:
-    """What is wrong with a template, None for nothing."""
+    """Return what is wrong with a template; None if it is sound."""
     from jinja2 import TemplateSyntaxError
 
     shown = repr(cut_name(text))
@@ -87,7 +87,7 @@ def _compile_template(text: str) -> Template:
 
 @cache
 def make_environment() -> Environment:
-    """What templates are made in."""
+    """Build the Jinja environment for rule templates."""
     from jinja2 import StrictUndefined, nodes, pass_context
     from jinja2.runtime import LoopContext
     from jinja2.sandbox import SandboxedEnvironment
@@ -116,13 +116,13 @@ def make_environment() -> Environment:
             return super().call_binop(context, operator, left, right)
 
         def getattr(self, obj: Any, attribute: str) -> Any:
-            """The attribute, of texts only with a format that is not wide."""
+            """Return the attribute; of texts the format only if it is not wide."""
             return super().getattr(
                 _check_width(obj) if isinstance(obj, str) and attribute == "format" else obj, attribute
             )
 
         def getitem(self, obj: Any, argument: Any) -> Any:
-            """The same by brackets."""
+            """Return the item, as getattr does the attribute."""
             return super().getitem(
                 _check_width(obj) if isinstance(obj, str) and argument == "format" else obj, argument
             )
@@ -136,7 +136,7 @@ def make_environment() -> Environment:
 
     class Measured(NodeTransformer):
         def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - the name of the node
-            """A join in the place of ~."""
+            """Put a join in the place of ~."""
             parts = nodes.List([self.visit(each) for each in node.nodes], lineno=node.lineno)
             return nodes.Filter(parts, "join", [], [], None, None, lineno=node.lineno)
 
@@ -163,7 +163,7 @@ def make_environment() -> Environment:
 
 
 def _find_match(context: Context, text: str, pattern: str) -> str:
-    """The first part of the text that matches, as the database finds it: Python would take for ever for some patterns."""
+    """Return the first part of the text that matches, as the database finds it: Python could search for ever."""
     return str(context["match"](text, pattern))
 
 
@@ -197,7 +197,7 @@ def _replace_text(text: str, old: str, new: str, count: int = -1) -> str:
 
 
 def _check_width(text: str) -> str:
-    """The text, in which values are put. Raises ValueError where they are made wide."""
+    """Return the format `text`. Raises ValueError if it makes values wide."""
     if _WIDE.search(text):
         raise ValueError(f"{text[:40]!r} makes a text too large for a sentence")
     return text
@@ -220,7 +220,7 @@ def _check_size(operator: str, left: Any, right: Any) -> None:
 
 
 def _count_bits(operator: str, left: Any, right: Any) -> int:
-    """The most bits of a product or a power of whole numbers; fractions cannot be large."""
+    """Return the most bits of a product or a power of whole numbers; 0 for fractions, which cannot be large."""
     if not isinstance(left, int) or not isinstance(right, int):
         return 0
     return left.bit_length() * (abs(right) if operator == "**" else 1) + right.bit_length()

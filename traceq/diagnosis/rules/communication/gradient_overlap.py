@@ -50,7 +50,7 @@ _SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
 
 
 def judge(subject: Subject) -> Iterator[Advice]:
-    """Gradients reduced with nothing beside."""
+    """Yield advice on gradients that are reduced with nothing beside."""
     require_communication(subject)
     subject.only_for("training")
     given = {"role": "gradient", "kind": "any"}
@@ -77,7 +77,7 @@ def judge(subject: Subject) -> Iterator[Advice]:
 
 
 def _could_be_hidden(subject: Subject, claim: Claim) -> float:
-    """The share of the claim that backward compute without communication beside it could have hidden."""
+    """Return the share of the claim that backward compute without communication beside it could have hidden."""
     free = float(subject.ask("gradient_overlap_free")[0]["free"] or 0)
     limits = subject.thresholds("gradient_overlap_free")
     if not free:

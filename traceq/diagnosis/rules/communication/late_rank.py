@@ -57,7 +57,7 @@ _WHAT = {
 
 
 def judge(subject: Subject) -> Iterator[Advice | Remark]:
-    """Who waits for whom."""
+    """Yield advice on the rank that this one waits for, and a remark if others wait for this one."""
     require_communication(subject)
     pairs = _find_waiting_ranks(subject)
     claim = subject.claim("late_rank", low=0.3, likely=0.7, high=1.0)
@@ -85,7 +85,7 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
 
 
 def _find_waiting_ranks(subject: Subject) -> list[dict[str, Any]]:
-    """Who waits for whom in the job; raises CannotTell where the database does not know."""
+    """Return who waits for whom in the job; raise CannotTell where the database does not know."""
     others = subject.ask("late_rank_others")[0]
     if not others["ranks"]:
         raise CannotTell(
@@ -102,7 +102,7 @@ def _find_waiting_ranks(subject: Subject) -> list[dict[str, Any]]:
 
 
 def _find_late_rank(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int, int, float] | None:
-    """The rank that `rank` waits for longest, its trace, and its share of that waiting."""
+    """Return the rank that `rank` waits for longest, its trace, and its share of that waiting."""
     own = [pair for pair in pairs if pair["waiting_rank"] == rank]
     if not own:
         return None
@@ -111,7 +111,7 @@ def _find_late_rank(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int,
 
 
 def _describe_missing_ranks(subject: Subject) -> str:
-    """How many ranks of the job are known, where not all are."""
+    """Say how many ranks of the job are known; empty if all are."""
     ranks = 1 + subject.ask("late_rank_others")[0]["ranks"]
     if not subject.world_size or ranks >= subject.world_size:
         return ""
@@ -119,7 +119,7 @@ def _describe_missing_ranks(subject: Subject) -> str:
 
 
 def _describe_cause(subject: Subject, late_trace: int, waiting: float) -> str:
-    """What the late rank has more of, as the end of a sentence."""
+    """Say what the late rank has more of, as the end of a sentence."""
     causes = subject.ask("late_rank_cause", late_trace=late_trace)
     if not causes or causes[0]["more_ns"] < subject.threshold("late_rank", "explains") * waiting:
         return ", without a single dominant cause"

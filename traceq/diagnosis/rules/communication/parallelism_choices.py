@@ -51,7 +51,7 @@ Choices = Mapping[str, Facts]
 
 
 def judge(subject: Subject) -> Iterator[Remark]:
-    """What each rank sends and holds by kind of parallelism, where that is a matter."""
+    """Yield a remark on what each rank sends and holds by kind of parallelism, where it matters."""
     require_communication(subject)
     subject.only_for("model")
     if subject.is_window:
@@ -128,7 +128,7 @@ def _describe_split(choices: Choices) -> str:
 
 
 def _rows_of_layers(choices: Choices) -> list[Facts]:
-    """Of layers: as it is, then over other numbers of ranks."""
+    """Return the choices that split layers: as it is, then over other numbers of ranks."""
     return [row for name, row in choices.items() if name.startswith("TP ") and "," not in name]
 
 

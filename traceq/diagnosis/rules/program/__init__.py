@@ -1,1 +1,1 @@
-"""What the program does now and then, its settings, compiling and loading of code."""
+"""Work that the program does now and then, its settings, compiling and loading of code."""

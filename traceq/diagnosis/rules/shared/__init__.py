@@ -1,1 +1,1 @@
-"""What several rules have in common: queries they share, and words."""
+"""Queries and words that several rules share."""

@@ -1,4 +1,4 @@
-"""What the host did while it was late, in words."""
+"""Describe what the host did while it was late, and advise on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do about a cause, in the words of whoever can do it: the texts of remedies.toml."""
+"""Remedies of causes, in the words of each kind of program: the texts of remedies.toml."""
 
 from __future__ import annotations
 

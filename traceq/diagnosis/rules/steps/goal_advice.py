@@ -47,14 +47,14 @@ MOST_KNOBS = 5
 
 
 class Words(NamedTuple):
-    """What the trace says of a knob, and how to turn it."""
+    """The words about a knob: what the trace says of it, and how to turn it."""
 
     text: str
     code: str
 
 
 class Knob(NamedTuple):
-    """What the trace says of a knob, how to turn it (empty: leave it), and its share of the step.
+    """A knob: what the trace says of it, how to turn it (empty: leave it), and its share of the step.
 
     `is_trade`: what is right for the other goal differs. `grows_batch`: of an optimizer step.
     """
@@ -71,7 +71,7 @@ Turn = Callable[[Facts, bool], Knob | None]
 
 
 def judge(subject: Subject) -> Iterator[Remark]:
-    """The knobs that the trace speaks for."""
+    """Yield a remark on the knobs that the trace speaks for."""
     subject.only_for("pytorch")
     subject.needs("gpu", "steps")
     if subject.is_window:
@@ -106,7 +106,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
 
 
 def _add_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
-    """What no phase tells, the rule tensor-parallel-collective does by the sizes and places of collectives: both say the same."""
+    """Take communication that no phase explains for tensor parallelism where the rule tensor-parallel-collective does."""
     if facts["tensor_share"] >= facts["worth"] or facts["other_communication_share"] < facts["worth"]:
         return facts
     claim = subject.claim("collective_role", role="tensor", kind="any")

@@ -43,7 +43,7 @@ SHOWN_ROWS = 10
 
 
 def judge(subject: Subject) -> Iterator[Remark]:
-    """Outlier steps and what they have more of."""
+    """Yield a remark on outlier steps and what they have more of."""
     subject.needs("steps", "several_steps")
     limits = subject.thresholds("tail_latency")
     rows = subject.ask("tail_latency", most_rows=ALL_ROWS)
@@ -74,7 +74,7 @@ def _count_slow_steps(steps: Sequence[int], of: int) -> str:
 
 
 def _describe_excess(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What most of the excess is, over all slow steps."""
+    """Say what most of the excess is, over all slow steps."""
     total: Counter[str] = Counter()
     for row in rows:
         if row["category"] is not None:
@@ -88,7 +88,7 @@ def _describe_excess(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _name_category(category: str) -> str:
-    """A category of the ledger by its name, one of the host's by words."""
+    """Return the name of a category of the ledger; words for one of the host."""
     kind = category.removeprefix("host_")
     if kind == category:
         return category
