@@ -86,13 +86,13 @@ def instant(name: str) -> None:
 
 
 def begin(name: str, *, crosses: bool) -> Mark:
-    """Like push(), for callers that have checked active()."""
+    """Begin a mark as push() does, for callers that have checked is_active()."""
     range_ = to_nvtx.begin(name, crosses=crosses) if _nvtx_wanted and to_nvtx.may_listen else None
     return range_, to_torch.begin(name) if _torch_wanted else None
 
 
 def write_instant(name: str) -> None:
-    """Like instant(), for callers that have checked active()."""
+    """Write a mark as instant() does, for callers that have checked is_active()."""
     if _nvtx_wanted:
         to_nvtx.instant(name)
     record = to_torch.begin(name) if _torch_wanted else None

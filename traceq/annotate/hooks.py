@@ -106,7 +106,7 @@ def model(module: Module, depth: int = 1) -> Hooks:
 
 
 def _parts(module: Module, depth: int) -> Iterator[tuple[str, Module]]:
-    """Paths and modules, without the level that torch.compile adds."""
+    """Yield paths and modules, without the level that torch.compile adds."""
     for path, part in module.named_modules():
         parents = path.split(".") if path else []
         if parents[-1:] == [_COMPILED]:

@@ -157,7 +157,7 @@ def _open_unasked(nvtx: Any) -> Any:
 
 
 def _forget_ranges() -> None:
-    """In a forked child: the ranges that are open are the parent's to pop."""
+    """Forget open ranges: in a forked child they are the parent's to pop."""
     global _threads  # noqa: PLW0603 - as above
     _threads = _OpenRanges()
 

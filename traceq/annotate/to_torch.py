@@ -67,7 +67,7 @@ def _find() -> Any:
 
 
 def _forget_profiler() -> None:
-    """In a forked child: it has a copy of a running profiler that nobody will ever stop or read, only fill."""
+    """Forget the profiler: a forked child has a copy of a running one that nobody will ever stop or read, only fill."""
     global _profiler, _may_be_remote
     if _profiler is not None and _profiler._is_profiler_enabled:  # noqa: SLF001 - as above
         _profiler, _may_be_remote = None, False

@@ -25,7 +25,7 @@ class Phases:
     """Marks on the thread that trains; outside of a window, and on other threads, they do nothing."""
 
     def __init__(self, before: Callable[[], None]) -> None:
-        """`before` is called before each of them begins."""
+        """Make marks; `before` is called before each of them begins."""
         self._before = before
         self.thread: int | None = None
         self._open: list[tuple[str, emit.Mark | None]] = []
@@ -50,7 +50,7 @@ class Phases:
             self._undo.pop()()
 
     def forget(self) -> None:
-        """In a forked child: what is open is the parent's."""
+        """Forget what is open: in a forked child it is the parent's."""
         self._open.clear()
         self.stop()
 

@@ -120,7 +120,7 @@ class Run:
         return Step(self, payload)
 
     def advance(self, **payload: float) -> None:
-        """Instead of step(): call this at the end of each iteration; keywords are a payload about the one that ends.
+        """End an iteration and begin the next, instead of step(); keywords are a payload about the one that ends.
 
         The first iteration has no mark, because nobody says where it begins.
         """
@@ -132,11 +132,11 @@ class Run:
         self.begin_step({}, crosses=False)
 
     def loader(self, iterable: Iterable[_T], name: str = "loader") -> Iterable[_T]:
-        """As traceq.annotate.loader: the same batches, with a mark on each fetch."""
+        """Mark each fetch, as traceq.annotate.loader does: the batches are the same."""
         return annotate.loader(iterable, name)
 
     def enter_step(self, payload: dict[str, float], *, crosses: bool) -> None:
-        """For step(): begin one, unless it is within another, where its payload is about that."""
+        """Begin a step for step(), unless it is within another, where its payload is about that."""
         self._depth += 1
         if self._depth == 1:
             self.begin_step(payload, crosses=crosses)
@@ -144,7 +144,7 @@ class Run:
             annotate.payload(**payload)
 
     def leave_step(self, *, whole: bool) -> None:
-        """For step(): end the outermost."""
+        """End the outermost step for step()."""
         self._depth -= 1
         if self._depth == 0:
             self.end_step(whole=whole)

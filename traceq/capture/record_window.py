@@ -22,7 +22,7 @@ class Window:
         self._steps = 0
 
     def open(self) -> None:
-        """Before the first step of the window, or of its warm-up."""
+        """Open the window before its first step, or that of its warm-up."""
 
     def advance(self) -> bool:
         """End a step and begin the next; return False when it was the last one of the window."""
@@ -33,7 +33,7 @@ class Window:
         """End; the trace that this process has written, if it writes one and there is a step in it."""
 
     def recorded(self) -> int:
-        """Whole steps that are recorded."""
+        """Return the number of whole steps that are recorded."""
         return self._steps
 
 
@@ -86,7 +86,7 @@ class TorchWindow(Window):
         return self._path
 
     def recorded(self) -> int:
-        """Return the steps after the warm-up."""
+        """Return the number of steps after the warm-up."""
         return max(0, self._steps - int(self._options["warmup"]))
 
     def _describe(self) -> None:
@@ -124,7 +124,7 @@ class CudaRange(Window):
         torch.cuda.cudart().cudaProfilerStart()
 
     def advance(self) -> bool:
-        """Count."""
+        """Count a step; return False after the last one."""
         return super().advance() and self._steps < self._wanted
 
     def close(self) -> None:

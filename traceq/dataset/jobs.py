@@ -132,7 +132,7 @@ def _fill_here(place: Place, manifest: Manifest, pieces: Sequence[Piece], window
 
 @contextmanager
 def _join_one_run(connection: duckdb.DuckDBPyConnection, run: str) -> Iterator[None]:
-    """Lets traces that were added to a run which --run had not named, and those before, be of one job."""
+    """Let traces with and without --run that are in one run be of one job."""
     (is_mixed,) = connection.execute("select count(run) between 1 and count(*) - 1 from trace").fetchall()[0]
     if not is_mixed:
         yield
