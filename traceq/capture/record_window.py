@@ -54,15 +54,9 @@ class TorchWindow(Window):
 
     def open(self) -> None:
         """Start the profiler, which warms up first."""
-        plan = Plan(
-            Path(self._options["directory"]),
-            self._options["name"],
-            skip=0,
-            warmup=self._options["warmup"],
-            steps=self._options["steps"],
-            stacks=self._options["stacks"],
-            memory=self._options["memory"],
-        )
+        options = self._options
+        chosen = {key: options[key] for key in ("warmup", "steps", "stacks", "memory")}
+        plan = Plan(Path(options["directory"]), options["name"], skip=0, **chosen)
         self._profiler = make_profiler(self._write, plan)
         self._profiler.start()
 

@@ -62,33 +62,14 @@ _LEAST = 3
 _SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
 
 
-# strs of names, and what is counted of each.
-_COUNTED = {
-    "kernel": "names of kernels",
-    "operator": "names of operators",
-    "annotation": "names of annotations",
-    "call": "names of calls",
-    "os_call": "names of calls",
-    "frame": "names of Python's functions",
-    "thread": "names of threads and processes",
-    "program": "names of threads and processes",
-    "device": "names of devices",
-    "counter": "names of counters",
-    "type": "names of types",
-    "group": "names of process groups",
-    "module": "names of modules",
-    "function": "names of functions",
-    "library": "names of libraries and programs",
-    "other": "other names",
-}
-
-
-def read_allowed(format_: str) -> dict[str, Any]:
-    """Read what may stand in anonymised traces of a format: allowed.toml."""
-    allowed: dict[str, Any] = tomllib.loads(files("traceq").joinpath("sharing/allowed.toml").read_text("utf-8"))[
-        format_
-    ]
+def read_allowed(part: str) -> dict[str, Any]:
+    """Read a part of allowed.toml: what may stand in anonymised traces of a format, or the kinds of names."""
+    text = files("traceq").joinpath("sharing/allowed.toml").read_text("utf-8")
+    allowed: dict[str, Any] = tomllib.loads(text)[part]
     return allowed
+
+
+_COUNTED: dict[str, str] = read_allowed("kinds")
 
 
 class Names:
