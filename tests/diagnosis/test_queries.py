@@ -14,7 +14,7 @@ from traceq.diagnosis.judge import judge
 from traceq.diagnosis.query import Query, is_shared, read, rule_query, shared_query, standalone_query
 from traceq.diagnosis.rules.registry import RULES, all_rules
 from traceq.errors import UnusableRule
-from traceq.runs.budgets.known import rule_names as known_rules
+from traceq.runs.budgets.read import rule_names as known_rules
 
 PACKAGE = Path(diagnosis.__file__).parent
 FILES = [*PACKAGE.glob("rules/*/*.sql"), *PACKAGE.glob("shared/*.sql")]

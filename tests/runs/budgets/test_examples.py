@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from traceq.analysis.categories import CATEGORIES
-from traceq.runs.budgets.known import JOB, STEP, SUMS
+from traceq.runs.budgets.budget import JOB, STEP, SUMS
 from traceq.runs.budgets.read import read
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -163,7 +163,7 @@ def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
     tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
     judged = [setting for setting in tried if setting.outcome == "ok"]
     for label, verdict in (("no use", "no difference"), ("worse", "worse"), ("cannot tell", "cannot tell")):
-        results = [judged_budget for judged_budget in judged if _verdict_of(found, judged_budget) == verdict]
+        results = [result for result in judged if _verdict_of(found, result) == verdict]
         if results:
             yield label, tuple(_list_results(results, found.quantity))
     useless = [setting.setting.name for setting in tried if setting.outcome == _NOTHING]

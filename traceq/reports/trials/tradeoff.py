@@ -25,7 +25,7 @@ from traceq.reports.trials.cost import compose_curve, compose_limits, headroom_v
 from traceq.reports.trials.words import format_factor, format_value, list_values, name_value, per_second
 from traceq.runs.trials.pareto import ALIKE
 from traceq.runs.trials.points import NS_PER_S
-from traceq.runs.trials.tradeoff import BestValues, Interval, LeftOut, Point, Tradeoff, Within
+from traceq.runs.trials.tradeoff import BestValues, LeftOut, Point, Tradeoff, Within
 from traceq.runs.trials.values import work_of
 
 # Below so many steps a percentile is hardly more than the longest one.
@@ -202,15 +202,11 @@ def _tabulate_points(found: Tradeoff) -> Table:
             count(point.steps),
             *(duration(round(ns)) for ns in (point.typical_ns, point.p50_ns, point.p95_ns, point.p99_ns)),
             rate(point.throughput),
-            _format_interval(point.throughput_interval),
+            " to ".join(map(rate, point.throughput_interval)) if point.throughput_interval else "-",
         )
         for point in found.points
     )
     return Table(columns, rows, text_columns=())
-
-
-def _format_interval(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{rate(interval[0])} to {rate(interval[1])}"
 
 
 _VALUES_FROM = {

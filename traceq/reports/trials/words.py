@@ -125,17 +125,13 @@ def format_roughly(value: float | None, interval: Interval | None) -> str:
     return f"{texts[0]} %" if interval is None else f"{texts[0]} % ({texts[1]} to {texts[2]} %)"
 
 
-def _format_joules(value: float) -> str:
-    return f"{rate(value)} J"
-
-
 _FORMATS: Mapping[Quantity, Callable[[float], str]] = {
     "step": lambda ns: duration(round(ns)),
     "throughput": rate,
     **dict.fromkeys(("p50", "p95", "p99"), lambda ns: duration(round(ns))),
     **dict.fromkeys(("gpu_memory", "host_memory"), lambda value: size(round(value))),
     "gpu_share": share,
-    "energy": _format_joules,
+    "energy": lambda value: f"{rate(value)} J",
 }
 
 

@@ -7,12 +7,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from traceq.analysis.categories import BUSY, IDLE
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.run import Run
 
 Table = Literal["step", "throughput", "ledger", "findings", "job", "sql", "compare"]
 Bound = Literal["at most", "at least"]
 State = Literal["fail", "cannot judge", "pass"]
+
+# What budgets of the step and of jobs can be about.
+STEP = ("typical", "mean", "p50", "p90", "p95", "p99", "max")
+JOB = ("step", "slowdown", "straggler")
+# Sums of categories, by the name a budget gives them.
+SUMS = {"idle": IDLE, "busy": BUSY, "copy": tuple(each for each in BUSY if each.startswith("copy_"))}
+ANY = "any"
 
 # Units that are shown in their own way; any other is written after the number.
 NANOSECONDS, SHARE, PER_SECOND, BYTES, TIMES = "ns", "share", "/s", "bytes", "x"
@@ -112,9 +120,9 @@ class Check:
     @property
     def state(self) -> State:
         """`fail` when any budget fails, `pass` when all do."""
-        states = {judged_budget.state for judged_budget in self.judged}
+        states = {budget.state for budget in self.judged}
         return "fail" if "fail" in states else "cannot judge" if "cannot judge" in states else "pass"
 
     def number(self, state: State) -> int:
         """Return how many budgets ended in `state`."""
-        return sum(judged_budget.state == state for judged_budget in self.judged)
+        return sum(budget.state == state for budget in self.judged)

@@ -15,8 +15,7 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import check_depth, one_line_errors, statements
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import QueryError
-from traceq.runs.budgets.budget import NANOSECONDS, SHARE, Budget, Judged, Measured, State
-from traceq.runs.budgets.known import ANY, SUMS
+from traceq.runs.budgets.budget import ANY, NANOSECONDS, SHARE, SUMS, Budget, Judged, Measured, State
 from traceq.runs.compare.side import step_ns
 from traceq.runs.job.job import Job
 from traceq.runs.run import TRIM, FindingKept, PartKept, Run

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +16,7 @@ from traceq.analysis.categories import CATEGORIES
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import UnusableBudget
 from traceq.runs.budgets import amounts
-from traceq.runs.budgets.budget import SHARE, Bound, Budget, Compare, Limit, Table
-from traceq.runs.budgets.known import ANY, JOB, STEP, SUMS, rule_names, suggest_names
+from traceq.runs.budgets.budget import ANY, JOB, SHARE, STEP, SUMS, Bound, Budget, Compare, Limit, Table
 from traceq.runs.budgets.toml_lines import find_toml_lines
 
 NAME = "traceq.toml"
@@ -82,6 +82,25 @@ def read(path: Path) -> BudgetFile:
             budgets += of_table(_Place(str(path), lines, (name,)), _get_table(top, content, name))
     budgets += _read_sql_tables(top, content.get("sql", []))
     return BudgetFile(str(path), tuple(budgets), _read_compare(_Place(str(path), lines, ("compare",)), top, content))
+
+
+@cache
+def rule_names() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the names of rules with savings, of rules that only remark, and of rules of the extra pack."""
+    from traceq.diagnosis.rules.registry import all_rules
+
+    remarking = frozenset(rule.name for rule in all_rules() if rule.remarks)
+    extra = frozenset(rule.name for rule in all_rules() if rule.is_extra)
+    return frozenset(rule.name for rule in all_rules()) - remarking - extra, remarking, extra
+
+
+def suggest_names(name: str, known: Collection[str]) -> str:
+    """Return a hint for an unknown name: the closest of `known`, or all of them if they are few."""
+    close = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5)
+    few = 12
+    if close:
+        return f"did you mean: {', '.join(close)}?"
+    return f"there are {', '.join(known)}" if len(known) <= few else "`traceq rules list` prints the names"
 
 
 def _read_text(path: Path) -> str:

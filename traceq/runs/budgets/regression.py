@@ -42,14 +42,11 @@ def _judge_within(budget: Budget, comparison: Comparison, change: Change, reason
     # The interval need not hold what was measured.
     if all(limit.holds(max(measured, highest)) for limit in budget.limits):
         return Judged(budget, "pass", measured, reason)
+    allowed = " and ".join(share(float(limit.amount)) for limit in budget.limits)
     return cannot_judge(
         budget,
         f"measured {change_share(float(measured))}, and the steps do not exclude {change_share(float(highest))}"
-        f" ({per_cent(1 - comparison.level)} interval), where {_describe_allowed(budget)} is allowed: capture more of them, or"
+        f" ({per_cent(1 - comparison.level)} interval), where {allowed} is allowed: capture more of them, or"
         " several runs",
         measured=measured,
     )
-
-
-def _describe_allowed(budget: Budget) -> str:
-    return " and ".join(share(float(limit.amount)) for limit in budget.limits)

@@ -20,7 +20,7 @@ def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -
     if len(points) < 2:  # noqa: PLR2004 - to choose from
         return None
     beaten = _find_dominated(points)
-    rates = [{place: 1 / point.typical_ns for place, point in enumerate(points)}, _list_throughputs(points)]
+    rates = [dict(enumerate(1 / p.typical_ns for p in points)), dict(enumerate(p.throughput for p in points))]
     alike_fast = _list_alike(rates[0], resamples, [1.0] * len(points))
     alike_much = _list_alike(rates[1], resamples, [point.work for point in points])
     fast, much = (
@@ -35,10 +35,6 @@ def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -
         throughput_top=max(points, key=lambda point: point.throughput),
         throughput_alike=tuple(points[place].value or 0.0 for place in alike_much),
     )
-
-
-def _list_throughputs(points: Sequence[Point]) -> dict[int, float]:
-    return {place: point.throughput for place, point in enumerate(points)}
 
 
 def pair_dominated(points: Sequence[Point]) -> tuple[tuple[Point, Point], ...]:

@@ -1,4 +1,4 @@
-"""The shape of what an experiment found. Times are ns a step, sizes bytes, energy joules for a unit of work.
+"""The shape of an experiment's result. Times are ns a step, sizes bytes, energy joules for a unit of work.
 
 Intervals are of 95 %.
 """

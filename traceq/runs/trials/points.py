@@ -22,7 +22,7 @@ def points_of(taken: Sequence[Taken], setting: TradeoffTerms) -> tuple[list[Poin
     """Return the point of each value, in order; resamples of its typical step; whether these hold the scatter of runs."""
     ordered = sorted(taken, key=lambda each: each.value or 0.0)
     groups = [list(group) for _, group in groupby(ordered, key=lambda each: each.value)]
-    sides = [[step_durations(line.run) for line in group] for group in groups]
+    sides = [[step_durations(member.run) for member in group] for group in groups]
     resamples, between = resamples_of(sides)
     points = [
         _measure_point(group, runs, resampled, setting)
@@ -38,12 +38,12 @@ def _measure_point(
     # As table step_stats has them.
     p50, p95, p99 = (float(each) for each in np.quantile(np.concatenate(runs), [0.5, 0.95, 0.99]))
     interval = None if resampled is None else _interval_of(resampled)
-    work = sum(work_of(line, setting.knob, setting.work) for line in group) / len(group)
+    work = sum(work_of(member, setting.knob, setting.work) for member in group) / len(group)
     return Point(
         value=group[0].value,
-        runs=tuple(line.run for line in group),
+        runs=tuple(member.run for member in group),
         steps=sum(map(len, runs)),
-        excluded=sum(len(line.run.steps) - len(line.run.counted) for line in group),
+        excluded=sum(len(member.run.steps) - len(member.run.counted) for member in group),
         typical_ns=usual,
         typical_interval_ns=interval,
         p50_ns=p50,
@@ -54,7 +54,7 @@ def _measure_point(
         throughput_interval=None
         if interval is None
         else (_work_per_second(work, interval[1]), _work_per_second(work, interval[0])),
-        ledger=_mean_ledger([line.run for line in group]),
+        ledger=_mean_ledger([member.run for member in group]),
     )
 
 

@@ -50,7 +50,10 @@ def _make_part(category: str, points: Sequence[Point], *, is_amount: bool) -> St
     if not is_amount:
         return StepPart(category, ns, None, None)
     exponent = _fit_exponent([(point.value or 0.0, each) for point, each in zip(points, ns, strict=True)])
-    return StepPart(category, ns, exponent, None if exponent is None else _classify_growth(exponent))
+    if exponent is None:
+        return StepPart(category, ns, None, None)
+    growth: Growth = next((growth for highest, growth in _CLASSES if exponent <= highest), "faster")
+    return StepPart(category, ns, exponent, growth)
 
 
 def _fit_exponent(points: Sequence[tuple[float, float]]) -> float | None:
@@ -61,10 +64,6 @@ def _fit_exponent(points: Sequence[tuple[float, float]]) -> float | None:
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((each - x) ** 2 for each in xs)
     return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
-
-
-def _classify_growth(exponent: float) -> Growth:
-    return next((growth for highest, growth in _CLASSES if exponent <= highest), "faster")
 
 
 def compute_growth(points: Sequence[Point]) -> float | None:

@@ -45,7 +45,11 @@ def take_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
             groups[-1].append(run)
         else:
             groups.append([run])
-    means = {id(run): _mean_value([line.payload[knob] for line in group]) for group in groups for run in group}
+    means: dict[int, float] = {}
+    for group in groups:
+        amounts = [run.payload[knob] for run in group]
+        mean = amounts[0] if len(set(amounts)) == 1 else sum(amounts) / len(amounts)
+        means |= dict.fromkeys(map(id, group), mean)
     return [Taken(means[id(run)], run) for run in runs]
 
 
@@ -60,10 +64,6 @@ def take_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str
         return None
     ((name, values),) = found.items()
     return name, [Taken(value, run) for value, run in zip(values, runs, strict=True)]
-
-
-def _mean_value(values: Sequence[float]) -> float:
-    return values[0] if len(set(values)) == 1 else sum(values) / len(values)
 
 
 def usual_work(taken: Sequence[Taken], knob: str) -> str:
