@@ -108,13 +108,20 @@ def _habits_of_name(name: str) -> Iterator[str]:
 
 def counts(folders: list[Path]) -> dict[str, int]:
     """Return how many places each habit has below `folders`, and their code lines."""
-    sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "benchmarks"))
     from code_lines import python_lines, sql_lines
 
     result = {habit: len(found) for habit, found in sorted(places(folders).items())}
     files = [(file.suffix, file.read_text()) for file in _files(folders) if file.suffix in (".py", ".sql")]
     result["code_lines"] = sum(python_lines(text) if suffix == ".py" else sql_lines(text) for suffix, text in files)
     return result
+
+
+def above_ceilings(today: dict[str, int]) -> list[str]:
+    """Return a line for each count of `today` that is above its ceiling."""
+    ceilings = json.loads(CEILINGS.read_text())
+    above = {name: most for name, most in ceilings.items() if today.get(name, 0) > most}
+    return [f"{name}: {today[name]:,} of at most {most:,}" for name, most in above.items()]
 
 
 def main() -> int:
@@ -134,8 +141,7 @@ def main() -> int:
         ceilings = json.loads(CEILINGS.read_text()) if CEILINGS.exists() else {}
         CEILINGS.write_text(json.dumps({k: min(v, ceilings.get(k, v)) for k, v in today.items()}, indent=2) + "\n")
     elif options.check:
-        ceilings = json.loads(CEILINGS.read_text())
-        above = [f"{k}: {today.get(k, 0):,} of at most {v:,}" for k, v in ceilings.items() if today.get(k, 0) > v]
+        above = above_ceilings(today)
         print("\n".join(above) or "no count is above its ceiling")
         return 1 if above else 0
     else:
