@@ -381,7 +381,7 @@ def test_an_axis_of_things_has_whole_numbers_only(high):
 def test_a_logarithmic_axis_has_powers_of_ten_and_between_them_where_it_is_short():
     assert [tick.text for tick in make_log_axis(0.5, 150).ticks] == ["1", "3", "10", "30", "100"]
     assert [tick.value for tick in make_log_axis(0.01, 1e7).ticks] == [0.01, 1, 100, 1e4, 1e6]
-    assert make_log_axis(1, 100).share(10) == pytest.approx(0.5)
+    assert make_log_axis(1, 100).locate(10) == pytest.approx(0.5)
 
 
 # --- the files
@@ -550,8 +550,8 @@ def test_only_figures_use_matplotlib_and_without_pyplot():
 
 def test_a_text_at_an_end_of_an_axis_stays_within_the_drawing():
     (panel,) = memory.draw(peaking(16 << 30)).panels
-    assert [panel.anchor(tick) for tick in panel.x.ticks] == ["start", "end"]
-    assert panel.anchor(Tick(30, "middle")) == "middle"
+    assert [panel.choose_anchor(tick) for tick in panel.x.ticks] == ["start", "end"]
+    assert panel.choose_anchor(Tick(30, "middle")) == "middle"
 
 
 def test_all_of_a_chart_is_within_its_edges():

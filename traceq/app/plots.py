@@ -58,7 +58,7 @@ def ranks(report: ReportView) -> Figure:
 
 
 def _choose_trace(report: ReportView, trace: int | None) -> TraceReport:
-    by_id = {each.trace.trace_id: each for each in report.content.traces}
+    by_id = {chosen.trace.trace_id: chosen for chosen in report.content.traces}
     if not by_id:
         raise ValueError("the report is on a database without traces; ingest one")
     if trace is None and len(by_id) == 1:

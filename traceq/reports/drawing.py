@@ -105,7 +105,7 @@ class Axis:
     has_grid: bool = False
     label: str = ""
 
-    def share(self, value: float) -> float:
+    def locate(self, value: float) -> float:
         """Return how far along the axis `value` is: 0 at `low`, 1 at `high`."""
         if self.is_log:
             return log(value / self.low) / log(self.high / self.low)
@@ -139,13 +139,13 @@ class Panel:
         """The lower end of the panel, labels below its x axis included."""
         return self.top + self.height + (_TICK_LINE if self.x.ticks else EDGE) + (_LINE if self.x.label else 0)
 
-    def place(self, x: float, y: float) -> Place:
+    def locate(self, x: float, y: float) -> Place:
         """Return where the values `x` and `y` lie in the drawing, from its upper left corner."""
-        return self.left + self.x.share(x) * self.width, self.top + (1 - self.y.share(y)) * self.height
+        return self.left + self.x.locate(x) * self.width, self.top + (1 - self.y.locate(y)) * self.height
 
-    def anchor(self, tick: Tick) -> Anchor:
+    def choose_anchor(self, tick: Tick) -> Anchor:
         """Return how the text of a tick of the x axis lies at its place, so that it does not leave the drawing."""
-        at, half = self.left + self.x.share(tick.value) * self.width, estimate_width(tick.text) / 2
+        at, half = self.left + self.x.locate(tick.value) * self.width, estimate_width(tick.text) / 2
         return "start" if at - half < 0 else "end" if at + half > WIDTH else "middle"
 
 
@@ -225,7 +225,7 @@ def make_rows_panel(
     left: float | None = None,
     right: float = 11.0,
 ) -> Panel:
-    """Make a panel of rows, each `row` high, the first on top, with the name of every so many; row n has its middle at n."""
+    """Make a panel of rows, each `row` high, the first on top, every `every`-th with its name; row n has its middle at n."""
     ticks = [Tick(number, name) for number, name in enumerate(names)][::every]
     room = estimate_room(names) if left is None else left
     return Panel(shapes, x, Axis(len(names) - 0.5, -0.5, ticks), len(names) * row, room, right)

@@ -1,4 +1,4 @@
-"""What a chart of a report is: what draws it, when, and where it goes."""
+"""A chart of a report: the functions that draw and describe it, and its place."""
 
 from __future__ import annotations
 

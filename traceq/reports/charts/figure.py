@@ -88,7 +88,7 @@ def _add_axes(figure: Figure, panel: Panel, high: float) -> Axes:
         axis.set_ticks([], minor=True)
         axis.grid(visible=drawn.has_grid)
     for text, tick in zip(axes.get_xticklabels(), panel.x.ticks, strict=True):
-        text.set_horizontalalignment(_ANCHORS[panel.anchor(tick)])
+        text.set_horizontalalignment(_ANCHORS[panel.choose_anchor(tick)])
     axes.spines["bottom"].set_visible(bool(panel.x.ticks))
     return axes
 
@@ -118,7 +118,7 @@ def _add_shape(axes: Axes, mark: Shape) -> None:
 
 @contextmanager
 def _use_style() -> Iterator[None]:
-    """Put the library's own defaults and traceq's in place of what the user has set, and back at the end."""
+    """Draw in the library's own defaults and traceq's style; the user's settings are restored at the end."""
     _import_matplotlib()
     import matplotlib.style
 
@@ -136,7 +136,8 @@ def _import_matplotlib() -> None:
         if _SETTING not in os.environ and sys.platform.startswith("linux") and not _is_at_home():
             os.environ[_SETTING] = str(stack.enter_context(temporary_folder()))
             stack.callback(os.environ.pop, _SETTING)
-        import_extra("matplotlib.font_manager", "plots", "figures and PNG files")
+        for module in ("font_manager", "style"):
+            import_extra(f"matplotlib.{module}", "plots", "figures and PNG files")
 
 
 def _is_at_home() -> bool:

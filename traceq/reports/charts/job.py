@@ -184,14 +184,14 @@ def sum_grid_cells(job: Job) -> _Cells:
 def describe_grid(job: Job) -> str:
     """Describe the ranks that work most and least by themselves."""
 
-    def words(member: JobRank) -> str:
+    def describe_member(member: JobRank) -> str:
         return f"stage {member.stage}, copy {member.dp} ({duration((member.own_ns or 0) / job.steps)})"
 
     most = max(job.members, key=lambda member: member.own_ns or 0)
     least = min(job.members, key=lambda member: member.own_ns or 0)
     return (
-        f"Own time of {count(len(job.members))} ranks per step, by stage and copy of the model: most on {words(most)},"
-        f" least on {words(least)}."
+        f"Own time of {count(len(job.members))} ranks per step, by stage and copy of the model: most on {describe_member(most)},"
+        f" least on {describe_member(least)}."
     )
 
 

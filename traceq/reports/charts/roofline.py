@@ -54,7 +54,7 @@ def draw(report: TraceReport) -> Drawing:
 
 
 def _draw_memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shape]:
-    """Return the line of what the memory can feed: bandwidth times operations per byte, up to the highest peak."""
+    """Draw the speed that the memory allows: bandwidth times operations per byte, up to the highest peak."""
     bandwidth = max((point.memory_gb_per_s for point in points if point.memory_gb_per_s), default=None)
     if bandwidth is None:
         return []

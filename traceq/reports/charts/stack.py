@@ -25,7 +25,7 @@ _MOST_KINDS = 10
 
 @dataclass(frozen=True)
 class StackColumn:
-    """What it is of and its parts, as kind -> ns."""
+    """The name of a column, and its parts as kind -> ns."""
 
     label: str
     parts: dict[str, float]

@@ -1,4 +1,4 @@
-"""How long the counted steps take, and where the time of each went on the device that findings are about."""
+"""The counted steps: their durations, and where the time of each went on the device that findings are about."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def draw_times(report: TraceReport) -> Drawing:
     x = make_axis(low - around, high + around)
     bins = min(max(2 * isqrt(len(times)), _FEWEST_BINS), _MOST_BINS)
     wide = (x.high - x.low) / bins
-    numbers = Counter(min(int(x.share(time) * bins), bins - 1) for time in times)
+    numbers = Counter(min(int(x.locate(time) * bins), bins - 1) for time in times)
     marks: list[Shape] = [
         Rect("compute", x.low + place * wide, 0, wide, each) for place, each in sorted(numbers.items())
     ]

@@ -58,7 +58,7 @@ def _draw_grid(panel: Panel) -> Iterator[str]:
     paths = [[(tick.value, end) for end in (panel.y.low, panel.y.high)] for tick in panel.x.ticks if panel.x.has_grid]
     paths += [[(end, tick.value) for end in (panel.x.low, panel.x.high)] for tick in panel.y.ticks if panel.y.has_grid]
     if paths:
-        path = "".join(_join_path([panel.place(*place) for place in path]) for path in paths)
+        path = "".join(_join_path([panel.locate(*place) for place in path]) for path in paths)
         yield f'<path d="{path}" stroke="currentColor" stroke-width=".8" stroke-opacity=".2"/>'
 
 
@@ -68,9 +68,11 @@ def _draw_labels(panel: Panel) -> Iterator[str]:
     if panel.x.ticks:
         yield f'<path d="{_join_path([(panel.left, bottom), (right, bottom)])}" stroke="currentColor" stroke-width=".8"/>'
     for tick in panel.x.ticks:
-        yield _draw_text(tick.text, panel.place(tick.value, panel.y.low)[0], bottom + FONT + 3, panel.anchor(tick))
+        yield _draw_text(
+            tick.text, panel.locate(tick.value, panel.y.low)[0], bottom + FONT + 3, panel.choose_anchor(tick)
+        )
     for tick in panel.y.ticks:
-        yield _draw_text(tick.text, panel.left - 4, panel.place(panel.x.low, tick.value)[1] + _HALF_LETTER, "end")
+        yield _draw_text(tick.text, panel.left - 4, panel.locate(panel.x.low, tick.value)[1] + _HALF_LETTER, "end")
     if panel.x.label:
         yield _draw_text(panel.x.label, (panel.left + right) / 2, panel.bottom - 4, "middle")
 
@@ -78,30 +80,30 @@ def _draw_labels(panel: Panel) -> Iterator[str]:
 def _draw_shape(panel: Panel, mark: Shape) -> str:
     match mark:
         case drawing.Text():
-            x, y = panel.place(mark.x, mark.y)
+            x, y = panel.locate(mark.x, mark.y)
             return _draw_text(
                 mark.text, x + mark.right, y - mark.up + (0 if mark.is_above else _HALF_LETTER), mark.anchor
             )
         case drawing.Stroke():
-            path = "".join(_join_path([panel.place(*place) for place in path]) for path in mark.paths)
+            path = "".join(_join_path([panel.locate(*place) for place in path]) for path in mark.paths)
             ink = "currentColor" if mark.kind is None else f"var({css_variable(mark.kind)})"
             dashes = f' stroke-dasharray="{mark.dashes}"' if mark.dashes else ""
             return f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{_tenths(mark.width)}"{dashes}/>'
         case drawing.Area():
             ends = zip(mark.tops, pairwise(mark.edges), strict=True)
             corners = [(edge, top) for top, edges in ends for edge in edges]
-            path = _join_path([panel.place(*corner) for corner in [(mark.edges[0], 0), *corners, (mark.edges[-1], 0)]])
+            path = _join_path([panel.locate(*corner) for corner in [(mark.edges[0], 0), *corners, (mark.edges[-1], 0)]])
             return (
                 f'<path d="{path}Z" fill="var({css_variable(mark.kind)})" stroke="{_PAGE_COLOUR}" stroke-width=".5"/>'
             )
         case drawing.Rect():
-            (x, y), (to_x, to_y) = panel.place(mark.x, mark.y), panel.place(mark.x + mark.width, mark.y + mark.height)
+            (x, y), (to_x, to_y) = panel.locate(mark.x, mark.y), panel.locate(mark.x + mark.width, mark.y + mark.height)
             more = "" if mark.opacity == 1 else f' fill-opacity="{_tenths(mark.opacity)}"'
             # What is between two bars is of the page.
             wide = max(to_x - x - 0.4, _LEAST)
             return _draw_rect(f"var({css_variable(mark.kind)})", x, min(y, to_y), wide, abs(to_y - y), more)
         case drawing.Dot():
-            x, y = panel.place(mark.x, mark.y)
+            x, y = panel.locate(mark.x, mark.y)
             ink, radius = f"var({css_variable(mark.kind)})", _tenths(mark.radius)
             if mark.is_dash:
                 return f'<path d="{_join_path([(x - mark.radius, y), (x + mark.radius, y)])}" stroke="{ink}" stroke-width="2"/>'

@@ -57,7 +57,7 @@ def _value_axis(found: Tradeoff) -> Axis:
         bare = Axis(low - around, high + around)
     kept = values[:1]
     for value in values[1:]:
-        if bare.share(value) - bare.share(kept[-1]) >= _LEAST_APART:
+        if bare.locate(value) - bare.locate(kept[-1]) >= _LEAST_APART:
             kept.append(value)
     return Axis(bare.low, bare.high, [Tick(value, format_value(value)) for value in kept], is_log=bare.is_log)
 

@@ -80,7 +80,7 @@ class TimelinePicture:
         )
         return [list(row) for _, row in groupby(seen, key=lambda index: (slices.lane[index], slices.depth[index]))]
 
-    def _top(self, index: int) -> int:
+    def _find_top(self, index: int) -> int:
         slices = self._timeline.slices
         return self._tops[slices.lane[index]] + slices.depth[index] * _ROW
 
@@ -92,17 +92,17 @@ class TimelinePicture:
             cells: list[str | None] = [None] * _CELLS
             longest = [0.0] * _CELLS
             for index in row:
-                first, last, wide = self._span(index)
+                first, last, wide = self._find_span(index)
                 kind = "culprit" if index == timeline.culprit else timeline.called[timeline.slices.called[index]].kind
                 for cell in range(first, last):
                     if wide >= longest[cell]:
                         cells[cell], longest[cell] = kind, wide
-            start = f"M0 {self._top(row[0]) + _ROW / 2 - 0.5:g}"
+            start = f"M0 {self._find_top(row[0]) + _ROW / 2 - 0.5:g}"
             runs = [(kind, len(list(run))) for kind, run in groupby(cells)]
             for kind in sorted({kind for kind, _ in runs if kind}):
                 yield css_variable(kind), start + "".join(f"h{n}" if drawn == kind else f"m{n} 0" for drawn, n in runs)
 
-    def _span(self, index: int) -> tuple[int, int, float]:
+    def _find_span(self, index: int) -> tuple[int, int, float]:
         """Return the first cell of a slice, the one after its last, and its width in cells."""
         slices, cell = self._timeline.slices, self._dur / _CELLS
         start = max(0.0, (slices.ts[index] - self._ts) / cell)
@@ -114,12 +114,12 @@ class TimelinePicture:
     @property
     def labels(self) -> list[SliceLabel]:
         """The names of the widest slices."""
-        spans = [(index, *self._span(index)) for row in self._rows for index in row]
+        spans = [(index, *self._find_span(index)) for row in self._rows for index in row]
         found = [
             SliceLabel(
                 first / _CELLS * 100,
                 (last - first) / _CELLS * 100,
-                self._top(index),
+                self._find_top(index),
                 _slice_name(self._timeline, index),
             )
             for index, first, last, wide in spans
