@@ -62,7 +62,7 @@ TESTS = (
         "test_serve test_allocat* test_cache test_judg* test_user* test_regis*",
     ),
     (r"reports/.*redact", "test_redact*"),
-    (r"reports/.*(chart|svg|plot|colour|palette)", "test_charts test_timelines test_to_html"),
+    (r"reports/.*(chart|drawing|svg|plot|colour|palette)", "test_charts test_timelines test_to_html"),
     (r"reports/.*(check|sarif|junit)", "test_check_*"),
     (r"reports/.*(tradeoff|curve)", "test_tradeoff*"),
     (r"reports/.*compar", "test_comparison_report test_compar*"),

@@ -196,19 +196,6 @@ def test_too_few_threads_are_one_line(tmp_path, most, code):
     assert run.stderr.startswith(f"traceq: error: {NO_THREADS}" if code else "")
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere other folders are looked for")
-def test_figures_do_not_speak_of_a_home_that_cannot_be_written(database, tmp_path):
-    (tmp_path / "tmp").mkdir()
-    here = {"HOME": "/proc/self", "TMPDIR": str(tmp_path / "tmp")}
-    others = {name: value for name, value in os.environ.items() if name not in ("MPLCONFIGDIR", "XDG_CONFIG_HOME")}
-    code = "import sys, traceq; print(len(traceq.plots.step_ledger(traceq.report(sys.argv[1])).axes))"
-    run = subprocess.run(
-        [sys.executable, "-c", code, database], env={**others, **here}, capture_output=True, text=True, check=False
-    )
-    assert (run.returncode, run.stdout, run.stderr) == (0, "1\n", "")
-    assert not list((tmp_path / "tmp").iterdir())
-
-
 @pytest.mark.slow
 def test_output_that_the_terminal_cannot_show_is_escaped(program, tmp_path):
     kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2}

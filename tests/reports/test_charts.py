@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
@@ -561,3 +564,20 @@ def test_all_of_a_chart_is_within_its_edges():
         box = figure.get_tightbbox(agg.FigureCanvasAgg(figure).get_renderer())
         wide, high = figure.get_size_inches()
         assert (box.x0 >= 0, box.y0 >= 0, box.x1 <= wide, box.y1 <= high) == (True,) * 4, chart.name
+
+
+FIGURE = """
+from traceq.reports.charts.figure import draw_figure, save_png
+from traceq.reports.drawing import Drawing, Panel, make_axis
+
+print(save_png(draw_figure(Drawing("", [Panel([], make_axis(0, 1), make_axis(0, 1))])))[1:4])
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere other folders are looked for")
+def test_a_home_that_cannot_be_written_is_not_spoken_of(tmp_path):
+    there = {name: value for name, value in os.environ.items() if name not in ("MPLCONFIGDIR", "XDG_CONFIG_HOME")}
+    environment = {**there, "HOME": "/proc/self", "TMPDIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", FIGURE], env=environment, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "b'PNG'\n", "")
+    assert not list(tmp_path.iterdir())
