@@ -24,7 +24,7 @@ from tables import filled, filled_as_by_ingest, put_together
 from traceq.analysis.steps.choice import Choice, choice_of
 from traceq.app.pipeline import judge_traces
 from traceq.database.connect import connect
-from traceq.database.publish import fingerprint, merge, publish
+from traceq.database.publish import database_state, merge, publish
 from traceq.loading.build import Task, build
 from traceq.loading.sources import Source
 
@@ -137,7 +137,7 @@ class TraceBuilder:
             for number, each in enumerate((self, *self._others), start=1)
         ]
         database = folder / "trace.duckdb"
-        publish(merge(parts, database, folder), database, fingerprint(database))
+        publish(merge(parts, database, folder), database, database_state(database))
         self._connection = connect(database)
         return self
 

@@ -18,7 +18,7 @@ from traceq.analysis import order
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.database import sql
 from traceq.database.connect import create_schema
-from traceq.database.planning import plan_plainly
+from traceq.database.planning import disable_costly_optimizers
 from traceq.database.tables import insert_rows, tables_of_traces
 
 # Planning a query costs more than a few rows do: random worlds stand side by side in one database. To find the smallest world
@@ -41,7 +41,7 @@ _FILE = {"path": "made-up.json", "sha256": "", "size_bytes": 0, "ingested_at": d
 @cache
 def _schema() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"asof_loop_join_threshold": "0"})
-    plan_plainly(connection, rows=0)
+    disable_costly_optimizers(connection, rows=0)
     create_schema(connection)
     # A transaction may write to one database only: here the staging area is a schema.
     connection.execute("create schema staging")

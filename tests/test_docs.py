@@ -43,7 +43,7 @@ def docs(request):
 @pytest.fixture(scope="module")
 def known():
     with catalogue.empty_database() as connection:
-        return catalogue.everything(connection)
+        return catalogue.list_all(connection)
 
 
 def commands():

@@ -10,7 +10,7 @@ from builder import TraceBuilder
 
 from traceq.analysis import order
 from traceq.analysis.graphs.captured import Captured
-from traceq.analysis.graphs.graph_match import known_nodes, read_captured
+from traceq.analysis.graphs.graph_match import add_known_nodes, read_captured
 
 # Operators and the kernels they launch: (operator, shapes, kernels).
 Call = tuple[str, list[list[int]], Sequence[str]]
@@ -86,7 +86,7 @@ class World:
         """What it tells as a capture beside another trace."""
         connection = self.trace.fill("module_timeline")._connection
         captured = read_captured(connection, with_eager=True)
-        return known_nodes(connection, captured)
+        return add_known_nodes(connection, captured)
 
     def beside(self, *captures: World) -> TraceBuilder:
         """The trace, with what the captures tell of its graphs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.analysis.ledger.host_debt import Event, debts
+from traceq.analysis.ledger.host_debt import Event, charge_gaps
 
 
 def call(ts: int, slice_id: int, dur: int, pid: int = 1) -> Event:
@@ -17,19 +17,25 @@ def gap(ts: int, gap_id: int, dur: int, pid: int = 1, ahead: int | None = None) 
 
 
 def test_gaps_are_owed_to_a_call_for_as_long_as_it_held_the_host():
-    assert list(debts([call(0, 10, 50), gap(0, 1, 30), gap(100, 2, 30), gap(200, 3, 30)])) == [(1, 10, 30), (2, 10, 20)]
+    assert list(charge_gaps([call(0, 10, 50), gap(0, 1, 30), gap(100, 2, 30), gap(200, 3, 30)])) == [
+        (1, 10, 30),
+        (2, 10, 20),
+    ]
 
 
 def test_what_a_short_wait_does_not_owe_is_owed_to_the_one_before_it():
-    assert list(debts([call(0, 10, 8000), call(9000, 11, 10), gap(9000, 1, 500)])) == [(1, 11, 10), (1, 10, 490)]
+    assert list(charge_gaps([call(0, 10, 8000), call(9000, 11, 10), gap(9000, 1, 500)])) == [(1, 11, 10), (1, 10, 490)]
 
 
 def test_a_gap_without_a_wait_before_it_is_nobodys():
-    assert list(debts([gap(0, 1, 30), call(100, 10, 50)])) == []
+    assert list(charge_gaps([gap(0, 1, 30), call(100, 10, 50)])) == []
 
 
 def test_the_host_is_never_further_ahead_than_its_queue_lets_it_be():
-    assert list(debts([call(0, 10, 50), call(10, 11, 20), gap(10, 1, 100, ahead=30)])) == [(1, 11, 20), (1, 10, 10)]
+    assert list(charge_gaps([call(0, 10, 50), call(10, 11, 20), gap(10, 1, 100, ahead=30)])) == [
+        (1, 11, 20),
+        (1, 10, 10),
+    ]
 
 
 def test_a_long_gap_is_owed_to_the_call_that_is_still_waiting_then_only():
@@ -40,11 +46,11 @@ def test_a_long_gap_is_owed_to_the_call_that_is_still_waiting_then_only():
         gap(300_000, 2, 90_000),
         gap(400_000, 3, 90_000),
     ]
-    assert list(debts(events)) == [(1, 11, 20), (2, 10, 90_000), (3, 10, 10_020)]
+    assert list(charge_gaps(events)) == [(1, 11, 20), (2, 10, 90_000), (3, 10, 10_020)]
 
 
 def test_processes_owe_nothing_to_one_another():
-    assert list(debts([call(0, 10, 50, pid=1), gap(100, 1, 30, pid=2)])) == []
+    assert list(charge_gaps([call(0, 10, 50, pid=1), gap(100, 1, 30, pid=2)])) == []
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50), st.booleans()), min_size=1, max_size=40))
@@ -61,7 +67,7 @@ def test_all_that_is_owed_is_what_the_device_would_do_without_the_waits(work: li
             events.append(call(device, 1000 + number, device - host))
             waiting += device - host
             host = device
-    owed = list(debts(events))
+    owed = list(charge_gaps(events))
     assert sum(ns for _, _, ns in owed) == device - free_device
     idle = {event.id: event.dur for event in events if event.place}
     assert all(sum(ns for one, _, ns in owed if one == number) <= idle[number] for number in idle)

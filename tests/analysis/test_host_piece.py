@@ -26,7 +26,7 @@ def numbers(values):
 )
 def test_pieces_are_where_interval_and_segment_meet(edges, bounds):
     intervals = list(zip(edges[::2], edges[1::2], strict=False))
-    pieces = host_piece.cut(
+    pieces = host_piece.cut_at_bounds(
         numbers([ts for ts, _ in intervals]), numbers([end for _, end in intervals]), numbers(bounds)
     )
     expected = [

@@ -121,7 +121,7 @@ def test_each_instant_has_what_is_open_innermost(connection, world, rows):
     with patch.context() as patched:
         # each slice is a place to cut at, or none is
         cuts = sorted({(each[0], each[2]) for each in slices}) if rows == 1000 else []
-        patched.setattr(host_timeline, "_cuts", lambda _connection: cuts)
+        patched.setattr(host_timeline, "_find_cuts", lambda _connection: cuts)
         host_timeline.fill_host_timeline(connection)
     found = connection.sql("select thread_id, ts, slice_id, activity, phase from _host_timeline").fetchall()
     assert found == sorted(found, key=lambda each: each[:2])

@@ -16,7 +16,7 @@ def test_all_rows_come_in_order_while_the_connection_does_something_else(count, 
     with closing(duckdb.connect()) as connection:
         connection.execute("create table seen (i bigint)")
         query = f"select i, 'row ' || i, nullif(i, 1) from range({count}) as t (i) order by i"
-        for i, text, other in in_parts.rows(connection.sql(query)):
+        for i, text, other in in_parts.read_rows(connection.sql(query)):
             assert (text, other) == (f"row {i}", None if i == 1 else i)
             connection.execute("insert into seen values (?)", [i])
         assert [i for (i,) in connection.execute("from seen").fetchall()] == list(range(count))

@@ -7,7 +7,7 @@ import json
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.kernels.module_timeline import Call, timeline
+from traceq.analysis.kernels.module_timeline import Call, nest_calls
 
 MODULES = """
 select module, depth, calls, forward_dur::integer, backward_dur::integer, own_dur::integer from module order by module
@@ -16,7 +16,7 @@ select module, depth, calls, forward_dur::integer, backward_dur::integer, own_du
 
 def test_boundaries_of_calls_that_nest():
     calls = [Call(1, 0, 0, 100, "Net"), Call(2, 0, 10, 40, "A"), Call(3, 0, 40, 90, "B"), Call(4, 1, 5, 9, "C")]
-    assert [tuple(each) for each in timeline(calls)] == [
+    assert [tuple(each) for each in nest_calls(calls)] == [
         (0, 0, "Net", 1),
         (0, 10, "Net/A", 2),
         (0, 40, "Net", 1),
@@ -30,7 +30,7 @@ def test_boundaries_of_calls_that_nest():
 
 def test_what_outlasts_the_call_around_it_ends_with_it_and_a_wrapper_is_no_module():
     calls = [Call(1, 0, 0, 100, "Net"), Call(2, 0, 50, 120, "A"), Call(3, 0, 60, 70, "A")]
-    assert [(each.ts, each.path) for each in timeline(calls)] == [
+    assert [(each.ts, each.path) for each in nest_calls(calls)] == [
         (0, "Net"),
         (50, "Net/A"),
         (60, "Net/A"),

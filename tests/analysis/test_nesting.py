@@ -109,7 +109,7 @@ def test_a_second_try_begins_anew_and_commits_each_window(monkeypatch):
     for table in ("_slice_cut", "_slice_ended_under", "_slice_outlasting"):
         trace._connection.execute(f"drop table {table}")
     commits = []
-    nesting.nest(trace._connection, 1, lambda: commits.append(trace.text("select count(*) from cpu_slice")))
+    nesting.nest_slices(trace._connection, 1, lambda: commits.append(trace.text("select count(*) from cpu_slice")))
     assert trace.text("select name, depth, count(*) from cpu_slice group by all order by all") == "inner 1 3\nouter 0 3"
     assert commits[-1] == "6"
     assert len(commits) > 2
@@ -173,7 +173,7 @@ def test_going_back_and_forth_between_arrays_and_stack_changes_nothing(spans, ro
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nesting, "_BY_ARRAYS", by_arrays)
         patch.setattr(nesting, "_BY_STACK", by_stack)
-        pieces = list(nesting._places(mixed, columns))
+        pieces = list(nesting._place_slices(mixed, columns))
     found = [list(chain.from_iterable(piece[field] for piece in pieces)) for field in range(9)]
     places = expected.place(*(column.tolist() for column in columns))
     assert list(zip(*found, strict=True)) == by_slice(places)

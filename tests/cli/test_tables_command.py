@@ -56,16 +56,16 @@ def documented():
 
 
 def test_a_view_column_means_what_it_means_in_the_first_table_read(documented):
-    *_, view = catalogue.tables(documented)
+    *_, view = catalogue.list_tables(documented)
     assert {c.name: c.comment for c in view.columns} == {"x": "x of a", "z": "a | b <c>", "more": ""}
 
 
 def test_private_names_are_left_out(documented):
-    assert [table.name for table in catalogue.tables(documented)] == ["a", "b", "v"]
+    assert [table.name for table in catalogue.list_tables(documented)] == ["a", "b", "v"]
 
 
 def test_the_page_shows_comments_as_they_are(documented):
-    assert r"| z | integer | a \| b &lt;c&gt; |" in write_dictionary(catalogue.tables(documented))
+    assert r"| z | integer | a \| b &lt;c&gt; |" in write_dictionary(catalogue.list_tables(documented))
 
 
 def test_json_has_every_table_with_its_columns(traceq):

@@ -15,7 +15,7 @@ from traceq.common.units import parse_size
 from traceq.database import connect as connections
 from traceq.database.connect import connect
 from traceq.database.empty import create_database
-from traceq.database.user_sql import interruptible
+from traceq.database.user_sql import run_interruptibly
 
 SETTINGS = "select current_setting('memory_limit'), current_setting('threads')"
 
@@ -98,7 +98,7 @@ def write_trace(path, rank):
 
 def test_work_that_can_be_interrupted_keeps_to_the_limits(database):
     with within(Limits(900 << 20)), connect(database) as connection:
-        assert interruptible(connection, limits) == Limits(900 << 20, progress=limits().progress)
+        assert run_interruptibly(connection, limits) == Limits(900 << 20, progress=limits().progress)
     assert limits().memory is None
 
 

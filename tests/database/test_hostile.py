@@ -14,7 +14,7 @@ from builder import TraceBuilder
 
 from traceq.app.open import open_locked
 from traceq.common.limits import Limits, within
-from traceq.database import made_by_others, times
+from traceq.database import times, untrusted
 from traceq.database.connect import SCHEMA, connect, create_schema
 from traceq.database.empty import create_database
 from traceq.database.failures import FAILURES, one_line
@@ -217,7 +217,7 @@ def test_views_tables_and_macros_of_the_user_may_be_there(made):
 def test_a_file_is_looked_at_once_and_again_when_it_was_written(made, monkeypatch):
     path = made()
     connect(path).close()
-    monkeypatch.setattr(made_by_others, "check", None)
+    monkeypatch.setattr(untrusted, "check", None)
     connect(path).close()
     monkeypatch.undo()
     with duckdb.connect(str(path)) as connection:
@@ -233,14 +233,14 @@ def test_what_was_looked_at_is_remembered_in_the_cache(made, monkeypatch, tmp_pa
     if wanted:
         monkeypatch.delenv("TRACEQ_NO_CACHE", raising=False)
     connect(path).close()
-    made_by_others._sound.clear()
-    assert made_by_others.is_sound(path, made_by_others.identity(path)) == wanted
+    untrusted._sound.clear()
+    assert untrusted.was_checked(path, untrusted.fingerprint(path)) == wanted
 
 
 def test_who_has_no_home_can_open_a_database(made, monkeypatch):
     monkeypatch.delenv("TRACEQ_NO_CACHE", raising=False)
     monkeypatch.delenv("TRACEQ_CACHE", raising=False)
-    monkeypatch.setattr(made_by_others, "folder", lambda: Path("~nobody-of-this-name").expanduser())
+    monkeypatch.setattr(untrusted, "folder", lambda: Path("~nobody-of-this-name").expanduser())
     connect(made()).close()
 
 
@@ -256,16 +256,16 @@ def test_macros_that_are_not_in_the_file_yet_are_seen(made):
 
 def test_what_traceq_makes_is_recorded(request):
     """For the DuckDB of constraints.txt; with another one a database of others takes half a second more."""
-    made = json.dumps(made_by_others.as_made(create_schema), indent=0) + "\n"
+    made = json.dumps(untrusted.hash_schema(create_schema), indent=0) + "\n"
     if request.config.getoption("--update-golden"):
-        package().joinpath(made_by_others.AS_MADE).write_text(made)
-    assert json.loads(statement(made_by_others.AS_MADE)) == json.loads(made)
+        package().joinpath(untrusted.AS_MADE).write_text(made)
+    assert json.loads(statement(untrusted.AS_MADE)) == json.loads(made)
 
 
 def test_another_printing_of_views_is_no_other_view(made, monkeypatch):
     path = made()
-    monkeypatch.setattr(made_by_others, "AS_MADE", "database/other.json")
-    monkeypatch.setattr(made_by_others, "statement", lambda _: '{"view kernel": []}')
+    monkeypatch.setattr(untrusted, "AS_MADE", "database/other.json")
+    monkeypatch.setattr(untrusted, "statement", lambda _: '{"view kernel": []}')
     connect(path).close()
 
 
@@ -331,10 +331,10 @@ def test_rows_that_are_there_twice_or_lacking_are_named(small, tmp_path, change,
 
 def test_what_looks_voids_what_was_remembered_when_it_changes(made, monkeypatch):
     path = made()
-    before = made_by_others.identity(path)
-    assert made_by_others.identity(path) == before
-    monkeypatch.setattr(made_by_others, "code_hash", lambda *_: "another")
-    assert made_by_others.identity(path) != before
+    before = untrusted.fingerprint(path)
+    assert untrusted.fingerprint(path) == before
+    monkeypatch.setattr(untrusted, "code_hash", lambda *_: "another")
+    assert untrusted.fingerprint(path) != before
 
 
 def test_each_table_with_times_is_looked_at():
@@ -344,7 +344,7 @@ def test_each_table_with_times_is_looked_at():
             "select table_name, column_name from duckdb_columns() join duckdb_tables() using (table_name)"
             " where data_type = 'BIGINT' and column_name in ('ts', 'dur', 'gpu_ts', 'gpu_dur', 'utc_origin_ns')"
         ).fetchall()
-    assert sorted(times._columns(SCHEMA)) == sorted(found)
+    assert sorted(times._time_columns(SCHEMA)) == sorted(found)
 
 
 def test_a_look_for_an_upgrade_is_not_the_whole_look(small, tmp_path):

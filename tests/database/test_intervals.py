@@ -156,7 +156,7 @@ def test_the_example_of_the_dictionary_runs_on_a_database():
 
 def test_macros_are_in_the_dictionary_and_private_ones_are_not():
     with catalogue.empty_database() as connection:
-        found = catalogue.macros(connection)
+        found = catalogue.list_macros(connection)
     assert [each.name for each in found] == [
         "interval_union",
         "interval_gaps",

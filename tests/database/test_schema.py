@@ -17,7 +17,7 @@ def connection():
 
 @pytest.fixture(scope="module")
 def objects(connection):
-    return catalogue.tables(connection)
+    return catalogue.list_tables(connection)
 
 
 def test_columns_are_the_ones_agreed_on(connection, objects, golden):
@@ -33,7 +33,7 @@ def test_columns_are_the_ones_agreed_on(connection, objects, golden):
         for column in each.columns:
             suffix = " not null" if (each.name, column.name) in required else ""
             lines.append(f"    {column.name} {column.type.lower()}{suffix}")
-    lines += [f"macro {each.comment.partition(':')[0]}" for each in catalogue.macros(connection)]
+    lines += [f"macro {each.comment.partition(':')[0]}" for each in catalogue.list_macros(connection)]
     golden.check("schema.txt", "\n".join(lines) + "\n")
 
 
@@ -46,7 +46,7 @@ def test_every_table_view_and_column_says_what_it_is(objects):
 
 
 def test_every_macro_says_what_one_row_is(connection):
-    assert [each.name for each in catalogue.macros(connection) if "): One row per " not in each.comment] == []
+    assert [each.name for each in catalogue.list_macros(connection) if "): One row per " not in each.comment] == []
 
 
 def test_every_table_has_comments_of_its_own(connection):

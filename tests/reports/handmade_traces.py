@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from traceq.analysis.nesting.nesting import nest
+from traceq.analysis.nesting.nesting import nest_slices
 from traceq.analysis.order import analyse
 from traceq.database import sql
 from traceq.database.empty import create_database
-from traceq.database.publish import fingerprint, merge, publish
+from traceq.database.publish import database_state, merge, publish
 from traceq.reports.build import build
 
 # What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
@@ -175,7 +175,7 @@ def _made_once(traces):
     parts = [_analysed(each.trace, number) for number, each in enumerate(traces, 1)]
     path = Path(_folder().name) / f"{next(_NUMBERS)}.duckdb"
     if parts:
-        publish(merge(parts, path, path.parent), path, fingerprint(path))
+        publish(merge(parts, path, path.parent), path, database_state(path))
     else:
         create_database(path)
     return path
@@ -194,7 +194,7 @@ def _analysed(trace, trace_id):
             "update gpu_slice as g set step = s.step from step as s where g.ts >= s.ts and g.ts < s.ts_end"
         )
         sql.run(connection, "analysis/nesting/host_name.sql", trace_id=trace_id)
-        nest(connection, trace_id)
+        nest_slices(connection, trace_id)
         sql.run(connection, "analysis/serving/serving_annotation.sql", trace_id=trace_id)
         sql.run(connection, "analysis/serving/serving_mark.sql", trace_id=trace_id)
         analyse(connection, trace_id)

@@ -70,7 +70,7 @@ def described(connection):
     required = connection.execute(
         "select table_name, column_name from duckdb_columns() where not internal and not is_nullable order by all"
     ).fetchall()
-    return {each.name: each for each in catalogue.tables(connection)}, views, required
+    return {each.name: each for each in catalogue.list_tables(connection)}, views, required
 
 
 def rows(path):

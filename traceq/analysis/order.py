@@ -10,7 +10,7 @@ import duckdb
 
 from traceq.analysis.flow import Flow, flow_of_text, in_order
 from traceq.analysis.graphs.captured import Captured, read_captured
-from traceq.analysis.graphs.graph_match import fill_matches, known_nodes
+from traceq.analysis.graphs.graph_match import add_known_nodes, fill_matches
 from traceq.analysis.kernels.compiled_kernel import Compiled, fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
@@ -18,7 +18,7 @@ from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
 from traceq.analysis.ledger.idle_gap import fill_gaps
-from traceq.analysis.nesting.nesting import nest
+from traceq.analysis.nesting.nesting import nest_slices
 from traceq.analysis.replay.replayed import fill_replay
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
 from traceq.analysis.state import (
@@ -146,7 +146,7 @@ NOTES = (Topic(None, ("way", "notes")),)
 
 
 def _nest(connection: Connection, state: State) -> None:
-    state.cut, state.overlapping = nest(connection, state.trace_id, state.commit)
+    state.cut, state.overlapping = nest_slices(connection, state.trace_id, state.commit)
 
 
 def _find_steps(connection: Connection, state: State) -> None:
@@ -314,7 +314,7 @@ def read_capture(connection: Connection, trace_id: int) -> Captured:
     connection.execute("create temp table _gpu_step (slice_id bigint, step integer)")
     run(connection, _OF_CAPTURES, State(trace_id))
     captured = read_captured(connection, with_eager=True)
-    captured = known_nodes(connection, captured)
+    captured = add_known_nodes(connection, captured)
     connection.rollback()
     return captured
 

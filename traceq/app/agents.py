@@ -17,7 +17,7 @@ from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
 from traceq.app.whatif import whatif, whatif_choices
 from traceq.app.whatif_request import WhatIfRequest
-from traceq.database.user_sql import interruptible, one_line_errors, run
+from traceq.database.user_sql import one_line_errors, run, run_interruptibly
 from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import StoreError
 from traceq.exports.result import read_records, result_of
@@ -116,7 +116,7 @@ class Session:
                     result = result_of(connection, relation, "json")
                     return result.schema.names, read_records(result, most + 1)
 
-            columns, found = interruptible(connection, work, _LONGEST_QUERY)
+            columns, found = run_interruptibly(connection, work, _LONGEST_QUERY)
         return answer_rows(columns, found, most, clamp_budget(max_chars))
 
     def whatif(

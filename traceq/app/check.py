@@ -15,7 +15,7 @@ from traceq.app.read_options import AS_FOUND, LOWEST, KnownNoiseOf, ReadOptions,
 from traceq.app.source import Source, Sources, as_list, check_writes, is_trace, open_runs, read_runs_of
 from traceq.app.view import T, View
 from traceq.common.limits import limits
-from traceq.database.user_sql import interruptible, too_long
+from traceq.database.user_sql import run_interruptibly, too_long
 from traceq.errors import QueryError, UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
 from traceq.reports.comparison.job import name_moved
@@ -186,7 +186,7 @@ def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: Read
 def _run_query(connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str]) -> Fraction | str:
     timeout = limits().timeout
     try:
-        return interruptible(connection, asked, timeout, too_long("the query", timeout))
+        return run_interruptibly(connection, asked, timeout, too_long("the query", timeout))
     except QueryError as error:
         return str(error)
 

@@ -12,8 +12,8 @@ from traceq.app.pipeline import judge_traces
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
 from traceq.database.failures import FAILURES, one_line, way_out
-from traceq.database.publish import fingerprint, publish, scratch_beside
-from traceq.database.user_sql import interruptible
+from traceq.database.publish import database_state, publish, scratch_beside
+from traceq.database.user_sql import run_interruptibly
 from traceq.dataset.convert import to_database, to_dataset
 from traceq.dataset.manifest import is_dataset, open_existing
 from traceq.dataset.place import Place, is_address
@@ -67,18 +67,18 @@ def _check_new(target: str | Path) -> None:
 
 def _to_dataset(source: str, target: str, wait: float) -> Converted:
     with temporary_folder() as scratch, closing(connect(source, writes=scratch)) as connection:
-        traces = interruptible(connection, lambda: to_dataset(connection, Place(target), scratch, wait))
+        traces = run_interruptibly(connection, lambda: to_dataset(connection, Place(target), scratch, wait))
     return Converted(target, traces, None)
 
 
 def _to_database(source: str, target: str) -> Converted:
     path = Path(target)
-    before = fingerprint(path)
+    before = database_state(path)
     with scratch_beside(path) as scratch:
         finished = scratch / "converted.duckdb"
         traces = to_database(Place(source), finished)
         with closing(connect(finished, read_only=False)) as connection:
-            interruptible(connection, lambda: fill_jobs(connection))
+            run_interruptibly(connection, lambda: fill_jobs(connection))
             not_judged = judge_traces(connection)
         publish(finished, path, before)
     return Converted(target, traces, not_judged)

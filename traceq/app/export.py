@@ -21,7 +21,7 @@ from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
-from traceq.database.user_sql import interruptible, lock
+from traceq.database.user_sql import lock, run_interruptibly
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.choose import choose
@@ -74,7 +74,7 @@ def export(
             lock(connection)
         chosen = list(select_traces(connection, traces, rank, ranks))
         if name in _TABLE:
-            interruptible(connection, lambda: _write_tables(connection, name, output, tables, chosen))
+            run_interruptibly(connection, lambda: _write_tables(connection, name, output, tables, chosen))
             return None
         # Of a job of many ranks those that are named are asked all rules, as in a report.
         named = chosen if traces or ranks or rank is not None else None
@@ -88,7 +88,7 @@ def export(
                     return write_finding(connection, shown, findings, file, MOST_OF_FINDING)
                 return write_trace(connection, chosen, findings, file)
 
-        return interruptible(connection, work)
+        return run_interruptibly(connection, work)
 
 
 def _format_of(output: Path) -> Format:
@@ -125,7 +125,7 @@ def _write_tables(
     connection: duckdb.DuckDBPyConnection, name: str, output: Path, names: Sequence[str], traces: Sequence[int]
 ) -> None:
     """Write tables and views, those with rows unless they are named."""
-    known = catalogue.tables(connection)
+    known = catalogue.list_tables(connection)
     wanted = [catalogue.find(known, each) for each in dict.fromkeys(names)] or known
     if _is_one_file(output):
         with atomic_write(output) as file:

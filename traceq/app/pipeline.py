@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from traceq.app import cache
 from traceq.common.cache_folder import cache_path, is_cache_wanted
 from traceq.common.limits import limits
-from traceq.database.user_sql import interruptible
+from traceq.database.user_sql import run_interruptibly
 from traceq.diagnosis.cache import fill
 from traceq.errors import StoreError
 
@@ -74,7 +74,7 @@ def make_database(
 def judge_traces(connection: duckdb.DuckDBPyConnection) -> str | None:
     """Run the rules on the open database and store what they find in it; return why that failed, else None."""
     try:
-        interruptible(connection, partial(fill, connection))
+        run_interruptibly(connection, partial(fill, connection))
     except (StoreError, OSError) as error:
         return str(error)
     return None

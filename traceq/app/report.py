@@ -20,7 +20,7 @@ from traceq.common.files import atomic_write
 from traceq.database.connect import connect
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.database.user_sql import interruptible, lock
+from traceq.database.user_sql import lock, run_interruptibly
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.selection import Selection
 from traceq.diagnosis import user_rules
@@ -277,4 +277,4 @@ def report_of(
         ]
         return build_judged(connection, top, judged, drawn=drawn, jobs=jobs), [judge() for _, judge in judged]
 
-    return interruptible(connection, work)
+    return run_interruptibly(connection, work)

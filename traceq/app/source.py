@@ -18,7 +18,7 @@ from traceq.common.ranks import select_rank
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
 from traceq.database.failures import one_line
-from traceq.database.user_sql import interruptible
+from traceq.database.user_sql import run_interruptibly
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.manifest import is_dataset, open_existing
 from traceq.dataset.place import is_address
@@ -129,7 +129,7 @@ def database_of(
             shutil.copyfile(cached, database)
         if judging is not None:
             with closing(connect(database, read_only=False)) as connection:
-                interruptible(connection, partial(fill, connection, *judging))
+                run_interruptibly(connection, partial(fill, connection, *judging))
         yield database
 
 
@@ -202,7 +202,7 @@ def open_runs(
     with open_source(source, "compared", read) as connection:
         ranks = select_traces(connection, () if which.trace is None else (which.trace,))
         wanted = list(ranks) if all_ranks else select_rank(ranks, which.rank, str(source))
-        yield connection, interruptible(connection, lambda: read_runs(connection, str(source), wanted, rules))
+        yield connection, run_interruptibly(connection, lambda: read_runs(connection, str(source), wanted, rules))
 
 
 def read_runs_of(

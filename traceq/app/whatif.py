@@ -33,7 +33,7 @@ from traceq.app.whatif_request import (
 from traceq.common.units import share
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.database.user_sql import interruptible
+from traceq.database.user_sql import run_interruptibly
 from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
@@ -111,7 +111,7 @@ def whatif(
             without = _changes_without(subject, finding, chosen)
             return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
 
-        return interruptible(connection, work)
+        return run_interruptibly(connection, work)
 
 
 def whatif_choices(
@@ -119,7 +119,7 @@ def whatif_choices(
 ) -> WhatIfChoicesView:
     """List what `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
     with open_source(source, "replayed", read) as connection:
-        return interruptible(connection, lambda: choices_of(connection, _trace_id_of(connection, trace, rank)))
+        return run_interruptibly(connection, lambda: choices_of(connection, _trace_id_of(connection, trace, rank)))
 
 
 def _trace_id_of(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:

@@ -10,7 +10,7 @@ from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, open_source
 from traceq.app.view import View
 from traceq.common.ranks import list_ranks
-from traceq.database.user_sql import interruptible
+from traceq.database.user_sql import run_interruptibly
 from traceq.errors import WrongUse
 from traceq.reports.build import read_jobs
 from traceq.reports.document import Block
@@ -50,7 +50,7 @@ def whatif_job(
     Raises WrongUse for ranks or hosts that are not there, and for traces that are no job that could be judged.
     """
     with open_source(source, "replayed", read) as connection:
-        return interruptible(connection, lambda: _replay_job(connection, ranks, hosts))
+        return run_interruptibly(connection, lambda: _replay_job(connection, ranks, hosts))
 
 
 def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: Sequence[str]) -> JobWhatIfView:

@@ -16,7 +16,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
-from traceq.database.catalogue import everything
+from traceq.database.catalogue import list_all
 
 
 def prompt_for(connection: duckdb.DuckDBPyConnection, is_ready: Callable[[str], bool]) -> Callable[[], str]:
@@ -40,7 +40,7 @@ def prompt_for(connection: duckdb.DuckDBPyConnection, is_ready: Callable[[str], 
 
 def completer(connection: duckdb.DuckDBPyConnection) -> WordCompleter:
     """Completes names of tables, views, macros and columns, then SQL's keywords."""
-    known = everything(connection)
+    known = list_all(connection)
     names = dict.fromkeys([each.name for each in known] + [column.name for each in known for column in each.columns])
     keywords = connection.execute("select keyword_name from duckdb_keywords() order by 1").fetchall()
     return WordCompleter([*names, *(word for (word,) in keywords if word not in names)], ignore_case=True)

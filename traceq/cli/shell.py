@@ -123,12 +123,12 @@ class ShellSession:
 
     def answer(self, text: str) -> None:
         """Answer one dot command, or every statement of `text`."""
-        from traceq.database.user_sql import statements
+        from traceq.database.user_sql import split_statements
 
         if text.lstrip().startswith("."):
             self._try(self._dot, text.strip())
         else:
-            for statement in statements(text):
+            for statement in split_statements(text):
                 self._try(self._query, statement)
 
     def _try(self, answer: Callable[[str], None], text: str) -> None:
@@ -141,11 +141,11 @@ class ShellSession:
     def _query(self, statement: str) -> None:
         from traceq.cli._table import write_result
         from traceq.cli.sql import terminal_width
-        from traceq.database.user_sql import interruptible, one_line_errors, run
+        from traceq.database.user_sql import one_line_errors, run, run_interruptibly
         from traceq.exports.result import result_of
 
         with one_line_errors():
-            relation = interruptible(self._connection, partial(run, self._connection, statement))
+            relation = run_interruptibly(self._connection, partial(run, self._connection, statement))
             result = result_of(self._connection, relation, width=terminal_width())
             write_result(result, sys.stdout.buffer, vertical=self._vertical)
         sys.stdout.buffer.flush()
@@ -160,13 +160,13 @@ class ShellSession:
         from traceq.cli.tables import write_overview
         from traceq.database import catalogue
 
-        write_overview(catalogue.everything(self._connection), sys.stdout.buffer, "table")
+        write_overview(catalogue.list_all(self._connection), sys.stdout.buffer, "table")
 
     def _schema(self, name: str) -> None:
         from traceq.cli.tables import write_columns
         from traceq.database import catalogue
 
-        table = catalogue.find(catalogue.everything(self._connection), name)
+        table = catalogue.find(catalogue.list_all(self._connection), name)
         write_columns(table, sys.stdout.buffer, "table")
 
     def _toggle(self, _: str) -> None:

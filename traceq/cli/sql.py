@@ -91,7 +91,7 @@ def sql(
     from traceq.app.open import open_locked
     from traceq.cli._table import write_markdown_result, write_result
     from traceq.common.files import atomic_write
-    from traceq.database.user_sql import interruptible, one_line_errors, results, too_long
+    from traceq.database.user_sql import one_line_errors, run_interruptibly, too_long, yield_results
     from traceq.exports.result import WRITERS, result_of
 
     if vertical and format_ != "text":
@@ -105,10 +105,10 @@ def sql(
         nullcontext(sys.stdout.buffer) if output is None else atomic_write(output)
     )
     with open_locked(database, read.writing(output)) as connection, opened as file:
-        found = results(connection, text, only_one=format_ == "parquet")
+        found = yield_results(connection, text, only_one=format_ == "parquet")
         stopped = too_long("the query", timeout)
         separator = b""
-        while (relation := interruptible(connection, lambda: next(found, None), timeout, stopped)) is not None:
+        while (relation := run_interruptibly(connection, lambda: next(found, None), timeout, stopped)) is not None:
             file.write(separator)
             with one_line_errors():
                 write_rows(result_of(connection, relation, format_, width, timeout), file)

@@ -60,7 +60,7 @@ def tables(name: str | None, format_: str) -> None:
     from traceq.database import catalogue
 
     with catalogue.empty_database() as connection:
-        known = catalogue.everything(connection)
+        known = catalogue.list_all(connection)
     file = sys.stdout.buffer
     if format_ == "json":
         write_json(known if name is None else [catalogue.find(known, name)])

@@ -31,12 +31,12 @@ class Table:
     columns: tuple[Column, ...]
 
 
-def tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+def list_tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     """The public tables, then the public views, in order of creation; a leading _ makes a name private.
 
     A view's column without a comment means what the column of that name means in the tables it reads.
     """
-    columns = _columns(connection)
+    columns = _read_columns(connection)
     found = []
     for name, kind, comment, sql, _ in connection.execute(
         "select table_name, 'table', coalesce(comment, ''), '', table_oid as oid from duckdb_tables()"
@@ -52,7 +52,7 @@ def tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     return found
 
 
-def macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+def list_macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     """The public macros that give tables, in order of creation; the comment begins with how each is called."""
     found = connection.execute(
         "select function_name, parameters, coalesce(comment, '') from duckdb_functions()"
@@ -64,9 +64,9 @@ def macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     ]
 
 
-def everything(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+def list_all(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     """The public tables, views and macros."""
-    return [*tables(connection), *macros(connection)]
+    return [*list_tables(connection), *list_macros(connection)]
 
 
 def find(known: Sequence[Table], name: str) -> Table:
@@ -88,7 +88,7 @@ def empty_database() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[Column]]:
+def _read_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[Column]]:
     found: dict[str, list[Column]] = {}
     for table, name, kind, comment in connection.execute(
         "select table_name, column_name, data_type, coalesce(comment, '') from duckdb_columns()"

@@ -16,11 +16,11 @@ from traceq.common.limits import LEAST_OF_QUERIES, limits
 from traceq.common.near import way_out
 from traceq.common.owner import owner_word
 from traceq.common.process import usable_cpus
-from traceq.database import made_by_others, sql
+from traceq.database import sql, untrusted
 from traceq.database.comments import comment_statements
 from traceq.database.failures import FAILURES, one_line
 from traceq.database.keys import check_keys
-from traceq.database.planning import MOST_ROWS, plan_plainly, slices
+from traceq.database.planning import MOST_ROWS, count_slices, disable_costly_optimizers
 from traceq.database.times import check_times
 from traceq.errors import SchemaMismatch, StoreError
 
@@ -149,7 +149,7 @@ def connect(
     """
     path = Path(path)
     _check_file(path)
-    seen = made_by_others.identity(path)
+    seen = untrusted.fingerprint(path)
     try:
         # Absolute, for DuckDB takes names like :memory: and md:x for something else than a file.
         connection = duckdb.connect(os.path.abspath(path), read_only=read_only)  # noqa: PTH100 - Path.absolute keeps ..
@@ -157,19 +157,19 @@ def connect(
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
         # first, for a macro could take the place of what the next lines call
-        is_new = _key(path) not in _trusted and not made_by_others.is_sound(path, seen)
+        is_new = _real_path(path) not in _trusted and not untrusted.was_checked(path, seen)
         if is_new:
             _check_objects(connection, path)
         _limit(connection, path)
-        _close_off(connection, path, writes)
+        _forbid_external_access(connection, path, writes)
         check_schema(connection, path, older=older)
         if not older:
             _check_complete(connection, path)
         if is_new and not older:
             _check_values(connection, path)
-            made_by_others.remember(path, seen)
+            untrusted.mark_checked(path, seen)
         # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
-        if not _places(path):
+        if not _trusted_places(path):
             _plan(connection, path)
     except Exception:
         connection.close()
@@ -177,24 +177,24 @@ def connect(
     return connection
 
 
-def trust(path: Path, places: Sequence[tuple[str, str]]) -> None:
+def trust_places(path: Path, places: Sequence[tuple[str, str]]) -> None:
     """Let queries of the database `path`, which this process has just made, read files in these places: address and folder.
 
     Files of this machine have no address. Nothing in a database says what it may read: it may be a stranger's.
     """
-    _trusted[_key(path)] = tuple(places)
+    _trusted[_real_path(path)] = tuple(places)
 
 
 _trusted: dict[str, tuple[tuple[str, str], ...]] = {}
 
 
-def _key(path: Path) -> str:
+def _real_path(path: Path) -> str:
     return os.path.realpath(path)
 
 
-def _close_off(connection: duckdb.DuckDBPyConnection, path: Path, writes: Path | None) -> None:
+def _forbid_external_access(connection: duckdb.DuckDBPyConnection, path: Path, writes: Path | None) -> None:
     """Let queries, views and macros read nothing but the database, and what it is trusted with."""
-    places = _places(path)
+    places = _trusted_places(path)
     for address in {address for address, _ in places if address}:
         from traceq.database.remote import read_through
 
@@ -211,20 +211,22 @@ def _close_off(connection: duckdb.DuckDBPyConnection, path: Path, writes: Path |
 def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
     """Whether tables of its database are views of files: then DuckDB lets queries write the folder that they may read."""
     query = "select path from duckdb_databases() where database_name = current_database()"
-    return any(path is not None and bool(_places(Path(path))) for (path,) in connection.execute(query).fetchall())
+    return any(
+        path is not None and bool(_trusted_places(Path(path))) for (path,) in connection.execute(query).fetchall()
+    )
 
 
-def _places(path: Path) -> tuple[tuple[str, str], ...]:
+def _trusted_places(path: Path) -> tuple[tuple[str, str], ...]:
     """Address and folder of the files that the database may read, the address empty for files of this machine."""
-    return _trusted.get(_key(path), ())
+    return _trusted.get(_real_path(path), ())
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Let queries of a small database be planned plainly."""
     try:
-        rows = slices(connection)
+        rows = count_slices(connection)
         if rows <= MOST_ROWS:
-            plan_plainly(connection, rows)
+            disable_costly_optimizers(connection, rows)
     except FAILURES as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
@@ -272,14 +274,14 @@ def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     except duckdb.Error:
         return  # which check_schema says in its words
     try:
-        made_by_others.check(connection, path, create_schema, is_current=(SCHEMA_VERSION,) in versions)
+        untrusted.check(connection, path, create_schema, is_current=(SCHEMA_VERSION,) in versions)
     except FAILURES as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise where tables of this version are missing."""
-    there = _names(
+    there = _read_names(
         connection, path, "select table_name from duckdb_tables() union all select view_name from duckdb_views()"
     )
     if missing := set(_table_names()) - there:
@@ -295,7 +297,7 @@ def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
-def _names(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> set[str]:
+def _read_names(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> set[str]:
     try:
         return {name for (name,) in connection.execute(query).fetchall()}
     except FAILURES as error:

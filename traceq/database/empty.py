@@ -28,10 +28,10 @@ def create_database(path: Path) -> None:
 
 @cache
 def _empty_database() -> bytes:
-    return _kept() if is_cache_wanted() else _made()
+    return _cached_database() if is_cache_wanted() else _make_database()
 
 
-def _kept() -> bytes:
+def _cached_database() -> bytes:
     """The database in the cache, put there where it is not yet; a cache that cannot be used is done without."""
     texts = [sql.statement(name) for name in SCHEMA]
     texts.append(sql.statement("database/comments.py"))
@@ -42,12 +42,12 @@ def _kept() -> bytes:
             return kept.read_bytes()
         prepare_cache(kept.parent)
         with partial_path(kept) as part:
-            part.write_bytes(_made())
+            part.write_bytes(_make_database())
             forget()
             part.replace(kept)
         return kept.read_bytes()
     except OSError:
-        return _made()
+        return _make_database()
 
 
 def forget() -> None:
@@ -56,7 +56,7 @@ def forget() -> None:
         kept.unlink(missing_ok=True)
 
 
-def _made() -> bytes:
+def _make_database() -> bytes:
     with temporary_folder() as folder:
         path = folder / "empty.duckdb"
         config = writer_config(_MEMORY, folder, threads=1)

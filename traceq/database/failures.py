@@ -55,11 +55,11 @@ def way_out(error: BaseException) -> str:
 
 def without_advice(text: str) -> str:
     """What DuckDB says, in one line; where all of it is advice, all of it."""
-    line = " ".join(said(text).split())
+    line = " ".join(duckdb_message(text).split())
     return (_HINT.split(line)[0] or line).rstrip(" .!")
 
 
-def said(text: str) -> str:
+def duckdb_message(text: str) -> str:
     """What DuckDB says; of an error within a file system of Python it shows how that came about."""
     if not text.startswith("Traceback "):
         return text

@@ -19,7 +19,7 @@ from traceq.database.connect import (
     writer_config,
 )
 from traceq.database.failures import one_line, way_out
-from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
+from traceq.database.publish import check_finished, database_state, publish, scratch_beside
 from traceq.errors import StoreError
 
 # Columns are changed one at a time; more make it no faster.
@@ -34,7 +34,7 @@ def upgrade(database: Path, output: Path | None = None) -> int:
     """
     # A link stays a link: what it points to is replaced.
     target = Path(os.path.realpath(output or database))
-    before = fingerprint(target)
+    before = database_state(target)
     if output is not None and before != (None, None):
         raise StoreError(f"{output}: is there already; choose another name with -o")
     check_finished(database)

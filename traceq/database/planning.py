@@ -19,7 +19,7 @@ _FOR_SOME = (*_FOR_FEW, "join_order", "statistics_propagation")
 MOST_ROWS = 50_000
 
 
-def slices(connection: duckdb.DuckDBPyConnection) -> int:
+def count_slices(connection: duckdb.DuckDBPyConnection) -> int:
     """How many slices of hosts and GPUs the database holds."""
     (rows,) = connection.execute(
         "select (select count(*) from cpu_slice) + (select count(*) from gpu_slice)"
@@ -27,7 +27,7 @@ def slices(connection: duckdb.DuckDBPyConnection) -> int:
     return int(rows[0])
 
 
-def plan_plainly(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
+def disable_costly_optimizers(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
     """Let all connections to this database, which holds about so many rows, run on one thread and plan no better than pays."""
     kept = _FOR_FEW if rows <= _FEW_ROWS else _FOR_SOME
     (others,) = connection.execute(

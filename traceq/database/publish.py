@@ -16,10 +16,10 @@ from traceq.common import signals
 from traceq.common.limits import limits
 from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
-from traceq.database import made_by_others
+from traceq.database import untrusted
 from traceq.database.connect import connect, writer_config
 from traceq.database.empty import create_database
-from traceq.database.tables import columns_of, stored, tables_of_traces
+from traceq.database.tables import columns_of, stored_columns, tables_of_traces
 from traceq.errors import StoreError
 
 # Merging only copies; more make it no faster.
@@ -52,10 +52,10 @@ def scratch_beside(database: Path) -> Iterator[Path]:
 Fingerprint = tuple[tuple[int, int, int] | None, ...]
 
 
-def fingerprint(database: Path) -> Fingerprint:
+def database_state(database: Path) -> Fingerprint:
     """Shows whether the database or its log was written meanwhile. Raises StoreError when the file cannot be examined."""
     try:
-        return tuple(_identity(path) for path in (database, log_of(database)))
+        return tuple(_file_state(path) for path in (database, log_of(database)))
     except OSError as error:
         raise StoreError(f"{database}: cannot be a database: {error.strerror}; choose another place with -o") from error
 
@@ -75,7 +75,7 @@ def check_finished(database: Path) -> None:
         )
 
 
-def _identity(path: Path) -> tuple[int, int, int] | None:
+def _file_state(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -92,7 +92,7 @@ def merge(parts: Sequence[Path], database: Path, scratch: Path, replaced: Sequen
             shutil.copyfile(database, finished)
             shutil.copymode(database, finished)
         _merge(finished, parts, replaced)
-    made_by_others.remember(finished, made_by_others.identity(finished))
+    untrusted.mark_checked(finished, untrusted.fingerprint(finished))
     return finished
 
 
@@ -105,10 +105,10 @@ def publish(finished: Path, database: Path, before: Fingerprint) -> None:
     if database.exists():
         # Fails while another process has it open to write.
         connect(database, older=True).close()
-    if fingerprint(database) != before:
+    if database_state(database) != before:
         raise StoreError(f"{database}: was changed by someone else meanwhile; nothing was written, try again")
     finished.replace(database)
-    made_by_others.remember(database, made_by_others.identity(database))
+    untrusted.mark_checked(database, untrusted.fingerprint(database))
 
 
 def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> No
                 for table, trace_id in product(tables, replaced):
                     connection.execute(f"delete from {table} where trace_id = ?", [trace_id])
             for table in tables:
-                columns = stored(columns_of(connection, table, "part"))
+                columns = stored_columns(columns_of(connection, table, "part"))
                 connection.execute(f"insert into {table} by name select {columns} from part.{table}")
             connection.execute("detach part")
         connection.execute("checkpoint")

@@ -32,7 +32,7 @@ def literal(query: str, **values: Setting) -> str:
     """
     parts = _split(query)
     parts[::2] = [
-        _on_one_line(re.sub(r"\$(\w+)", lambda match: _literal(values[match[1]]), code)) for code in parts[::2]
+        _on_one_line(re.sub(r"\$(\w+)", lambda match: _literal_of(values[match[1]]), code)) for code in parts[::2]
     ]
     return "".join(parts).strip()
 
@@ -52,7 +52,7 @@ def _on_one_line(code: str) -> str:
     return re.sub(r"(?<=\() | (?=\))", "", re.sub(r"\s+", " ", code))
 
 
-def _literal(value: Setting) -> str:
+def _literal_of(value: Setting) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if not _WORD.fullmatch(value):

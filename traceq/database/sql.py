@@ -46,7 +46,7 @@ def execute(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, object]
 ) -> duckdb.DuckDBPyConnection:
     """Run every statement of `text`; each gets those of `parameters` that it names. The rows of the last one."""
-    for each in parsed(text):
+    for each in parse(text):
         given = {key: value for key, value in parameters.items() if key in each.named_parameters}
         connection.execute(each, given or None)
     return connection
@@ -54,12 +54,12 @@ def execute(
 
 def relation(connection: duckdb.DuckDBPyConnection, text: str, **parameters: object) -> duckdb.DuckDBPyRelation:
     """The rows of the query `text`, which are worked out as they are read: as Arrow, they are not copied."""
-    (query,) = parsed(text)
+    (query,) = parse(text)
     return connection.sql(query, params=parameters or None)
 
 
 @lru_cache(maxsize=4096)
-def parsed(text: str) -> Sequence[duckdb.Statement]:
+def parse(text: str) -> Sequence[duckdb.Statement]:
     """The statements of `text`: parsing takes as long as planning where there are few rows, so no text is parsed twice."""
     import duckdb
 

@@ -39,7 +39,7 @@ def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str 
     return [Column(*row) for row in rows]
 
 
-def stored(columns: list[Column]) -> str:
+def stored_columns(columns: list[Column]) -> str:
     """Those that are stored, as the list of a select."""
     return ", ".join(f'"{each.name}"' for each in columns if not each.is_generated)
 

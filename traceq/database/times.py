@@ -32,18 +32,18 @@ def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seque
 
     DuckDB has the least and the most of a column at hand.
     """
-    columns = _columns(tuple(schema))
-    found = connection.execute(" union all ".join(map(_ends, range(len(columns)), columns))).fetchall()
+    columns = _time_columns(tuple(schema))
+    found = connection.execute(" union all ".join(map(_ends_query, range(len(columns)), columns))).fetchall()
     for number, *ends in sorted(found):
         table, column = columns[number]
         for value in ends:
             if not _is_possible(columns[number], value):
-                raise _impossible(path, table, column, value)
+                raise _impossible_time(path, table, column, value)
     if wrong := connection.execute("select args from trace where not json_valid(args)").fetchone():
-        raise _impossible(path, "trace", "args", *wrong)
+        raise _impossible_time(path, "trace", "args", *wrong)
 
 
-def _ends(number: int, place: tuple[str, str]) -> str:
+def _ends_query(number: int, place: tuple[str, str]) -> str:
     table, column = place
     return f"select {number}, min({column}), max({column}) from {table}"  # noqa: S608 - names of the schema
 
@@ -53,7 +53,7 @@ def _is_possible(place: tuple[str, str], value: object) -> bool:
     return value is None or (isinstance(value, int) and least <= value < LATEST)
 
 
-def _impossible(path: Path, table: str, column: str, value: object) -> StoreError:
+def _impossible_time(path: Path, table: str, column: str, value: object) -> StoreError:
     return StoreError(
         f"{path}: not as traceq makes it, {table}.{column} holds {str(value)[:30]!r}, which no trace has; ask who made it for the"
         " trace"
@@ -61,7 +61,7 @@ def _impossible(path: Path, table: str, column: str, value: object) -> StoreErro
 
 
 @cache
-def _columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
+def _time_columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
     """Tables of the schema and their columns of times."""
     tables = [each for name in schema for each in _TABLE.findall(_COMMENT.sub("", statement(name)))]
     return [(table, column) for table, text in tables for column in _COLUMN.findall(text)]

@@ -86,27 +86,27 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
     Nothing runs when any of them has a syntax error. Raises QueryError, with line and column if the
     connection was told ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
     """
-    *before, last = _checked(connection, text)
+    *before, last = _check_statements(connection, text)
     for each in before:
-        _relation(connection, each, None)
-    return _relation(connection, last, params)
+        _make_relation(connection, each, None)
+    return _make_relation(connection, last, params)
 
 
-def results(
+def yield_results(
     connection: duckdb.DuckDBPyConnection, text: str, *, only_one: bool = False
 ) -> Iterator[duckdb.DuckDBPyRelation]:
     """Run the statements of `text` as `run` does, and yield the relation of each query among them, and of the last statement.
 
     Each must be read before the next is asked for. Raises QueryError, before anything runs, for more than one with `only_one`.
     """
-    found = _checked(connection, text)
+    found = _check_statements(connection, text)
     shown = [each for each in found[:-1] if _shows_rows(connection, each)]
     if only_one and shown:
         raise QueryError(
             f"{len(shown) + 1} statements have results, and this format holds one: give one, or another format"
         )
     for each in found:
-        relation = _relation(connection, each, None)
+        relation = _make_relation(connection, each, None)
         if each in shown or each is found[-1]:
             yield relation
 
@@ -115,11 +115,11 @@ def _shows_rows(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
     return any(parsed.type in _MAY_READ for parsed in connection.extract_statements(statement))
 
 
-def _checked(connection: duckdb.DuckDBPyConnection, text: str) -> list[str]:
+def _check_statements(connection: duckdb.DuckDBPyConnection, text: str) -> list[str]:
     """The statements of `text`, of which none has a syntax error. Raises QueryError for others, and where there is none."""
     with one_line_errors(text):
         check_depth(text)
-        found = statements(text)
+        found = split_statements(text)
         parsed = connection.extract_statements(text)
         if is_of_files(connection):
             check_reads(parsed)
@@ -147,7 +147,7 @@ def check_depth(text: str) -> None:
     """Raise QueryError for brackets within more than 200 brackets."""
     encoded = text.encode()
     depth = 0
-    for offset, kind in _tokens(text):
+    for offset, kind in _read_tokens(text):
         if kind == duckdb.token_type.operator:
             bracket = encoded[offset : offset + 1]
             depth += (bracket in _OPENING) - (bracket in _CLOSING)
@@ -157,12 +157,12 @@ def check_depth(text: str) -> None:
             )
 
 
-def statements(text: str) -> list[str]:
+def split_statements(text: str) -> list[str]:
     """The statements of `text`, each with all that stands before it made blank, which keeps positions."""
     encoded = text.encode()
     found = []
     start: int | None = None
-    for offset, kind in _tokens(text):
+    for offset, kind in _read_tokens(text):
         if _is_semicolon(encoded, offset, kind):
             if start is not None:
                 found.append((start, offset))
@@ -171,12 +171,12 @@ def statements(text: str) -> list[str]:
             start = offset
     if start is not None:
         found.append((start, len(encoded)))
-    return [_blank(encoded[:start].decode()) + encoded[start:end].decode() for start, end in found]
+    return [_blank_out(encoded[:start].decode()) + encoded[start:end].decode() for start, end in found]
 
 
 def is_complete(text: str) -> bool:
     """Whether `text` ends with a semicolon that stands outside strings and comments."""
-    tokens = _tokens(text)
+    tokens = _read_tokens(text)
     return bool(tokens) and _is_semicolon(text.encode(), *tokens[-1])
 
 
@@ -196,7 +196,7 @@ def one_line_errors(text: str | None = None) -> Iterator[None]:
 
 def query_error(error: Exception, text: str | None = None) -> QueryError:
     """What DuckDB says in `error`, in one line, with line and column in `text` when that is given."""
-    details = _details(str(error))
+    details = _parse_error(str(error))
     message = without_advice(details["exception_message"])
     way_out = next((f"; {hint}" for part, hint in _WAYS_OUT.items() if part in message), "")
     position = details.get("position") if text is not None else None
@@ -232,7 +232,7 @@ def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float, what: str)
         watcher.join()
 
 
-def interruptible(
+def run_interruptibly(
     connection: duckdb.DuckDBPyConnection,
     work: Callable[[], T],
     seconds: float | None = None,
@@ -275,7 +275,7 @@ def _interrupt(connection: duckdb.DuckDBPyConnection, is_over: Callable[[], bool
             signals.give_up(f"traceq: error: {told}")
 
 
-def _relation(
+def _make_relation(
     connection: duckdb.DuckDBPyConnection, statement: str, params: Parameters | None
 ) -> duckdb.DuckDBPyRelation:
     with one_line_errors(statement):
@@ -290,12 +290,12 @@ def _relation(
     return relation
 
 
-def _tokens(text: str) -> list[tuple[int, duckdb.token_type]]:
+def _read_tokens(text: str) -> list[tuple[int, duckdb.token_type]]:
     """Offset in bytes of UTF-8 and kind of each token that is no comment."""
     return [(offset, kind) for offset, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
 
 
-def _blank(text: str) -> str:
+def _blank_out(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -303,7 +303,7 @@ def _is_semicolon(encoded: bytes, offset: int, kind: duckdb.token_type) -> bool:
     return kind == duckdb.token_type.operator and encoded[offset : offset + 1] == b";"
 
 
-def _details(error: str) -> dict[str, str]:
+def _parse_error(error: str) -> dict[str, str]:
     """What DuckDB says, whether or not it says it in JSON."""
     try:
         details = json.loads(error[error.index("{") :])

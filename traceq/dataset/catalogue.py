@@ -10,7 +10,7 @@ import duckdb
 import msgspec
 
 from traceq.common.scratch import temporary_folder
-from traceq.database.connect import connect, trust
+from traceq.database.connect import connect, trust_places
 from traceq.database.empty import create_database
 from traceq.database.failures import way_out
 from traceq.database.remote import read_through
@@ -49,7 +49,7 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
         for view in ("finding", "account"):
             _refuse_judgement(connection, place, view)
         connection.commit()
-    trust(path, [(name, place.duckdb_path())])
+    trust_places(path, [(name, place.duckdb_path())])
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from traceq.database.connect import writer_config
 from traceq.database.empty import create_database
 from traceq.database.query import ask
 from traceq.database.remote import read_through
-from traceq.database.tables import columns_of, stored, tables_of_traces
+from traceq.database.tables import columns_of, stored_columns, tables_of_traces
 from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.ingest import STAGING, piece_of, refill_windows, replace_pieces
 from traceq.dataset.lock import lock_for_writing
@@ -97,7 +97,7 @@ def to_database(place: Place, path: Path) -> int:
             connection.execute(f"attach '{str(catalogue).replace(chr(39), chr(39) * 2)}' as dataset (read_only)")
             for table in tables_of_traces(connection):
                 if table not in OF_JOBS:
-                    columns = stored(columns_of(connection, table))
+                    columns = stored_columns(columns_of(connection, table))
                     connection.execute(f"insert into {table} by name select {columns} from dataset.{table}")
             connection.execute("detach dataset")
             connection.execute("checkpoint")

@@ -22,7 +22,7 @@ from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.database.tables import columns_of, stored, tables_of_traces
+from traceq.database.tables import columns_of, stored_columns, tables_of_traces
 from traceq.dataset.place import Place, read_json
 from traceq.errors import StoreError
 from traceq.loading.build import Task, build
@@ -159,7 +159,7 @@ def write_tables(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str
 def copy_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> None:
     """Write the rows of a table to a Parquet file, but for the columns that are computed."""
     target = str(folder / f"{table}.parquet").replace("'", "''")
-    columns = stored(columns_of(connection, table))
+    columns = stored_columns(columns_of(connection, table))
     connection.execute(f"copy (select {columns} from {table}) to '{target}' (format parquet, compression zstd)")
 
 

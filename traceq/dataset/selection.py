@@ -16,7 +16,7 @@ from traceq.common.ranks import select_ranks
 from traceq.database.connect import writer_config
 from traceq.database.empty import create_database
 from traceq.database.remote import read_through
-from traceq.database.tables import columns_of, stored
+from traceq.database.tables import columns_of, stored_columns
 from traceq.dataset.catalogue import JOB_TABLES, explain_damage
 from traceq.dataset.jobs import read_summary
 from traceq.dataset.manifest import Manifest, Piece, Window
@@ -106,7 +106,7 @@ def _copy(
     """Insert the rows of the files into the table, those of these traces or all."""
     if not files:
         return
-    columns = stored(columns_of(connection, table))
+    columns = stored_columns(columns_of(connection, table))
     of_traces = "" if traces is None else "where trace_id in (select unnest($traces))"
     connection.execute(
         f"insert into {table} by name select {columns} from read_parquet($files, hive_partitioning = false) {of_traces}",

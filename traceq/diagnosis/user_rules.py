@@ -26,7 +26,7 @@ import duckdb
 from traceq.common import plugins
 from traceq.common.limits import limits
 from traceq.database.query import without_end
-from traceq.database.sql import parsed
+from traceq.database.sql import parse
 from traceq.database.user_sql import check_depth, check_reads, time_limit
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import manual_of_header, parse_manual
@@ -101,7 +101,7 @@ def _from_file(path: Path) -> Rule:
 
     def find(subject: Subject, **settings: Setting) -> Claim | None:
         # what is none by itself could be two in the brackets of another
-        if len(parsed(query.text)) != 1:
+        if len(parse(query.text)) != 1:
             raise ValueError("it is not one query")
         return subject.claim_of(query, **settings)
 
@@ -150,7 +150,7 @@ def _check_sql(path: Path, query: Query) -> None:
         raise UnusableRule(f"{path}: {error}") from error
     try:
         with suppress(duckdb.Error):  # SQL that is wrong says so when it runs
-            check_reads(parsed(query.text))
+            check_reads(parse(query.text))
     except QueryError as error:
         raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing") from error
     for table, holds in query.only_with:
@@ -160,7 +160,7 @@ def _check_sql(path: Path, query: Query) -> None:
 
 def _is_query(text: str) -> bool:
     try:
-        return [each.type for each in parsed(without_end(text))] == [duckdb.StatementType.SELECT]
+        return [each.type for each in parse(without_end(text))] == [duckdb.StatementType.SELECT]
     except duckdb.Error:
         return False
 

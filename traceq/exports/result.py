@@ -16,7 +16,7 @@ from duckdb.sqltypes import DuckDBPyType
 from pyarrow import compute, csv, parquet
 
 from traceq.common.text import CONTROLS, quiet_json, without_controls
-from traceq.database.user_sql import interruptible, query_error, too_long
+from traceq.database.user_sql import query_error, run_interruptibly, too_long
 from traceq.errors import QueryError
 
 T = TypeVar("T")
@@ -163,7 +163,7 @@ class _Left:
         """Do the work and take its time off what is left."""
         began = time.monotonic()
         try:
-            return interruptible(self.connection, work, self.seconds, self.message)
+            return run_interruptibly(self.connection, work, self.seconds, self.message)
         finally:
             if self.seconds is not None:
                 self.seconds -= time.monotonic() - began

@@ -21,7 +21,7 @@ from traceq.common.progress import State
 from traceq.database import sql
 from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
-from traceq.database.planning import MOST_ROWS, plan_plainly
+from traceq.database.planning import MOST_ROWS, disable_costly_optimizers
 from traceq.errors import UnusableTrace
 from traceq.loading.bounds import drop_incomplete_rows, drop_out_of_range
 from traceq.loading.inductor import read_inductor, split_readable
@@ -124,7 +124,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
         with _attach_staging(connection, task):
             rows = _load(connection, task, progress)
             if rows <= MOST_ROWS:
-                plan_plainly(connection, rows)
+                disable_costly_optimizers(connection, rows)
             else:
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
             drop_out_of_range(connection)

@@ -15,8 +15,8 @@ from traceq.analysis.job.job import fill_jobs
 from traceq.common.limits import limits
 from traceq.database.connect import check_name, connect
 from traceq.database.failures import FAILURES, one_line, way_out
-from traceq.database.publish import check_finished, fingerprint, merge, publish, scratch_beside
-from traceq.database.user_sql import interruptible
+from traceq.database.publish import check_finished, database_state, merge, publish, scratch_beside
+from traceq.database.user_sql import run_interruptibly
 from traceq.errors import QueryError, StoreError, WrongUse
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
@@ -105,7 +105,7 @@ def new_database(
     # A link stays a link: what it points to is replaced.
     target = Path(os.path.realpath(given)) if os.path.islink(given) else given  # noqa: PTH114 - raises nothing
     check_name(target)
-    before = fingerprint(target)
+    before = database_state(target)
     known = _find_known_traces(target)
     new, skipped, replaced = _split(found, known, force=force or beside != NOTHING)
     if not new:
@@ -121,7 +121,7 @@ def new_database(
             with closing(connect(finished, read_only=False)) as connection:
                 # Its temporary tables go with it.
                 with closing(connection.cursor()) as jobs:
-                    interruptible(jobs, partial(fill_jobs, jobs))
+                    run_interruptibly(jobs, partial(fill_jobs, jobs))
                 ingested = tuple(_count(connection, task) for task in tasks)
                 yield IngestResult(given, ingested, tuple(skipped)), connection
             publish(finished, target, before)

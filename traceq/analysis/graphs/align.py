@@ -47,15 +47,15 @@ class Places(NamedTuple):
         return int((self.place >= 0).sum())
 
 
-def aligned(replayed: Integers, captured: Integers) -> Places | None:
+def align_by_order(replayed: Integers, captured: Integers) -> Places | None:
     """The places by the longest common sequence of names (codes; -1 is no name), then by names that only order tells apart.
 
     None where both are too long and too different for that.
     """
     place = np.full(len(replayed), -1)
-    same = _common(replayed, captured)
+    same = _common_length(replayed, captured)
     place[:same] = np.arange(same)
-    tail = _common(replayed[same:][::-1], captured[same:][::-1])
+    tail = _common_length(replayed[same:][::-1], captured[same:][::-1])
     place[len(replayed) - tail :] = np.arange(len(captured) - tail, len(captured))
     ours, theirs = replayed[same : len(replayed) - tail], captured[same : len(captured) - tail]
     if len(ours) * len(theirs) > _MOST_CELLS:
@@ -67,7 +67,7 @@ def aligned(replayed: Integers, captured: Integers) -> Places | None:
     return Places(place, how)
 
 
-def counted(kernels: int) -> Places:
+def place_in_turn(kernels: int) -> Places:
     """The places where nothing but the number of the kernels is known: one after the other."""
     return Places(np.arange(kernels), np.full(kernels, COUNT))
 
@@ -89,28 +89,28 @@ class Rows:
         """The places of each `row` kernels that follow one another."""
         if row not in self._places:
             places = self._places[row] = defaultdict(list)
-            for at, key in enumerate(_rows(self._names, row)):
+            for at, key in enumerate(_kernels_in_row(self._names, row)):
                 places[key].append(at)
         return self._places[row]
 
 
-def stretches(replayed: Integers, eager: Rows) -> list[int]:
+def find_stretches(replayed: Integers, eager: Rows) -> list[int]:
     """Where in a long sequence of kernels those of the replayed graph may begin, by kernels in a row that both have."""
     row = min(_IN_A_ROW, len(replayed))
     places = eager.of(row)
     votes: Counter[int] = Counter()
-    for at, key in enumerate(_rows(replayed, row)):
+    for at, key in enumerate(_kernels_in_row(replayed, row)):
         votes.update(found - at for found in places.get(key, ()))
     enough = _ENOUGH_ROWS * (len(replayed) - row + 1)
     found = [(count, start) for start, count in votes.items() if count >= enough]
     return [start for _, start in sorted(found, key=lambda each: (-each[0], each[1]))[:_MOST_STRETCHES]]
 
 
-def _rows(codes: Integers, row: int) -> Iterator[tuple[int, ...]]:
+def _kernels_in_row(codes: Integers, row: int) -> Iterator[tuple[int, ...]]:
     return zip(*(codes[first:].tolist() for first in range(row)), strict=False)
 
 
-def _common(ours: Integers, theirs: Integers) -> int:
+def _common_length(ours: Integers, theirs: Integers) -> int:
     """How many names agree from the start."""
     length = min(len(ours), len(theirs))
     differ = np.flatnonzero((ours[:length] != theirs[:length]) | (ours[:length] < 0))

@@ -37,26 +37,26 @@ def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) ->
     )
 
 
-def together(captures: Sequence[Captured]) -> Captured:
+def join_captures(captures: Sequence[Captured]) -> Captured:
     """Several as one: graphs, calls and operators numbered on."""
     parts, graphs, calls, operators = [], 0, 0, 0
     for each in captures:
-        kernels = _shifted(each.kernels, graph=graphs, number=calls, operator_id=operators)
-        around = _shifted(each.operators, slice_id=operators, operator_id=operators)
-        parts.append(Captured(kernels, around, _shifted(each.nodes, number=calls)))
-        graphs = max(graphs, _after(kernels["graph"]))
+        kernels = _shift_numbers(each.kernels, graph=graphs, number=calls, operator_id=operators)
+        around = _shift_numbers(each.operators, slice_id=operators, operator_id=operators)
+        parts.append(Captured(kernels, around, _shift_numbers(each.nodes, number=calls)))
+        graphs = max(graphs, _next_number(kernels["graph"]))
         calls += kernels.num_rows
-        operators = max(operators, _after(around["slice_id"]))
+        operators = max(operators, _next_number(around["slice_id"]))
     return Captured(*(pa.concat_tables(tables) for tables in zip(*parts, strict=True)))
 
 
-def _after(column: pa.ChunkedArray) -> int:
+def _next_number(column: pa.ChunkedArray) -> int:
     """The number after all of the column."""
     largest = pc.max(column).as_py()
     return 0 if largest is None else largest + 1
 
 
-def _shifted(table: pa.Table, **by: int) -> pa.Table:
+def _shift_numbers(table: pa.Table, **by: int) -> pa.Table:
     for name, more in by.items():
         at = table.schema.get_field_index(name)
         table = table.set_column(at, name, pc.add(table[name].cast(pa.int64()), more))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.graphs.align import COUNT, NAME, NODE, ORDER
-from traceq.analysis.graphs.captured import Captured, read_captured, together
+from traceq.analysis.graphs.captured import Captured, join_captures, read_captured
 from traceq.analysis.graphs.match import Launch, Match, Template, Templates, in_order
 from traceq.database.sql import relation, statement
 
@@ -38,22 +38,22 @@ def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captu
         "from cpu_slice where kind = 'runtime' and contains(name, 'StreamBeginCapture') limit 1"
     ).fetchone():
         captures = [*captures, read_captured(connection, with_eager=False)]
-    tables = {"_graph_launch": _table([], _LAUNCH)}
+    tables = {"_graph_launch": _make_table([], _LAUNCH)}
     if any(each.kernels.num_rows for each in captures):
-        captured = together(captures)
+        captured = join_captures(captures)
         tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
-        tables |= _matched(captured, _replayed(connection), _tokens(connection))
+        tables |= _match_tables(captured, _read_replayed(connection), _tokens_at(connection))
     for name, table in tables.items():
         connection.register("_rows", table)
         connection.execute(f"create temp table {name} as from _rows")
         connection.unregister("_rows")
 
 
-def known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Captured:
+def add_known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Captured:
     """With the nodes of the graphs that the capture replays itself: the first kernel of each node tells the call that made it."""
-    replayed = _replayed(connection)
+    replayed = _read_replayed(connection)
     nodes: dict[int, int] = {}
-    for (first, last), match in _matches(captured, replayed, lambda _ts: None):
+    for (first, last), match in _match_launches(captured, replayed, lambda _ts: None):
         if match.reason is None and len(match.candidates) == 1:
             template, places = match.candidates[0]
             ids = replayed["graph_node_id"].slice(first, last - first).to_pylist()
@@ -64,7 +64,7 @@ def known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Ca
     return captured._replace(nodes=pa.concat_tables([captured.nodes, told]))
 
 
-def _replayed(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+def _read_replayed(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return relation(connection, statement("analysis/graphs/replayed.sql")).to_arrow_table()
 
 
@@ -88,18 +88,18 @@ _LAUNCH = {
 }
 
 
-def _table(rows: Sequence[Sequence[Any]], columns: Mapping[str, pa.DataType]) -> pa.Table:
+def _make_table(rows: Sequence[Sequence[Any]], columns: Mapping[str, pa.DataType]) -> pa.Table:
     arrays = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(columns.values())]
     return pa.table(arrays, names=list(columns))
 
 
-def _matched(captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]) -> dict[str, pa.Table]:
+def _match_tables(captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]) -> dict[str, pa.Table]:
     annotations = captured.kernels["annotation"].to_pylist()
-    told = _Told(captured)
+    told = _Agreement(captured)
     launches, kernels = [], []
     slices = replayed["slice_id"].to_pylist()
     launch_ids = replayed["launch_id"].to_pylist()
-    for (first, last), match in _matches(captured, replayed, tokens):
+    for (first, last), match in _match_launches(captured, replayed, tokens):
         told_by, graph, name = None, None, None
         if match.reason is None:
             template, places = match.candidates[match.chosen[0]]
@@ -107,22 +107,22 @@ def _matched(captured: Captured, replayed: pa.Table, tokens: Callable[[int], int
             kernels.append(told.rows(match, slices[first:last]))
         launches.append((launch_ids[first], match.share, told_by, graph, name, len(match.candidates), match.reason))
     return {
-        "_graph_match": pa.concat_tables([_table([], _KERNEL), *kernels]),
-        "_graph_launch": _table(launches, _LAUNCH),
+        "_graph_match": pa.concat_tables([_make_table([], _KERNEL), *kernels]),
+        "_graph_launch": _make_table(launches, _LAUNCH),
     }
 
 
-def _matches(
+def _match_launches(
     captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]
 ) -> Iterator[tuple[tuple[int, int], Match]]:
     """Of each launch the first and last row of its kernels, and what it replays."""
     launch_ids = replayed["launch_id"].to_numpy()
     firsts = np.flatnonzero(np.diff(launch_ids, prepend=-1)).tolist() if len(launch_ids) else []
     parts = list(pairwise([*firsts, len(launch_ids)]))
-    columns = tuple(_numbers(replayed[name]) for name in ("name", "grid", "stream", "graph_node_id"))
-    graphs = list(_graphs(captured, *(_numbers(captured.kernels[name]) for name in ("name", "grid"))))
+    columns = tuple(_to_numbers(replayed[name]) for name in ("name", "grid", "stream", "graph_node_id"))
+    graphs = list(_captured_graphs(captured, *(_to_numbers(captured.kernels[name]) for name in ("name", "grid"))))
     nodes = dict(zip(captured.nodes["graph_node_id"].to_pylist(), captured.nodes["number"].to_pylist(), strict=True))
-    templates = Templates([each for each in graphs if each.graph is not None], _eager(graphs), nodes)
+    templates = Templates([each for each in graphs if each.graph is not None], _longest_eager(graphs), nodes)
     annotations, times = captured.kernels["annotation"].to_pylist(), replayed["launch_ts"].to_pylist()
     found = []
     for first, last in parts:
@@ -131,16 +131,16 @@ def _matches(
     return zip(parts, in_order(found), strict=True)
 
 
-def _graphs(captured: Captured, names: Integers, grids: Integers) -> Iterator[Template]:
+def _captured_graphs(captured: Captured, names: Integers, grids: Integers) -> Iterator[Template]:
     """The captured graphs, and what ran without one, in the order of their calls."""
-    graphs = _numbers(captured.kernels["graph"])
+    graphs = _to_numbers(captured.kernels["graph"])
     firsts = np.flatnonzero(np.diff(graphs, prepend=-2)).tolist()
     for first, last in pairwise([*firsts, len(graphs)]):
         graph = int(graphs[first])
         yield Template(None if graph < 0 else graph, first, names[first:last], grids[first:last])
 
 
-def _eager(graphs: Sequence[Template]) -> Template | None:
+def _longest_eager(graphs: Sequence[Template]) -> Template | None:
     """The longest of the sequences of kernels without a graph, of which each capture has one."""
     return max((each for each in graphs if each.graph is None), key=lambda each: len(each.names), default=None)
 
@@ -158,16 +158,16 @@ def _of_size(match: Match, annotations: Sequence[str | None], tokens: int | None
     return replace(match, candidates=kept, chosen=tuple(range(len(kept))))
 
 
-class _Told:
+class _Agreement:
     """Whether the calls of a capture tell the same, as codes."""
 
     def __init__(self, captured: Captured) -> None:
-        self._module, self._line = _codes(captured.kernels["module"]), _codes(captured.kernels["line"])
+        self._module, self._line = _name_codes(captured.kernels["module"]), _name_codes(captured.kernels["line"])
         self._operator = _operator_codes(captured)
 
     def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
         """Rows of _graph_match: each kernel with its call, and on what the candidates agree."""
-        numbers = np.stack([_calls(template, places.place) for template, places in match.candidates])
+        numbers = np.stack([_call_numbers(template, places.place) for template, places in match.candidates])
         chosen = numbers[list(match.chosen)]
         _, places = match.candidates[match.chosen[0]]
         return pa.table(
@@ -176,18 +176,18 @@ class _Told:
                 "number": pa.array(chosen[0], mask=chosen[0] < 0),
                 "place": pa.array(places.place.astype(np.int32), mask=places.place < 0),
                 "matched_by": pa.array([_HOW.get(how) for how in places.how.tolist()], pa.string()),
-                "has_operator": pa.array(_agree(self._operator, numbers)),
-                "has_module": pa.array(_agree(self._module, chosen)),
-                "has_line": pa.array(_agree(self._line, chosen)),
+                "has_operator": pa.array(_all_agree(self._operator, numbers)),
+                "has_module": pa.array(_all_agree(self._module, chosen)),
+                "has_line": pa.array(_all_agree(self._line, chosen)),
             }
         )
 
 
-def _calls(template: Template, place: Integers) -> Integers:
+def _call_numbers(template: Template, place: Integers) -> Integers:
     return np.where(place >= 0, place + template.first, -1)
 
 
-def _agree(codes: Integers, numbers: Integers) -> Any:
+def _all_agree(codes: Integers, numbers: Integers) -> Any:
     """Of each kernel, whether all candidates have it and tell the same of it."""
     told = np.where(numbers >= 0, codes[numbers], -1)
     return (told >= 0).all(axis=0) & (told == told[0]).all(axis=0)
@@ -213,18 +213,18 @@ def _operator_codes(captured: Captured) -> Integers:
     return np.array([codes.get(each, -1) for each in captured.kernels["operator_id"].to_pylist()], np.int64)
 
 
-def _codes(column: pa.ChunkedArray) -> Integers:
+def _name_codes(column: pa.ChunkedArray) -> Integers:
     """Numbers for the texts of the column, equal for equal ones; -1 for NULL."""
-    return _numbers(column.cast(pa.string()).combine_chunks().dictionary_encode().indices)
+    return _to_numbers(column.cast(pa.string()).combine_chunks().dictionary_encode().indices)
 
 
-def _numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
+def _to_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
     """The numbers of a column, -1 for NULL."""
     found: Integers = column.cast(pa.int64()).fill_null(-1).to_numpy().astype(np.int64)
     return found
 
 
-def _tokens(connection: duckdb.DuckDBPyConnection) -> Callable[[int], int | None]:
+def _tokens_at(connection: duckdb.DuckDBPyConnection) -> Callable[[int], int | None]:
     """How many tokens the step of a server computes in which the host is at a time, where it says so."""
     marks = connection.execute(
         "select ts, ts + dur, new_tokens from serving_mark where thread_id is not null and new_tokens is not null order by ts"

@@ -15,10 +15,10 @@ from traceq.analysis.graphs.align import (
     NONE,
     Places,
     Rows,
-    aligned,
-    counted,
+    align_by_order,
+    find_stretches,
     most_in_common,
-    stretches,
+    place_in_turn,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Templates:
     def _found(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
         """Graphs that agree as far as is worth knowing; where none agrees well enough, stretches without a graph, too."""
         if same := self._alike.get(launch.names.tobytes()):
-            places = aligned(launch.names, launch.names)
+            places = align_by_order(launch.names, launch.names)
             yield from ((1.0, each, places) for each in same if places is not None)
             return
         best = 0.0
@@ -117,7 +117,7 @@ class Templates:
             of = max(len(launch.names), len(templates[0].names))
             if not of or most_in_common(launch.names, templates[0].names) / of < max(best, 1e-9):
                 continue
-            places = aligned(launch.names, templates[0].names)
+            places = align_by_order(launch.names, templates[0].names)
             if places is not None:
                 best = max(best, places.matched / of)
                 yield from ((places.matched / of, each, places) for each in templates)
@@ -130,17 +130,17 @@ class Templates:
         if len(np.unique(launch.streams)) == 1:
             for each in self._graphs:
                 if len(each.names) == len(launch.names) and (each.names < 0).all():
-                    yield 1.0, each, counted(len(launch.names))
+                    yield 1.0, each, place_in_turn(len(launch.names))
 
     def _without_graph(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
         if self._eager is None or self._rows is None:
             return
         length = len(launch.names)
-        for start in stretches(launch.names, self._rows):
+        for start in find_stretches(launch.names, self._rows):
             # one kernel more or less moves the rest
             first, last = max(0, start), start + length
             template = replace_range(self._eager, first, last)
-            places = aligned(launch.names, template.names)
+            places = align_by_order(launch.names, template.names)
             if places is not None:
                 yield places.matched / length, template, places
 

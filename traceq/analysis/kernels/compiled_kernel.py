@@ -87,7 +87,7 @@ def fill_compiled(connection: duckdb.DuckDBPyConnection, trace_id: int, compiled
     by_name: defaultdict[str, list[Compiled]] = defaultdict(list)
     for each in compiled:
         by_name[each.name].append(each)
-    rows = [_row(_Kernel(name, hash_), by_name[name], words) for name, hash_, *_ in found]
+    rows = [_row_of(_Kernel(name, hash_), by_name[name], words) for name, hash_, *_ in found]
     columns = list(zip(*rows, strict=True))
     connection.register(
         "_rows",
@@ -106,12 +106,12 @@ def fill_compiled(connection: duckdb.DuckDBPyConnection, trace_id: int, compiled
     connection.unregister("_rows")
 
 
-def _row(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -> tuple[str | None, ...]:
+def _row_of(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -> tuple[str | None, ...]:
     kind, fused = parts_of(kernel.name, words)
-    origins = _agreed(kernel, told)
+    origins = _find_origins(kernel, told)
     if origins is None:
         return kind, ", ".join(fused) or None, None, None, "name" if fused else None
-    operators = _known(each.operator for each in origins[0])
+    operators = _drop_unknown(each.operator for each in origins[0])
     places = sorted({(each.line, each.code) for each in origins[0] if each.line}, key=str)
     return (
         kind,
@@ -122,7 +122,7 @@ def _row(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -> t
     )
 
 
-def _agreed(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Origin, ...], str] | None:
+def _find_origins(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Origin, ...], str] | None:
     """What is told of the kernel: by its file where both tell it, else by its name where all of that name are alike."""
     same = [each for each in told if each.hash == kernel.hash is not None]
     same = same or [each for each in told if kernel.hash is None or each.hash is None]
@@ -130,7 +130,7 @@ def _agreed(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Origin, ..
     return (same[0].origins, same[0].told_by) if len(different) == 1 else None
 
 
-def _known(values: Iterable[str | None]) -> set[str]:
+def _drop_unknown(values: Iterable[str | None]) -> set[str]:
     return {each for each in values if each}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from traceq.analysis.in_parts import rows
+from traceq.analysis.in_parts import read_rows
 from traceq.database.sql import relation
 from traceq.database.tables import insert_rows
 
@@ -42,7 +42,7 @@ class Boundary(NamedTuple):
     number: int | None
 
 
-def timeline(calls: Iterable[Call]) -> Iterator[Boundary]:
+def nest_calls(calls: Iterable[Call]) -> Iterator[Boundary]:
     """The boundaries of all threads, in their order; `calls` are ordered by thread and start, longest first.
 
     A call that outlasts the one around it ends with it.
@@ -81,7 +81,7 @@ def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
         "create temp table _module_boundary (thread_id integer, ts bigint, path varchar, number bigint, place bigint)"
     )
     calls = relation(connection, "select number, thread_id, ts, ts_end, module from _module_slice order by number")
-    found = timeline(Call(*row) for row in rows(calls))
+    found = nest_calls(Call(*row) for row in read_rows(calls))
     for place, part in enumerate(iter(lambda: list(islice(found, _ROWS_AT_ONCE)), [])):
         columns = [pa.array(column, kind) for column, kind in zip(zip(*part, strict=True), _TYPES, strict=True)]
         columns.append(pa.array(range(place * _ROWS_AT_ONCE, place * _ROWS_AT_ONCE + len(part)), pa.int64()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from traceq.analysis.in_parts import streamed
+from traceq.analysis.in_parts import stream_rows
 from traceq.database.sql import relation
 
 if TYPE_CHECKING:
@@ -77,20 +77,20 @@ class Event(NamedTuple):
 
 def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
     """The temporary table _owed: gap_id, slice_id, dur, a row a gap and call to which the host owes so many ns of it."""
-    found_debt = owed(connection, _EVENTS, "slice_id")
+    found_debt = find_debts(connection, _EVENTS, "slice_id")
     connection.register("found_debt", found_debt)
     connection.execute("create or replace temp table _owed as from found_debt")
     connection.unregister("found_debt")
 
 
-def owed(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
+def find_debts(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
     """What debts() finds among the rows of the query `events`: gap_id, `name` (the calls), dur in ns."""
-    found = debts(map(Event._make, streamed(relation(connection, events))))
+    found = charge_gaps(map(Event._make, stream_rows(relation(connection, events))))
     numbers = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
     return pa.table({column: numbers[:, place] for place, column in enumerate(("gap_id", name, "dur"))})
 
 
-def debts(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
+def charge_gaps(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
     """Gap, call and ns: what would not be idle if the host had not waited, charged to the last calls that held it for so long.
 
     Had no call held the host, it would launch everything earlier by as long as they held it. A gap to which it comes late would
@@ -109,7 +109,7 @@ def debts(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
             total += event.dur
             continue
         if event.ahead is not None and total > event.ahead:
-            _drop(held, total - event.ahead)
+            _drop_earliest(held, total - event.ahead)
             total = event.ahead
         late = event.dur
         while late > 0 and held:
@@ -124,7 +124,7 @@ def debts(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
                 held.pop()
 
 
-def _drop(held: deque[Event], too_much: int) -> None:
+def _drop_earliest(held: deque[Event], too_much: int) -> None:
     """So many ns go, the earliest first."""
     while too_much > 0:
         earliest = held.popleft()

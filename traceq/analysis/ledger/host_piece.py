@@ -144,8 +144,8 @@ class _Cutter:
             for part in range(parts):
                 window = {"ts": int(bounds[0]), "ts_end": int(bounds[-1]), "parts": parts, "part": part}
                 ids, _, lanes, ts, ts_end = self._read_intervals(thread_id, thread_id, window)
-                for lane in _lanes(lanes):
-                    pieces = cut(ts[lane], ts_end[lane], bounds)
+                for lane in _split_lanes(lanes):
+                    pieces = cut_at_bounds(ts[lane], ts_end[lane], bounds)
                     pieces = pieces._replace(interval=ids[lane][pieces.interval])
                     self._insert(np.full(len(pieces.interval), thread_id, np.int32), pieces, segments)
 
@@ -160,9 +160,9 @@ class _Cutter:
         for thread in threads:
             own = np.append(bounds[thread.first - row : thread.last - row + 1], _FOREVER)
             begin, end = np.searchsorted(owner, [thread.thread_id, thread.thread_id + 1]).tolist()
-            for lane in _lanes(lanes[begin:end]):
+            for lane in _split_lanes(lanes[begin:end]):
                 here = slice(begin + lane.start, begin + lane.stop)
-                pieces = cut(ts[here], ts_end[here], own)
+                pieces = cut_at_bounds(ts[here], ts_end[here], own)
                 found.append(
                     pieces._replace(interval=ids[here][pieces.interval], segment=pieces.segment + (thread.first - row))
                 )
@@ -209,14 +209,14 @@ class _Cutter:
         self._connection.execute(f"insert into {self._pieces} by name from found_piece")
 
 
-def _lanes(lanes: Integers) -> Iterator[slice]:
+def _split_lanes(lanes: Integers) -> Iterator[slice]:
     """Yield where the intervals of each lane are, when sorted by lane."""
     changes = np.flatnonzero(np.diff(lanes)) + 1
     for begin, end in pairwise([0, *changes.tolist(), len(lanes)]) if len(lanes) else ():
         yield slice(begin, end)
 
 
-def cut(ts: Integers, ts_end: Integers, bounds: Integers) -> Pieces:
+def cut_at_bounds(ts: Integers, ts_end: Integers, bounds: Integers) -> Pieces:
     """Return the parts of intervals, in order and apart, that lie in the segments between neighbouring `bounds`."""
     first = int(np.searchsorted(ts_end, bounds[0], side="right"))
     last = int(np.searchsorted(ts, bounds[-1], side="left"))

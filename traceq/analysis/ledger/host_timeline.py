@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.ledger.host_slices import HostSlices
-from traceq.analysis.ledger.innermost import NOTHING, Points, joined, merged, points, taken
+from traceq.analysis.ledger.innermost import NOTHING, Points, join_points, make_points, merge_points, take_points
 from traceq.database.sql import relation, run, statement
 from traceq.database.tables import insert_rows
 
@@ -43,50 +43,54 @@ def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
     run(connection, "analysis/ledger/host_timeline.sql")
     threads = relation(connection, "select distinct thread_id from cpu_slice order by thread_id").to_arrow_table()
     ids = threads["thread_id"].to_numpy()
-    begins = points(ids, np.full(len(ids), _FIRST_TIME), rank=0, phase=NOTHING, state=NOTHING)
+    begins = make_points(ids, np.full(len(ids), _FIRST_TIME), rank=0, phase=NOTHING, state=NOTHING)
     writer = _Writer(connection)
-    before = pending = taken(begins, slice(0))
-    for block in _blocks(connection):
-        begun = taken(begins, (begins.thread > block.thread) & (begins.thread <= block.last_thread))
-        starts, ends = _bounds(connection, block)
-        ends = joined(pending, ends)
+    before = pending = take_points(begins, slice(0))
+    for block in _split_blocks(connection):
+        begun = take_points(begins, (begins.thread > block.thread) & (begins.thread <= block.last_thread))
+        starts, ends = _read_bounds(connection, block)
+        ends = join_points(pending, ends)
         is_later = (ends.thread == block.last_thread) & (ends.ts >= block.ts_end)
-        pending = taken(ends, is_later)
-        found, is_bound = merged(joined(before, begun, starts, taken(ends, ~is_later), _others(connection, block)))
-        writer.write(taken(found, slice(len(before.ts), None)), is_bound[len(before.ts) :])
+        pending = take_points(ends, is_later)
+        found, is_bound = merge_points(
+            join_points(before, begun, starts, take_points(ends, ~is_later), _read_others(connection, block))
+        )
+        writer.write(take_points(found, slice(len(before.ts), None)), is_bound[len(before.ts) :])
         # What goes on into the next block, as if it began with the thread.
-        before = taken(found, slice(-1, None))._replace(ts=begins.ts[:1], rank=begins.rank[:1])
+        before = take_points(found, slice(-1, None))._replace(ts=begins.ts[:1], rank=begins.rank[:1])
     writer.finish()
 
 
-def _blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
+def _split_blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
     """All threads and times, in blocks of about so many slices."""
-    for first, last in pairwise([(-1, _FIRST_TIME), *dict.fromkeys(_cuts(connection)), (_LAST_THREAD, _LAST_TIME)]):
+    for first, last in pairwise(
+        [(-1, _FIRST_TIME), *dict.fromkeys(_find_cuts(connection)), (_LAST_THREAD, _LAST_TIME)]
+    ):
         yield _Block(*first, *last)
 
 
-def _cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
+def _find_cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
     """The threads and times between blocks."""
     return run(connection, "analysis/ledger/host_block.sql", rows=_ROWS_PER_BLOCK).fetchall()
 
 
-def _bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
+def _read_bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
     """Where the slices of a block start, and where they end."""
     rows = relation(connection, statement("analysis/ledger/host_span.sql"), **block._asdict()).to_arrow_table()
     thread, ts, ts_end, slice_id, depth = (
         rows[name].to_numpy() for name in ("thread_id", "ts", "ts_end", "slice_id", "depth")
     )
     # The deepest of those that start, else what is around the outermost of those that end.
-    starts = points(thread, ts, rank=depth + 1, slice_id=slice_id)
-    ends = points(thread, ts_end, rank=-rows["depth_at_end"].to_numpy(), slice_id=rows["around"].to_numpy())
-    return starts, taken(ends, rows["ends_in_sight"].to_numpy())
+    starts = make_points(thread, ts, rank=depth + 1, slice_id=slice_id)
+    ends = make_points(thread, ts_end, rank=-rows["depth_at_end"].to_numpy(), slice_id=rows["around"].to_numpy())
+    return starts, take_points(ends, rows["ends_in_sight"].to_numpy())
 
 
-def _others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
+def _read_others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
     """Passes and switches of the threads of a block."""
     rows = relation(connection, statement("analysis/ledger/host_point.sql"), **block._asdict()).to_arrow_table()
     thread, ts, phase, state = (rows[name].to_numpy() for name in ("thread_id", "ts", "phase", "state"))
-    return points(thread, ts, phase=phase, state=state)
+    return make_points(thread, ts, phase=phase, state=state)
 
 
 class _Writer:
@@ -120,10 +124,10 @@ class _Writer:
             {
                 "thread_id": thread,
                 "ts": ts,
-                "slice_id": _ids(slice_id),
-                "activity": _named(activity, self._activities),
-                "phase": _named(phase, self._phases),
-                "synchronizing_id": _ids(waits_in),
+                "slice_id": _to_ids(slice_id),
+                "activity": _to_names(activity, self._activities),
+                "phase": _to_names(phase, self._phases),
+                "synchronizing_id": _to_ids(waits_in),
             }
         )
         insert_rows(self._connection, "_host_timeline", segments)
@@ -143,9 +147,9 @@ class _Writer:
         insert_rows(self._connection, "_host_extent", extents)
 
 
-def _ids(values: Numbers) -> pa.Array:
+def _to_ids(values: Numbers) -> pa.Array:
     return pa.array(values, pa.int64(), mask=values == NOTHING)
 
 
-def _named(numbers: Numbers, names: list[str]) -> pa.DictionaryArray:
+def _to_names(numbers: Numbers, names: list[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int8)), pa.array(names))

@@ -33,7 +33,7 @@ class Points(NamedTuple):
     state: Numbers
 
 
-def points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
+def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
     """Points of these threads and times; what `columns` do not say goes on."""
     says = {"rank": NO_BOUNDARY, "slice_id": NOTHING, "phase": SAME, "state": SAME} | columns
     types = {"rank": np.int32, "slice_id": np.int64, "phase": np.int8, "state": np.int8}
@@ -41,24 +41,24 @@ def points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
     return Points(thread, ts, *rest)
 
 
-def taken(some: Points, which: Numbers | Flags | slice) -> Points:
+def take_points(some: Points, which: Numbers | Flags | slice) -> Points:
     """Those of the points."""
     return Points(*(column[which] for column in some))
 
 
-def joined(*some: Points) -> Points:
+def join_points(*some: Points) -> Points:
     """All points."""
     return Points(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
 
 
-def merged(some: Points) -> tuple[Points, Flags]:
+def merge_points(some: Points) -> tuple[Points, Flags]:
     """The points in the order of thread and time, one for each time, with all that is from there on; and which bound segments.
 
     Points that tell a state alone do not.
     """
     if not len(some.ts):
         return some, np.zeros(0, np.bool_)
-    thread, ts, rank, slice_id, phase, state = taken(some, np.lexsort((some.ts, some.thread)))
+    thread, ts, rank, slice_id, phase, state = take_points(some, np.lexsort((some.ts, some.thread)))
     is_first = np.empty(len(ts), np.bool_)
     is_first[0] = True
     is_first[1:] = (ts[1:] != ts[:-1]) | (thread[1:] != thread[:-1])
@@ -74,14 +74,14 @@ def merged(some: Points) -> tuple[Points, Flags]:
         thread,
         ts,
         rank,
-        _went_on(slice_id, is_start),
-        _went_on(phase, is_turn),
-        _went_on(state, state != SAME),
+        _carry_forward(slice_id, is_start),
+        _carry_forward(phase, is_turn),
+        _carry_forward(state, state != SAME),
     )
     return said, is_start | is_turn
 
 
-def _went_on(values: Numbers, is_said: Flags) -> Numbers:
+def _carry_forward(values: Numbers, is_said: Flags) -> Numbers:
     """The values, where nothing is said those before them."""
     if is_said.all():
         return values

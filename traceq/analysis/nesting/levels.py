@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.nesting.stack import AROUND, NEVER, NOBODY, Open, Places
+from traceq.analysis.nesting.stack import AROUND, NEVER, NOBODY, Open, SlicePlaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from traceq.analysis.nesting.stack import Integers, Stack
 
 
-def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> Places:
+def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> SlicePlaces:
     """What stack.place says of slices in order of start, longest first: of all before the first one that does not nest."""
     if not stack.nests:
-        return Places([], [], [[] for _ in AROUND])
+        return SlicePlaces([], [], [[] for _ in AROUND])
     # Slices still open from before go first, as if they had always been open.
     opened = np.array(stack.opened, np.int64).reshape(-1, len(Open._fields))
     ends, ids, kinds = (np.append(opened[:, field], new) for field, new in enumerate((ends, ids, kinds)))
     starts = np.append(np.full(len(opened), -NEVER), starts)
-    depths = _depths(starts, ends)
+    depths = _find_depths(starts, ends)
     parents = np.full(len(depths), NOBODY)
     parent_ids = parents.copy()
     around = [parents.copy() for _ in AROUND]
@@ -31,7 +31,7 @@ def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers,
     to_find = [
         (bit, innermost, column) for (bit, innermost), column in zip(AROUND, around, strict=True) if present & bit
     ]
-    for rows, above in _levels(depths):
+    for rows, above in _split_levels(depths):
         # What comes before the first that does not nest is right: depths and parents depend on earlier slices only.
         astray = rows[(above == NOBODY) | (ends[rows] > ends[above])]
         nesting = min(nesting, astray.min(initial=nesting))
@@ -48,10 +48,10 @@ def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers,
         last = _with_its_parents(parents, nesting - 1)
         stack.open([Open(*map(int, (ends[row], ids[row], kinds[row]))) for row in last])
     new = slice(len(opened), max(nesting, len(opened)))
-    return Places(depths[new], parent_ids[new], [column[new] for column in around])
+    return SlicePlaces(depths[new], parent_ids[new], [column[new] for column in around])
 
 
-def _depths(starts: Integers, ends: Integers) -> Integers:
+def _find_depths(starts: Integers, ends: Integers) -> Integers:
     """How many earlier rows have not ended when a row starts."""
     rows = np.arange(len(starts))
     ended = np.searchsorted(np.sort(ends), starts, side="right")
@@ -62,7 +62,7 @@ def _depths(starts: Integers, ends: Integers) -> Integers:
     return depths
 
 
-def _levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
+def _split_levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
     """For each depth from 1, its rows and their parents: the last row before that is one less deep, or NOBODY."""
     by_depth = np.argsort(depths, kind="stable")
     bounds = np.searchsorted(depths[by_depth], np.arange(depths.max(initial=-1) + 2))

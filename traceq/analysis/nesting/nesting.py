@@ -32,7 +32,7 @@ _BY_STACK = 256
 _ROWS_PER_WINDOW = 3 * 122_880
 
 
-def nest(
+def nest_slices(
     connection: duckdb.DuckDBPyConnection, trace_id: int, commit: Callable[[], None] = lambda: None
 ) -> tuple[int, int]:
     """Fill cpu_slice from staging.cpu_slice, and _slice_cut, _slice_ended_under and _slice_outlasting with what does not nest.
@@ -81,7 +81,7 @@ def _nest_window(
     for first, last in pairwise([*first_of_thread.tolist(), rows.num_rows]):
         stack = stacks[int(keys["thread_id"][first])]
         of_thread = [keys[name][first:last] for name in ("slice_id", "nesting_kind", "ts", "ts_end")]
-        places += _places(stack, of_thread)
+        places += _place_slices(stack, of_thread)
     for name, parts in zip(("depth", "parent_id", *Around._fields), zip(*places, strict=True), strict=True):
         values = np.concatenate(parts)
         rows = rows.append_column(name, pa.array(values, pa.int64(), mask=values == NOBODY))
@@ -90,7 +90,7 @@ def _nest_window(
     connection.unregister("_nested")
 
 
-def _places(stack: Stack, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
+def _place_slices(stack: Stack, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
     """Columns of places of a thread's slices, piece by piece: by arrays up to one that does not nest, by the stack from there."""
     first, count, many, few = 0, len(slices[0]), _BY_ARRAYS, _BY_STACK
     while first < count:

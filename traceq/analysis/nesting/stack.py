@@ -58,7 +58,7 @@ AROUND = (
 )
 
 
-class Places(NamedTuple):
+class SlicePlaces(NamedTuple):
     """Where slices belong, one entry a slice."""
 
     depth: Sequence[int] | Integers
@@ -117,7 +117,7 @@ class Stack:
         # What a slice that starts inside the first so many open ones has around it.
         self.around = [Around()]
         for _, slice_id, kind in slices:
-            self.around.append(_inside(slice_id, kind, self.around[-1]))
+            self.around.append(_around_inside(slice_id, kind, self.around[-1]))
         # The first end of a slice that lies under one that outlasts it.
         self.early = NEVER
         latest = 0
@@ -126,7 +126,7 @@ class Stack:
                 self.early = min(self.early, end)
             latest = max(latest, end)
 
-    def place(self, ids: list[int], kinds: list[int], starts: list[int], ends: list[int]) -> Places:
+    def place(self, ids: list[int], kinds: list[int], starts: list[int], ends: list[int]) -> SlicePlaces:
         """Sweep slices of the thread in order of start, longest first."""
         depths: list[int] = []
         parents: list[int] = []
@@ -146,8 +146,8 @@ class Stack:
             self.ends.append(self._end(slice_id, ts_end))
             self.ids.append(slice_id)
             self.kinds.append(kind)
-            self.around.append(_inside(slice_id, kind, self.around[-1]) if kind else self.around[-1])
-        return Places(depths, parents, list(zip(*around, strict=True)))
+            self.around.append(_around_inside(slice_id, kind, self.around[-1]) if kind else self.around[-1])
+        return SlicePlaces(depths, parents, list(zip(*around, strict=True)))
 
     def _end(self, slice_id: int, end: int) -> int:
         """The end to use for a slice that starts now: its own, or its parent's when only rounding puts it later."""
@@ -164,7 +164,7 @@ class Stack:
         return end
 
 
-def _inside(slice_id: int, kind: int, around: Around) -> Around:
+def _around_inside(slice_id: int, kind: int, around: Around) -> Around:
     """What stands around the slices inside this one."""
     return Around(
         *(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.categories import CATEGORIES
-from traceq.analysis.ledger.host_piece import cut
+from traceq.analysis.ledger.host_piece import cut_at_bounds
 from traceq.analysis.replay.critical_path import EDGES, SEGMENTS
 from traceq.analysis.replay.recorded import NONE
 from traceq.database.sql import relation, run, statement
@@ -281,7 +281,7 @@ def _cut_pieces(
         window = {"first": row, "last": min(row + _SEGMENTS_AT_ONCE, last)}
         block = run(connection, "analysis/replay/path_timeline.sql", **window).fetchnumpy()
         bounds = np.append(block["ts"], _FOREVER) if window["last"] == last else np.asarray(block["ts"])
-        found = cut(stretches.ts, stretches.ts_end, bounds)
+        found = cut_at_bounds(stretches.ts, stretches.ts_end, bounds)
         yield _Pieces(
             stretches.segment[found.interval],
             found.ts,

@@ -21,7 +21,7 @@ from traceq.analysis.replay.savings import (
     measure_accuracy,
     sum_unexplained,
 )
-from traceq.database.sql import parsed, run, statement
+from traceq.database.sql import parse, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def _temp_table_definition(file: str, table: str) -> duckdb.Statement:
     Whether the text of a statement has the comments before it depends on DuckDB's version.
     """
     begins = re.compile(rf"^create temp table {table}\b", re.MULTILINE)
-    (found,) = (each for each in parsed(statement(file)) if begins.search(each.query))
+    (found,) = (each for each in parse(statement(file)) if begins.search(each.query))
     return found
 
 

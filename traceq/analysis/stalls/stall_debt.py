@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from traceq.analysis.ledger.host_debt import owed
+from traceq.analysis.ledger.host_debt import find_debts
 from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def fill_stall_debt(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     """Add to stall_cost the gaps that the host comes late to after a stall, for as long as the GPU had work during the stall."""
-    found_debt = owed(connection, statement("analysis/stalls/stall_debt_event.sql"), "stall_id")
+    found_debt = find_debts(connection, statement("analysis/stalls/stall_debt_event.sql"), "stall_id")
     if not found_debt.num_rows:
         return
     connection.register("found_debt", found_debt)

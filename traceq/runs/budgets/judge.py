@@ -12,7 +12,7 @@ from traceq.common.text import printable
 from traceq.common.units import duration, short, some
 from traceq.database.query import Setting, literal
 from traceq.database.sql import statement
-from traceq.database.user_sql import check_depth, one_line_errors, statements
+from traceq.database.user_sql import check_depth, one_line_errors, split_statements
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import QueryError
 from traceq.runs.budgets.budget import ANY, NANOSECONDS, SHARE, SUMS, Budget, Judged, Measured, State
@@ -261,7 +261,7 @@ def ask_number(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trac
     try:
         with one_line_errors(query):
             check_depth(query)
-            if len(statements(query)) != 1:
+            if len(split_statements(query)) != 1:
                 return "it is not one query"
             (parsed,) = connection.extract_statements(query)
             if parsed.type.name != "SELECT":

@@ -35,14 +35,14 @@ _FUNCTIONS = "select function_name, internal, parameters, macro_definition from 
 
 _LOOKED_AT = "looked-at"
 # What looks; a change of any of these voids what was remembered.
-_LOOKING = (AS_MADE, "database/made_by_others.py", "database/times.py", "database/keys.py")
+_LOOKING = (AS_MADE, "database/untrusted.py", "database/times.py", "database/keys.py")
 # More files are seldom used again.
 _MOST_MARKS = 1000
 
 _sound: set[str] = set()
 
 
-def identity(path: Path) -> str | None:
+def fingerprint(path: Path) -> str | None:
     """What is another when the file was written, or put in its place; None where that cannot be told."""
     try:
         facts = path.stat()
@@ -62,28 +62,28 @@ def identity(path: Path) -> str | None:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def is_sound(path: Path, seen: str | None) -> bool:
+def was_checked(path: Path, seen: str | None) -> bool:
     """Whether the file was looked at before, and still has the identity `seen`; what lies in the cache traceq made itself."""
-    place = _cache()
+    place = _cache_or_none()
     if place is not None and path.parent == place:
         return True
-    if seen is None or seen != identity(path):
+    if seen is None or seen != fingerprint(path):
         return False
     return seen in _sound or (place is not None and (place / _LOOKED_AT / seen).exists())
 
 
-def remember(path: Path, seen: str | None) -> None:
+def mark_checked(path: Path, seen: str | None) -> None:
     """Remember that the file is sound, unless it is another than at `seen`."""
-    if seen is None or seen != identity(path):
+    if seen is None or seen != fingerprint(path):
         return
     _sound.add(seen)
-    place = _cache()
+    place = _cache_or_none()
     if place is not None:
         with suppress(OSError):  # a cache that cannot be used is done without
             _mark(place / _LOOKED_AT, seen)
 
 
-def _cache() -> Path | None:
+def _cache_or_none() -> Path | None:
     """The cache of traceq, None where there is to be none or nobody has a home."""
     try:
         return cache_path() if is_cache_wanted() else None
@@ -105,14 +105,14 @@ def check(connection: duckdb.DuckDBPyConnection, path: Path, create: Create, *, 
 
     `create` makes the schema in an empty database.
     """
-    found, built_in = objects(connection)
+    found, built_in = read_objects(connection)
     if replaced := sorted(name for kind, name in map(_split, found) if kind == "macro" and name in built_in):
         raise StoreError(
             f"{path}: has a macro {replaced[0]} in the place of DuckDB's function; ask who made it for the trace"
         )
-    if not is_current or not _differing(found, json.loads(statement(AS_MADE))):
+    if not is_current or not _find_differing(found, json.loads(statement(AS_MADE))):
         return
-    if differing := _differing(found, as_made(create)):
+    if differing := _find_differing(found, hash_schema(create)):
         kind, name = _split(differing[0])
         raise StoreError(
             f"{path}: not as traceq makes it, the {kind} {name} is another; ingest the traces again, or ask who made it for them"
@@ -124,12 +124,12 @@ def _split(key: str) -> tuple[str, str]:
     return kind, name
 
 
-def _differing(found: Objects, made: Mapping[str, Sequence[str]]) -> list[str]:
+def _find_differing(found: Objects, made: Mapping[str, Sequence[str]]) -> list[str]:
     """What the database has with another text; it may have more."""
     return sorted(key for key, texts in made.items() if key in found and found[key] not in texts)
 
 
-def objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[str]]:
+def read_objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[str]]:
     """The views and macros of the database, as "view kernel", and the names of built-in functions, in lower case."""
     texts: dict[str, list[str]] = defaultdict(list)
     for name, text, is_internal in connection.execute(_VIEWS).fetchall():
@@ -145,7 +145,7 @@ def objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[str]]:
 
 
 @cache
-def as_made(create: Create) -> dict[str, list[str]]:
+def hash_schema(create: Create) -> dict[str, list[str]]:
     """The hashes of what `create` makes: DuckDB prints some otherwise when it reads them from a file."""
     with temporary_folder() as place:
         path = str(place / "made.duckdb")
@@ -153,6 +153,6 @@ def as_made(create: Create) -> dict[str, list[str]]:
         for each in (create, lambda _: None):
             with closing(duckdb.connect(path)) as connection:
                 each(connection)
-                found.append(objects(connection)[0])
+                found.append(read_objects(connection)[0])
     new, read = found
     return {key: sorted({text, read[key]}) for key, text in sorted(new.items())}
