@@ -49,10 +49,10 @@ _IDLE = (
     Category("idle_unattributed", "idle: unknown cause", "idle time without a known cause", ("#70787e", "#a3a5a7")),
 )
 
-BUSY = tuple(each.name for each in _BUSY)
-IDLE = tuple(each.name for each in _IDLE)
+BUSY = tuple(category.name for category in _BUSY)
+IDLE = tuple(category.name for category in _IDLE)
 CATEGORIES = (*BUSY, *IDLE)
-BY_NAME = {each.name: each for each in (*_BUSY, *_IDLE)}
+BY_NAME = {category.name: category for category in (*_BUSY, *_IDLE)}
 
 # Categories of the training thread's own time (table host_ledger), as they stand beside a bar.
 HOST_LABELS = {
@@ -84,17 +84,17 @@ _OTHERS = {"unattributed": "time that no ledger explains"}
 
 
 def in_words(category: str) -> str:
-    """What the category is, as it stands in a sentence; what has no words keeps its name."""
+    """Return the words for the category in a sentence; a category without words keeps its name."""
     if category.startswith(OF_HOST):
         return HOST_LABELS.get(category.removeprefix(OF_HOST), category)
     return BY_NAME[category].words if category in BY_NAME else _OTHERS.get(category, category)
 
 
 def label(category: str) -> str:
-    """What stands beside a bar of the category; what has no label keeps its name."""
+    """Return the label beside a bar of the category; a category without a label keeps its name."""
     return BY_NAME[category].label if category in BY_NAME else category.replace("_", " ")
 
 
 def on_path(category: str) -> str:
-    """What the category is where it is the cause of a segment of the critical path."""
+    """Return the words for the category as the cause of a segment of the critical path."""
     return _ON_PATH.get(category) or in_words(category)

@@ -1,4 +1,4 @@
-"""Which tables an analysis reads and makes, and the order that follows."""
+"""Tables that an analysis reads and makes, and the order that follows."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ _ROWS = 50_000
 
 
 def stream_rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
-    """The rows of the relation as they are asked for: until the last one the connection must do nothing else."""
+    """Yield the rows of the relation as they are asked for: until the last one the connection must do nothing else."""
     for part in relation.to_arrow_reader(_ROWS):
         yield from zip(*(column.to_pylist() for column in part.columns), strict=True)
 
 
 def read_rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
-    """The rows of the relation, which is read at once: a connection with a result that is not read yet can do nothing else."""
+    """Yield the rows of the relation, which is read at once, so that the connection can do something else meanwhile."""
     for part in relation.to_arrow_table().to_batches(_ROWS):
         yield from zip(*(column.to_pylist() for column in part.columns), strict=True)

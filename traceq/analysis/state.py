@@ -1,4 +1,4 @@
-"""What the analyses of one trace share, and what DuckDB may hold meanwhile."""
+"""State that the analyses of one trace share, and the memory limit of DuckDB meanwhile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def do_nothing() -> None:
 
 @dataclass
 class State:
-    """What the analyses of one trace are given, and what they find for later ones.
+    """Input of the analyses of one trace, and results that later ones need.
 
     Of large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays.
     """

@@ -32,7 +32,7 @@ class Table:
 
 
 def list_tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
-    """The public tables, then the public views, in order of creation; a leading _ makes a name private.
+    """Return the public tables, then the public views, in order of creation; a leading _ makes a name private.
 
     A view's column without a comment means what the column of that name means in the tables it reads.
     """
@@ -53,7 +53,7 @@ def list_tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
 
 
 def list_macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
-    """The public macros that give tables, in order of creation; the comment begins with how each is called."""
+    """Return the public macros that give tables, in order of creation; the comment begins with how each is called."""
     found = connection.execute(
         "select function_name, parameters, coalesce(comment, '') from duckdb_functions()"
         " where not internal and function_type = 'table_macro' and not starts_with(function_name, '_')"
@@ -65,12 +65,12 @@ def list_macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
 
 
 def list_all(connection: duckdb.DuckDBPyConnection) -> list[Table]:
-    """The public tables, views and macros."""
+    """Return the public tables, views and macros."""
     return [*list_tables(connection), *list_macros(connection)]
 
 
 def find(known: Sequence[Table], name: str) -> Table:
-    """What is called `name`, upper or lower case. Raises QueryError, with what comes closest."""
+    """Find the table called `name`, upper or lower case. Raises QueryError, with what comes closest."""
     by_name = {table.name: table for table in known}
     try:
         return by_name[name.lower()]
@@ -80,7 +80,7 @@ def find(known: Sequence[Table], name: str) -> Table:
 
 
 def empty_database() -> duckdb.DuckDBPyConnection:
-    """A database in memory with every table and view, and no rows."""
+    """Make a database in memory with every table and view, and no rows."""
     from traceq.database.connect import create_schema
 
     connection = duckdb.connect()

@@ -84,7 +84,7 @@ SCHEMA = (
 
 
 def threads_for(memory: int) -> int:
-    """The threads to use with so many bytes: one for each usable CPU, as far as the memory goes."""
+    """Return the number of threads to use with `memory` bytes: one for each usable CPU, as far as the memory goes."""
     return max(1, min(usable_cpus(), memory // _MEMORY_PER_THREAD))
 
 
@@ -104,7 +104,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _spill_folder(path: Path) -> Path:
-    """A folder of this process, on the disk of the database where that can be written: others may be small, or memory."""
+    """Return a folder of this process, on the disk of the database where that can be written: others may be small, or memory."""
     folder = path.resolve().parent
     if os.access(folder, os.W_OK):
         return folder / f".{path.name}.{owner_word()}.spill"
@@ -112,7 +112,7 @@ def _spill_folder(path: Path) -> Path:
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:
-    """Settings for a connection that writes a database: at most `memory` bytes, the rest spills into `scratch`."""
+    """Return settings for a connection that writes a database: at most `memory` bytes, the rest spills into `scratch`."""
     return {
         "storage_compatibility_version": "latest",
         "default_block_size": str(_BLOCK_BYTES),
@@ -209,7 +209,7 @@ def _forbid_external_access(connection: duckdb.DuckDBPyConnection, path: Path, w
 
 
 def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether tables of its database are views of files: then DuckDB lets queries write the folder that they may read."""
+    """Return whether tables are views of files: then DuckDB lets queries write the folder that they may read."""
     query = "select path from duckdb_databases() where database_name = current_database()"
     return any(
         path is not None and bool(_trusted_places(Path(path))) for (path,) in connection.execute(query).fetchall()
@@ -217,7 +217,7 @@ def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _trusted_places(path: Path) -> tuple[tuple[str, str], ...]:
-    """Address and folder of the files that the database may read, the address empty for files of this machine."""
+    """Return address and folder of the files that the database may read; the address is empty for files of this machine."""
     return _trusted.get(_real_path(path), ())
 
 
@@ -240,7 +240,7 @@ def check_name(path: Path) -> None:
 
 
 def is_database(path: Path) -> bool:
-    """Whether the file is DuckDB's, whatever its name. Raises StoreError when it cannot be read."""
+    """Return whether the file is DuckDB's, whatever its name. Raises StoreError when it cannot be read."""
     if not path.is_file():
         return False
     try:
@@ -263,7 +263,7 @@ def _check_file(path: Path) -> None:
 
 
 def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise where what stands behind a name of traceq's or DuckDB's is another's: it may do anything when it is asked."""
+    """Raise where something else hides behind a name of traceq's or DuckDB's: it may do anything when it is asked."""
     try:
         views = {name for name, is_internal in connection.execute(_VIEWS).fetchall() if not is_internal}
         if swapped := views & set(_table_names()):

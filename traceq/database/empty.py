@@ -32,7 +32,7 @@ def _empty_database() -> bytes:
 
 
 def _cached_database() -> bytes:
-    """The database in the cache, put there where it is not yet; a cache that cannot be used is done without."""
+    """Return the database in the cache, which is put there where it is missing; works without a cache, too."""
     texts = [sql.statement(name) for name in SCHEMA]
     texts.append(sql.statement("database/comments.py"))
     key = hashlib.sha256("\0".join([duckdb.__version__, str(SCHEMA_VERSION), *texts]).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What DuckDB and the system raise where files, memory or places fail: in words of traceq's."""
+"""Errors of DuckDB and the system about files, memory or places, in traceq's words."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ _HINT = re.compile(
 
 
 def one_line(error: BaseException) -> str:
-    """The text of an error with every run of white space made one blank, without DuckDB's advice."""
+    """Return the text of an error on one line, without DuckDB's advice."""
     return without_advice(str(error))
 
 
 def way_out(error: BaseException) -> str:
-    """What to do about a failure of the system, to go behind its text: "; ..." where that is known, else ""."""
+    """Return what to do about a failure of the system, to go behind its text: "; ...", or "" where that is unknown."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return "; try again with more memory (--memory-limit), or an ingest with --jobs 1"
     number = getattr(error, "errno", None)
     if number is None and isinstance(error, duckdb.Error):
         # DuckDB passes on what the system says, at the end, and no number.
         said_last = one_line(error).rpartition(": ")[2]
-        number = next((each for each in _WAYS_OUT if os.strerror(each) == said_last), None)
+        number = next((known for known in _WAYS_OUT if os.strerror(known) == said_last), None)
     return f"; {_WAYS_OUT[number]}" if number in _WAYS_OUT else ""
 
 
 def without_advice(text: str) -> str:
-    """What DuckDB says, in one line; where all of it is advice, all of it."""
+    """Return DuckDB's message on one line without its advice; if all of it is advice, all of it."""
     line = " ".join(duckdb_message(text).split())
     return (_HINT.split(line)[0] or line).rstrip(" .!")
 
 
 def duckdb_message(text: str) -> str:
-    """What DuckDB says; of an error within a file system of Python it shows how that came about."""
+    """Return DuckDB's message; that of an error in a file system of Python begins with a traceback."""
     if not text.startswith("Traceback "):
         return text
     return re.sub(r"^[\w.]+: ", "", text.rstrip().rpartition("\n")[2])

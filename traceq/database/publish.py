@@ -28,7 +28,7 @@ _MERGE_THREADS = 2
 
 @contextmanager
 def scratch_beside(database: Path) -> Iterator[Path]:
-    """A scratch directory on the file system of `database`, removed in the end; those of killed ingests go as well."""
+    """Make a scratch directory beside `database`, removed in the end; those of killed ingests go as well."""
     if "?" in str(database):
         # What follows it is a query to DuckDB, which puts its log where nobody looks: a?b.duckdb, a.wal?b.duckdb.
         raise StoreError(
@@ -53,7 +53,7 @@ Fingerprint = tuple[tuple[int, int, int] | None, ...]
 
 
 def database_state(database: Path) -> Fingerprint:
-    """Shows whether the database or its log was written meanwhile. Raises StoreError when the file cannot be examined."""
+    """Return what changes when the database or its log is written. Raises StoreError when the file cannot be examined."""
     try:
         return tuple(_file_state(path) for path in (database, log_of(database)))
     except OSError as error:
@@ -61,7 +61,7 @@ def database_state(database: Path) -> Fingerprint:
 
 
 def log_of(database: Path) -> Path:
-    """Where DuckDB keeps changes that are not in the database file yet."""
+    """Return where DuckDB keeps changes that are not in the database file yet."""
     return database.with_name(f"{database.name}.wal")
 
 

@@ -18,14 +18,14 @@ Setting = int | float | str
 
 
 def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting | list[int]) -> list[dict[str, Any]]:
-    """The rows of `query`, as dictionaries by column name. It gets those of `values` that it names."""
+    """Return the rows of `query` as dictionaries by column name. It gets those of `values` that it names."""
     cursor = execute(connection, query, values)
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 
 
 def literal(query: str, **values: Setting) -> str:
-    """The query on one line, without comments and with `values` in place of its parameters.
+    """Write the query on one line, without comments and with `values` in place of its parameters.
 
     Values are numbers and category words of traceq's own; anything else is refused, so that no text of a
     trace can become SQL.
@@ -38,12 +38,12 @@ def literal(query: str, **values: Setting) -> str:
 
 
 def without_end(query: str) -> str:
-    """The query without its comments and the semicolon that ends it, so that it can stand within another."""
+    """Return the query without its comments and the semicolon that ends it, so that it can stand within another."""
     return "".join(_split(query)).rstrip().removesuffix(";")
 
 
 def _split(query: str) -> list[str]:
-    """The query without comments, cut at what stands in quotes, which has the odd places."""
+    """Split the query, without comments, at quoted parts, which have the odd places."""
     bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or " ", query)
     return re.split(f"({_QUOTED})", bare, flags=re.DOTALL)
 

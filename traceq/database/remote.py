@@ -38,7 +38,7 @@ _MODIFIED = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def address_of(*parts: str) -> str:
-    """The name by which DuckDB knows a file of the dataset."""
+    """Return the name by which DuckDB knows a file of the dataset."""
     return _ROOT + "/".join(parts)
 
 
@@ -60,7 +60,7 @@ def read_through(connection: duckdb.DuckDBPyConnection, name: str, soon: Collect
 
 
 class Sealed(AbstractFileSystem):  # type: ignore[misc]
-    """What is below one folder of another file system, to be read only."""
+    """The files below one folder of another file system, read-only."""
 
     protocol = PROTOCOL
     cachable = False
@@ -75,50 +75,50 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         self._sizes: dict[str, int] = {}
 
     def open(self, path: str, mode: str = "rb", **_options: Any) -> _File:
-        """The file, of which nothing is read yet."""
+        """Open the file; nothing of it is read yet."""
         if mode != "rb":
             raise PermissionError(f"{self._name}: a query reads its dataset and nothing else")
         return _File(self, self._inside(path))
 
     def glob(self, path: str, **_options: Any) -> list[str]:
-        """The file itself: all are named, and their names may hold what stands for others elsewhere."""
+        """Return the path itself: paths are never patterns, and names may hold characters of patterns."""
         return [path]
 
     def isdir(self, _path: str) -> bool:
-        """Whether it is a folder: none is asked for."""
+        """Return False: DuckDB asks for files only."""
         return False
 
     def exists(self, _path: str, **_options: Any) -> bool:
-        """Whether something is there that could be written over: nothing is written."""
+        """Return False: DuckDB asks before it overwrites, and nothing is written."""
         return False
 
     def unstrip_protocol(self, name: str) -> str:
-        """The name as it is."""
+        """Return the name as it is."""
         return name
 
     def size(self, path: str) -> int:
-        """Bytes of the file."""
+        """Return the size of the file in bytes."""
         return self.size_of(self._inside(path))
 
     def size_of(self, inside: str) -> int:
-        """Bytes of a file of the other file system."""
+        """Return the size of a file of the other file system in bytes."""
         if inside not in self._sizes:
             self.first(inside)
         return self._sizes[inside]
 
     def modified(self, _path: str) -> datetime:
-        """When the file was written: never again."""
+        """Return a fixed time: files of a dataset never change."""
         return _MODIFIED
 
     def _inside(self, path: str) -> str:
-        """The path for the other file system. Raises PermissionError for what is not below the folder."""
+        """Return the path for the other file system. Raises PermissionError for what is not below the folder."""
         parts = path.removeprefix(_ROOT).split("/")
         if not path.startswith(_ROOT) or {"", ".", ".."} & set(parts):
             raise PermissionError(f"{path}: a query reads its dataset and nothing else")
         return "/".join((self._folder, *parts))
 
     def first(self, inside: str) -> bytes:
-        """The first bytes of a file, all of a small one; its size is known then."""
+        """Return the first bytes of a file, all of a small one; its size is known then."""
         with self._lock:
             found = self._first.get(inside)
             if found is not None:
@@ -130,10 +130,10 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
 
     def fetch(self, paths: Collection[str]) -> None:
         """Get the first bytes of files, all at once."""
-        inside = [self._inside(each) for each in paths]
+        inside = [self._inside(path) for path in paths]
         begins, ends = [0] * len(inside), [_FIRST] * len(inside)
-        for each, found in zip(inside, self._asked("cat_ranges", inside, begins, ends, on_error="raise"), strict=True):
-            self._keep(each, bytes(found))
+        for path, found in zip(inside, self._asked("cat_ranges", inside, begins, ends, on_error="raise"), strict=True):
+            self._keep(path, bytes(found))
 
     def _keep(self, inside: str, found: bytes) -> None:
         if inside not in self._sizes:
@@ -144,11 +144,11 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
                 self._first.popitem(last=False)
 
     def part(self, inside: str, begin: int, end: int) -> bytes:
-        """Some bytes of a file."""
+        """Return bytes [begin, end) of a file."""
         return bytes(self._asked("cat_file", inside, start=begin, end=end))
 
     def _asked(self, what: str, *given: Any, **options: Any) -> Any:
-        """What the other file system answers; its errors say where."""
+        """Call a method of the other file system; its errors name the dataset."""
         try:
             return getattr(self._fs, what)(*given, **options)
         except Exception as error:
@@ -158,7 +158,7 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
 
 
 class _File:
-    """A file that is read where DuckDB wants it."""
+    """A file opened for reading, which DuckDB reads in places."""
 
     def __init__(self, fs: Sealed, inside: str) -> None:
         self._fs, self._inside, self._at = fs, inside, 0
@@ -173,11 +173,11 @@ class _File:
         return offset
 
     def tell(self) -> int:
-        """The place that is read next."""
+        """Return the position of the next read."""
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Bytes from there on, all without `size`."""
+        """Read up to `size` bytes from the position, all without `size`."""
         whole = self._fs.size_of(self._inside)
         end = whole if size < 0 else min(self._at + size, whole)
         first = self._fs.first(self._inside)
@@ -186,4 +186,4 @@ class _File:
         return found
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no handle is open."""

@@ -1,4 +1,4 @@
-"""The project's SQL files: read, found by name, run."""
+"""Reads, finds and runs the package's SQL files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @cache
 def package() -> Traversable:
-    """The folder traceq/: looking it up takes longer than reading a file in it."""
+    """Return the folder traceq/: looking it up takes longer than reading a file in it."""
     return resources.files("traceq")
 
 
 @cache
 def statement(name: str) -> str:
-    """The text of the SQL file `name`, a path below traceq/, e.g. "analysis/launches/launch.sql"."""
+    """Return the text of the SQL file `name`, a path below traceq/, e.g. "analysis/launches/launch.sql"."""
     return package().joinpath(name).read_text("utf-8")
 
 
 @cache
 def shelved(folder: str) -> dict[str, str]:
-    """The SQL files in the folders of `folder`: name without suffix to path below traceq/. Names are unique."""
+    """Return the SQL files in the folders of `folder`: name without suffix to path below traceq/. Names are unique."""
     places = [place for place in package().joinpath(folder).iterdir() if place.is_dir()]
     return {
         file.name.removesuffix(".sql"): f"{folder}/{place.name}/{file.name}"
@@ -38,29 +38,29 @@ def shelved(folder: str) -> dict[str, str]:
 
 
 def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: object) -> duckdb.DuckDBPyConnection:
-    """Run every statement of the SQL file `name`; each gets those of `parameters` that it names. The rows of the last one."""
+    """Run every statement of the SQL file `name` with those of `parameters` that it names; return the last result."""
     return execute(connection, statement(name), parameters)
 
 
 def execute(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, object]
 ) -> duckdb.DuckDBPyConnection:
-    """Run every statement of `text`; each gets those of `parameters` that it names. The rows of the last one."""
-    for each in parse(text):
-        given = {key: value for key, value in parameters.items() if key in each.named_parameters}
-        connection.execute(each, given or None)
+    """Run every statement of `text` with those of `parameters` that it names; return the last result."""
+    for part in parse(text):
+        given = {key: value for key, value in parameters.items() if key in part.named_parameters}
+        connection.execute(part, given or None)
     return connection
 
 
 def relation(connection: duckdb.DuckDBPyConnection, text: str, **parameters: object) -> duckdb.DuckDBPyRelation:
-    """The rows of the query `text`, which are worked out as they are read: as Arrow, they are not copied."""
+    """Return the query `text` as a relation, whose rows are worked out as they are read: as Arrow, they are not copied."""
     (query,) = parse(text)
     return connection.sql(query, params=parameters or None)
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Sequence[duckdb.Statement]:
-    """The statements of `text`: parsing takes as long as planning where there are few rows, so no text is parsed twice."""
+    """Parse `text` into statements, once: parsing takes as long as planning where there are few rows."""
     import duckdb
 
     return duckdb.extract_statements(text)

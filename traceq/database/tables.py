@@ -17,7 +17,7 @@ class Column(NamedTuple):
 
 
 def tables_of_traces(connection: duckdb.DuckDBPyConnection, database: str | None = None) -> list[str]:
-    """The tables whose rows are those of traces, by name; of an attached database where one is named."""
+    """Return the names of the tables whose rows belong to traces, of the attached `database` if given."""
     rows = connection.execute(
         "select table_name from duckdb_columns()"
         " where database_name = coalesce($1, current_database()) and column_name = 'trace_id'"
@@ -29,7 +29,7 @@ def tables_of_traces(connection: duckdb.DuckDBPyConnection, database: str | None
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str | None = None) -> list[Column]:
-    """The columns of a table, in their order."""
+    """Return the columns of a table, in their order."""
     rows = connection.execute(
         "select column_name, data_type, is_generated from duckdb_columns()"
         " where database_name in (coalesce($2, current_database()), if($2 is null, 'temp', $2)) and table_name = $1"
@@ -40,8 +40,8 @@ def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str 
 
 
 def stored_columns(columns: list[Column]) -> str:
-    """Those that are stored, as the list of a select."""
-    return ", ".join(f'"{each.name}"' for each in columns if not each.is_generated)
+    """Return the stored columns, as the list of a select."""
+    return ", ".join(f'"{column.name}"' for column in columns if not column.is_generated)
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:

@@ -62,6 +62,6 @@ def _impossible_time(path: Path, table: str, column: str, value: object) -> Stor
 
 @cache
 def _time_columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Tables of the schema and their columns of times."""
-    tables = [each for name in schema for each in _TABLE.findall(_COMMENT.sub("", statement(name)))]
+    """Return tables of the schema and their columns of times."""
+    tables = [table for name in schema for table in _TABLE.findall(_COMMENT.sub("", statement(name)))]
     return [(table, column) for table, text in tables for column in _COLUMN.findall(text)]

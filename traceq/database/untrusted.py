@@ -43,7 +43,7 @@ _sound: set[str] = set()
 
 
 def fingerprint(path: Path) -> str | None:
-    """What is another when the file was written, or put in its place; None where that cannot be told."""
+    """Return a hash that changes when the file is written or replaced; None where that cannot be told."""
     try:
         facts = path.stat()
     except OSError:
@@ -63,7 +63,7 @@ def fingerprint(path: Path) -> str | None:
 
 
 def was_checked(path: Path, seen: str | None) -> bool:
-    """Whether the file was looked at before, and still has the identity `seen`; what lies in the cache traceq made itself."""
+    """Return whether the file was checked before and is unchanged; files in the cache are traceq's own."""
     place = _cache_or_none()
     if place is not None and path.parent == place:
         return True
@@ -73,7 +73,7 @@ def was_checked(path: Path, seen: str | None) -> bool:
 
 
 def mark_checked(path: Path, seen: str | None) -> None:
-    """Remember that the file is sound, unless it is another than at `seen`."""
+    """Remember that the file was checked, unless it has changed since."""
     if seen is None or seen != fingerprint(path):
         return
     _sound.add(seen)
@@ -84,7 +84,7 @@ def mark_checked(path: Path, seen: str | None) -> None:
 
 
 def _cache_or_none() -> Path | None:
-    """The cache of traceq, None where there is to be none or nobody has a home."""
+    """Return the cache of traceq; None where it is switched off or there is no home folder."""
     try:
         return cache_path() if is_cache_wanted() else None
     except (RuntimeError, WrongUse):
@@ -95,8 +95,8 @@ def _mark(place: Path, seen: str) -> None:
     prepare_cache(place.parent)
     place.mkdir(exist_ok=True)
     marks = list(place.iterdir())
-    for each in marks if len(marks) >= _MOST_MARKS else ():
-        each.unlink(missing_ok=True)
+    for mark in marks if len(marks) >= _MOST_MARKS else ():
+        mark.unlink(missing_ok=True)
     (place / seen).touch()
 
 
@@ -125,12 +125,12 @@ def _split(key: str) -> tuple[str, str]:
 
 
 def _find_differing(found: Objects, made: Mapping[str, Sequence[str]]) -> list[str]:
-    """What the database has with another text; it may have more."""
+    """Return the objects that the database has with another text; it may have more objects."""
     return sorted(key for key, texts in made.items() if key in found and found[key] not in texts)
 
 
 def read_objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[str]]:
-    """The views and macros of the database, as "view kernel", and the names of built-in functions, in lower case."""
+    """Return hashes of the views and macros, as "view kernel", and the lower-case names of built-in functions."""
     texts: dict[str, list[str]] = defaultdict(list)
     for name, text, is_internal in connection.execute(_VIEWS).fetchall():
         if not is_internal:
@@ -141,18 +141,20 @@ def read_objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[st
             built_in.add(name.lower())
         else:
             texts[f"macro {name.lower()}"].append(repr(text))
-    return {key: hashlib.sha256(repr(sorted(each)).encode()).hexdigest()[:32] for key, each in texts.items()}, built_in
+    return {
+        key: hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:32] for key, found in texts.items()
+    }, built_in
 
 
 @cache
 def hash_schema(create: Create) -> dict[str, list[str]]:
-    """The hashes of what `create` makes: DuckDB prints some otherwise when it reads them from a file."""
+    """Return the hashes of what `create` makes: DuckDB prints some otherwise when it reads them from a file."""
     with temporary_folder() as place:
         path = str(place / "made.duckdb")
         found = []
-        for each in (create, lambda _: None):
+        for fill in (create, lambda _: None):
             with closing(duckdb.connect(path)) as connection:
-                each(connection)
+                fill(connection)
                 found.append(read_objects(connection)[0])
     new, read = found
     return {key: sorted({text, read[key]}) for key, text in sorted(new.items())}

@@ -87,8 +87,8 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
     connection was told ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
     """
     *before, last = _check_statements(connection, text)
-    for each in before:
-        _make_relation(connection, each, None)
+    for statement in before:
+        _make_relation(connection, statement, None)
     return _make_relation(connection, last, params)
 
 
@@ -100,14 +100,14 @@ def yield_results(
     Each must be read before the next is asked for. Raises QueryError, before anything runs, for more than one with `only_one`.
     """
     found = _check_statements(connection, text)
-    shown = [each for each in found[:-1] if _shows_rows(connection, each)]
+    shown = [statement for statement in found[:-1] if _shows_rows(connection, statement)]
     if only_one and shown:
         raise QueryError(
             f"{len(shown) + 1} statements have results, and this format holds one: give one, or another format"
         )
-    for each in found:
-        relation = _make_relation(connection, each, None)
-        if each in shown or each is found[-1]:
+    for statement in found:
+        relation = _make_relation(connection, statement, None)
+        if statement in shown or statement is found[-1]:
             yield relation
 
 
@@ -116,7 +116,7 @@ def _shows_rows(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
 
 
 def _check_statements(connection: duckdb.DuckDBPyConnection, text: str) -> list[str]:
-    """The statements of `text`, of which none has a syntax error. Raises QueryError for others, and where there is none."""
+    """Split `text` into statements. Raises QueryError for a syntax error, and where there is no statement."""
     with one_line_errors(text):
         check_depth(text)
         found = split_statements(text)
@@ -136,10 +136,10 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
     """Raise QueryError for a statement that writes files: DuckDB lets those write a folder that may read it."""
-    for each in parsed:
-        if each.type in _MAY_READ and _READING.match(without_end(each.query)):
+    for statement in parsed:
+        if statement.type in _MAY_READ and _READING.match(without_end(statement.query)):
             continue
-        if each.type not in _INSIDE:
+        if statement.type not in _INSIDE:
             raise QueryError("a query reads its dataset and nothing else: write results with -o")
 
 
@@ -158,7 +158,7 @@ def check_depth(text: str) -> None:
 
 
 def split_statements(text: str) -> list[str]:
-    """The statements of `text`, each with all that stands before it made blank, which keeps positions."""
+    """Split `text` into statements; what stands before each is made blank, which keeps positions."""
     encoded = text.encode()
     found = []
     start: int | None = None
@@ -175,7 +175,7 @@ def split_statements(text: str) -> list[str]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether `text` ends with a semicolon that stands outside strings and comments."""
+    """Return whether `text` ends with a semicolon that stands outside strings and comments."""
     tokens = _read_tokens(text)
     return bool(tokens) and _is_semicolon(text.encode(), *tokens[-1])
 
@@ -195,7 +195,7 @@ def one_line_errors(text: str | None = None) -> Iterator[None]:
 
 
 def query_error(error: Exception, text: str | None = None) -> QueryError:
-    """What DuckDB says in `error`, in one line, with line and column in `text` when that is given."""
+    """Return DuckDB's error on one line, with line and column in `text` when that is given."""
     details = _parse_error(str(error))
     message = without_advice(details["exception_message"])
     way_out = next((f"; {hint}" for part, hint in _WAYS_OUT.items() if part in message), "")
@@ -205,7 +205,7 @@ def query_error(error: Exception, text: str | None = None) -> QueryError:
 
 
 def too_long(what: str, seconds: float) -> str:
-    """What to say of what was stopped after `seconds`, which the user may change."""
+    """Return the message for something stopped after `seconds`, which the user may change."""
     return f"{what} was stopped after {seconds:g} s: ask for less at a time, or give it more with --timeout"
 
 
@@ -291,7 +291,7 @@ def _make_relation(
 
 
 def _read_tokens(text: str) -> list[tuple[int, duckdb.token_type]]:
-    """Offset in bytes of UTF-8 and kind of each token that is no comment."""
+    """Return the offset in bytes of UTF-8 and the kind of each token that is not a comment."""
     return [(offset, kind) for offset, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
 
 
@@ -304,7 +304,7 @@ def _is_semicolon(encoded: bytes, offset: int, kind: duckdb.token_type) -> bool:
 
 
 def _parse_error(error: str) -> dict[str, str]:
-    """What DuckDB says, whether or not it says it in JSON."""
+    """Return the fields of DuckDB's error message, which may be JSON."""
     try:
         details = json.loads(error[error.index("{") :])
         return {"position": "", **details, "exception_message": str(details["exception_message"])}

@@ -1,4 +1,4 @@
-"""Which kernels of a replayed graph are which of a captured one, or of a stretch of kernels that ran without a graph."""
+"""Aligns the kernels of a replayed graph with those of a captured one, or of a stretch of kernels that ran without a graph."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Places(NamedTuple):
 
 
 def align_by_order(replayed: Integers, captured: Integers) -> Places | None:
-    """The places by the longest common sequence of names (codes; -1 is no name), then by names that only order tells apart.
+    """Align by the longest common sequence of names (codes; -1 is unknown), then by names that only order tells apart.
 
     None where both are too long and too different for that.
     """
@@ -68,25 +68,25 @@ def align_by_order(replayed: Integers, captured: Integers) -> Places | None:
 
 
 def place_in_turn(kernels: int) -> Places:
-    """The places where nothing but the number of the kernels is known: one after the other."""
+    """Place kernels one after the other, where only their number is known."""
     return Places(np.arange(kernels), np.full(kernels, COUNT))
 
 
 def most_in_common(replayed: Integers, captured: Integers) -> int:
-    """How many kernels could agree at most."""
+    """Return how many kernels could agree at most."""
     mine, its = Counter(replayed.tolist()), Counter(captured.tolist())
     return sum(min(count, its[name]) for name, count in mine.items() if name >= 0)
 
 
 class Rows:
-    """Where in a long sequence of kernels a few in a row stand."""
+    """Finds short sequences of kernels in a long one."""
 
     def __init__(self, names: Integers) -> None:
         self._names = names
         self._places: dict[int, dict[tuple[int, ...], list[int]]] = {}
 
     def of(self, row: int) -> dict[tuple[int, ...], list[int]]:
-        """The places of each `row` kernels that follow one another."""
+        """Return the places of each sequence of `row` kernels."""
         if row not in self._places:
             places = self._places[row] = defaultdict(list)
             for at, key in enumerate(_kernels_in_row(self._names, row)):
@@ -95,7 +95,7 @@ class Rows:
 
 
 def find_stretches(replayed: Integers, eager: Rows) -> list[int]:
-    """Where in a long sequence of kernels those of the replayed graph may begin, by kernels in a row that both have."""
+    """Return where in a long sequence the kernels of the replayed graph may begin, by kernels in a row that both have."""
     row = min(_IN_A_ROW, len(replayed))
     places = eager.of(row)
     votes: Counter[int] = Counter()
@@ -111,14 +111,14 @@ def _kernels_in_row(codes: Integers, row: int) -> Iterator[tuple[int, ...]]:
 
 
 def _common_length(ours: Integers, theirs: Integers) -> int:
-    """How many names agree from the start."""
+    """Count the names that agree from the start."""
     length = min(len(ours), len(theirs))
     differ = np.flatnonzero((ours[:length] != theirs[:length]) | (ours[:length] < 0))
     return int(differ[0]) if len(differ) else length
 
 
 def _longest_common(ours: Integers, theirs: Integers) -> Iterator[tuple[int, int]]:
-    """Pairs of positions of a longest common sequence, the last one first."""
+    """Yield pairs of positions of a longest common sequence, the last one first."""
     lengths = np.zeros((len(ours) + 1, len(theirs) + 1), np.uint16)
     for row, name in enumerate(ours, start=1):
         above = lengths[row - 1]
@@ -136,7 +136,7 @@ def _longest_common(ours: Integers, theirs: Integers) -> Iterator[tuple[int, int
 
 
 def _pair_by_name(replayed: Integers, captured: Integers, place: Integers, how: Integers) -> None:
-    """Kernels of branches run in another order than they were captured in: those left, where both have equally many of a name."""
+    """Pair the kernels that are left, where both sides have equally many of a name."""
     left = np.flatnonzero(place < 0)
     free = np.setdiff1d(np.arange(len(captured)), place)
     for name in np.unique(replayed[left]):

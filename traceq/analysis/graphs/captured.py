@@ -1,4 +1,4 @@
-"""What a capture tells of the kernels of graphs: calls that launch kernels, with the operators around them."""
+"""Reads what a capture tells of the kernels of graphs: calls that launch kernels, with the operators around them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Captured(NamedTuple):
-    """What a trace tells of graphs.
+    """The calls of a trace that launch kernels of graphs, and the operators around them.
 
     `kernels`: a row for each call that launches one, numbered in their order; `operators` around them, by id; `nodes`: the number
     of the call that made a node of a graph.
@@ -28,7 +28,7 @@ class Captured(NamedTuple):
 
 
 def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) -> Captured:
-    """What the trace of the connection holds, when its modules are known; `with_eager` with kernels that ran without graphs."""
+    """Read the captured calls of a trace whose modules are known; `with_eager` adds kernels that ran without graphs."""
     run(connection, "analysis/graphs/captured.sql", with_eager=with_eager)
     return Captured(
         relation(connection, statement("analysis/graphs/captured_kernel.sql")).to_arrow_table(),
@@ -38,12 +38,12 @@ def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) ->
 
 
 def join_captures(captures: Sequence[Captured]) -> Captured:
-    """Several as one: graphs, calls and operators numbered on."""
+    """Join several captures into one: graphs, calls and operators are numbered on."""
     parts, graphs, calls, operators = [], 0, 0, 0
-    for each in captures:
-        kernels = _shift_numbers(each.kernels, graph=graphs, number=calls, operator_id=operators)
-        around = _shift_numbers(each.operators, slice_id=operators, operator_id=operators)
-        parts.append(Captured(kernels, around, _shift_numbers(each.nodes, number=calls)))
+    for capture in captures:
+        kernels = _shift_numbers(capture.kernels, graph=graphs, number=calls, operator_id=operators)
+        around = _shift_numbers(capture.operators, slice_id=operators, operator_id=operators)
+        parts.append(Captured(kernels, around, _shift_numbers(capture.nodes, number=calls)))
         graphs = max(graphs, _next_number(kernels["graph"]))
         calls += kernels.num_rows
         operators = max(operators, _next_number(around["slice_id"]))
@@ -51,7 +51,7 @@ def join_captures(captures: Sequence[Captured]) -> Captured:
 
 
 def _next_number(column: pa.ChunkedArray) -> int:
-    """The number after all of the column."""
+    """Return the number that follows the largest of the column."""
     largest = pc.max(column).as_py()
     return 0 if largest is None else largest + 1
 

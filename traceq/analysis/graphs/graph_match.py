@@ -1,4 +1,4 @@
-"""Which call of a capture launched each kernel of a replayed graph: the temporary tables that graph_kernel.sql reads."""
+"""Finds the call of a capture that launched each kernel of a replayed graph: the temporary tables that graph_kernel.sql reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captu
     ).fetchone():
         captures = [*captures, read_captured(connection, with_eager=False)]
     tables = {"_graph_launch": _make_table([], _LAUNCH)}
-    if any(each.kernels.num_rows for each in captures):
+    if any(capture.kernels.num_rows for capture in captures):
         captured = join_captures(captures)
         tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
         tables |= _match_tables(captured, _read_replayed(connection), _tokens_at(connection))
@@ -50,7 +50,7 @@ def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captu
 
 
 def add_known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Captured:
-    """With the nodes of the graphs that the capture replays itself: the first kernel of each node tells the call that made it."""
+    """Add the nodes of the graphs that the capture replays itself: the first kernel of each node tells the call that made it."""
     replayed = _read_replayed(connection)
     nodes: dict[int, int] = {}
     for (first, last), match in _match_launches(captured, replayed, lambda _ts: None):
@@ -115,14 +115,14 @@ def _match_tables(captured: Captured, replayed: pa.Table, tokens: Callable[[int]
 def _match_launches(
     captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]
 ) -> Iterator[tuple[tuple[int, int], Match]]:
-    """Of each launch the first and last row of its kernels, and what it replays."""
+    """Yield for each launch the first and last row of its kernels, and its match."""
     launch_ids = replayed["launch_id"].to_numpy()
     firsts = np.flatnonzero(np.diff(launch_ids, prepend=-1)).tolist() if len(launch_ids) else []
     parts = list(pairwise([*firsts, len(launch_ids)]))
     columns = tuple(_to_numbers(replayed[name]) for name in ("name", "grid", "stream", "graph_node_id"))
     graphs = list(_captured_graphs(captured, *(_to_numbers(captured.kernels[name]) for name in ("name", "grid"))))
     nodes = dict(zip(captured.nodes["graph_node_id"].to_pylist(), captured.nodes["number"].to_pylist(), strict=True))
-    templates = Templates([each for each in graphs if each.graph is not None], _longest_eager(graphs), nodes)
+    templates = Templates([graph for graph in graphs if graph.graph is not None], _longest_eager(graphs), nodes)
     annotations, times = captured.kernels["annotation"].to_pylist(), replayed["launch_ts"].to_pylist()
     found = []
     for first, last in parts:
@@ -132,7 +132,7 @@ def _match_launches(
 
 
 def _captured_graphs(captured: Captured, names: Integers, grids: Integers) -> Iterator[Template]:
-    """The captured graphs, and what ran without one, in the order of their calls."""
+    """Yield the captured graphs, and the kernels that ran without one, in the order of their calls."""
     graphs = _to_numbers(captured.kernels["graph"])
     firsts = np.flatnonzero(np.diff(graphs, prepend=-2)).tolist()
     for first, last in pairwise([*firsts, len(graphs)]):
@@ -141,32 +141,32 @@ def _captured_graphs(captured: Captured, names: Integers, grids: Integers) -> It
 
 
 def _longest_eager(graphs: Sequence[Template]) -> Template | None:
-    """The longest of the sequences of kernels without a graph, of which each capture has one."""
-    return max((each for each in graphs if each.graph is None), key=lambda each: len(each.names), default=None)
+    """Return the longest sequence of kernels without a graph; each capture has one."""
+    return max((graph for graph in graphs if graph.graph is None), key=lambda graph: len(graph.names), default=None)
 
 
 def _of_size(match: Match, annotations: Sequence[str | None], tokens: int | None) -> Match:
-    """Of graphs that agree equally those of the least size that holds the tokens of the step, where both are told."""
+    """Keep the smallest graphs that hold the tokens of the step, among those that agree equally."""
     if tokens is None or len(match.candidates) <= 1:
         return match
     told = [_SIZE.match(annotations[template.first] or "") for template, _ in match.candidates]
-    sizes = [int(each[1]) if each else -1 for each in told]
+    sizes = [int(size[1]) if size else -1 for size in told]
     least = min((size for size in sizes if size >= tokens), default=None)
     if least is None or -1 in sizes:
         return match
-    kept = tuple(each for each, size in zip(match.candidates, sizes, strict=True) if size == least)
+    kept = tuple(candidate for candidate, size in zip(match.candidates, sizes, strict=True) if size == least)
     return replace(match, candidates=kept, chosen=tuple(range(len(kept))))
 
 
 class _Agreement:
-    """Whether the calls of a capture tell the same, as codes."""
+    """Tells which facts all candidate calls of a kernel agree on."""
 
     def __init__(self, captured: Captured) -> None:
         self._module, self._line = _name_codes(captured.kernels["module"]), _name_codes(captured.kernels["line"])
         self._operator = _operator_codes(captured)
 
     def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
-        """Rows of _graph_match: each kernel with its call, and on what the candidates agree."""
+        """Return rows of _graph_match: each kernel with its call, and the facts on which the candidates agree."""
         numbers = np.stack([_call_numbers(template, places.place) for template, places in match.candidates])
         chosen = numbers[list(match.chosen)]
         _, places = match.candidates[match.chosen[0]]
@@ -188,13 +188,13 @@ def _call_numbers(template: Template, place: Integers) -> Integers:
 
 
 def _all_agree(codes: Integers, numbers: Integers) -> Any:
-    """Of each kernel, whether all candidates have it and tell the same of it."""
+    """Return for each kernel whether all candidates have the fact and agree on it."""
     told = np.where(numbers >= 0, codes[numbers], -1)
     return (told >= 0).all(axis=0) & (told == told[0]).all(axis=0)
 
 
 def _operator_codes(captured: Captured) -> Integers:
-    """A code for each call, equal where the operators around it have the same names and inputs; -1 without any."""
+    """Return a code for each call, equal where the operators around it have the same names and inputs; -1 without any."""
     rows = zip(
         *(captured.operators[name].to_pylist() for name in ("slice_id", "operator_id", "name", "args")), strict=True
     )
@@ -206,11 +206,13 @@ def _operator_codes(captured: Captured) -> Integers:
         chain = [slice_id]
         while (outer := around[chain[-1]][0]) in around and outer not in codes:
             chain.append(outer)
-        for each in reversed(chain):
-            outer, name, args = around[each]
+        for operator_id in reversed(chain):
+            outer, name, args = around[operator_id]
             key = (codes.get(outer, -1), name, args)
-            codes[each] = known.setdefault(key, len(known))
-    return np.array([codes.get(each, -1) for each in captured.kernels["operator_id"].to_pylist()], np.int64)
+            codes[operator_id] = known.setdefault(key, len(known))
+    return np.array(
+        [codes.get(operator_id, -1) for operator_id in captured.kernels["operator_id"].to_pylist()], np.int64
+    )
 
 
 def _name_codes(column: pa.ChunkedArray) -> Integers:
@@ -219,13 +221,13 @@ def _name_codes(column: pa.ChunkedArray) -> Integers:
 
 
 def _to_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
-    """The numbers of a column, -1 for NULL."""
+    """Return the numbers of a column, -1 for NULL."""
     found: Integers = column.cast(pa.int64()).fill_null(-1).to_numpy().astype(np.int64)
     return found
 
 
 def _tokens_at(connection: duckdb.DuckDBPyConnection) -> Callable[[int], int | None]:
-    """How many tokens the step of a server computes in which the host is at a time, where it says so."""
+    """Return a function: time in ns to the tokens that the server computes in the step then, None where unknown."""
     marks = connection.execute(
         "select ts, ts + dur, new_tokens from serving_mark where thread_id is not null and new_tokens is not null order by ts"
     ).fetchall()

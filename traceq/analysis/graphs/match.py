@@ -1,4 +1,4 @@
-"""Which captured graph each launch of a graph replays: the one whose kernels agree best, by nodes, by order or by number."""
+"""Finds the captured graph that each launch of a graph replays: its kernels agree best, by nodes, by order or by number."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Template(NamedTuple):
 
 @dataclass(frozen=True)
 class Match:
-    """What a launch replays: of `candidates`, which agree equally, those of `chosen` follow from the launches around it, too.
+    """The captured graphs that a launch may replay: `candidates` agree equally, those of `chosen` fit the launches around, too.
 
     `share`: that of the kernels that agree with what is nearest. Without candidates `reason` says why.
     """
@@ -62,7 +62,7 @@ class Match:
 
 
 class Templates:
-    """All that launches are compared with; what agrees with one is worked out once for each sequence of kernels."""
+    """The captured graphs that launches are compared with; each sequence of kernels is compared once."""
 
     def __init__(self, graphs: Sequence[Template], eager: Template | None, nodes: Mapping[int, int]) -> None:
         self._graphs = graphs
@@ -70,19 +70,19 @@ class Templates:
         self._rows = None if eager is None else Rows(eager.names)
         self._nodes = nodes
         self._alike: dict[bytes, list[Template]] = defaultdict(list)
-        for each in graphs:
-            self._alike[each.names.tobytes()].append(each)
+        for graph in graphs:
+            self._alike[graph.names.tobytes()].append(graph)
         self._known: dict[tuple[bytes, ...], Match] = {}
 
     def match(self, launch: Launch) -> Match:
-        """What agrees best with the launch."""
-        key = tuple(each.tobytes() for each in launch)
+        """Return the captured graphs that agree best with the launch."""
+        key = tuple(column.tobytes() for column in launch)
         if key not in self._known:
             self._known[key] = self._by_nodes(launch) or self._by_names(launch)
         return self._known[key]
 
     def _by_nodes(self, launch: Launch) -> Match | None:
-        """By the nodes' ids, which tell the call that made each; None where too few are known, or kernels have other names."""
+        """Match by the ids of nodes, which tell their calls; None where too few are known, or kernels have other names."""
         calls = np.array([self._nodes.get(node, -1) for node in launch.nodes.tolist()])
         for graph in self._graphs:
             inside = (calls >= graph.first) & (calls < graph.first + len(graph.names))
@@ -107,10 +107,10 @@ class Templates:
         return _of_same_size(launch, Match(best, tuple(candidates[:_MOST_CANDIDATES])))
 
     def _found(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
-        """Graphs that agree as far as is worth knowing; where none agrees well enough, stretches without a graph, too."""
+        """Yield graphs that agree well; where none agrees well enough, stretches without a graph, too."""
         if same := self._alike.get(launch.names.tobytes()):
             places = align_by_order(launch.names, launch.names)
-            yield from ((1.0, each, places) for each in same if places is not None)
+            yield from ((1.0, template, places) for template in same if places is not None)
             return
         best = 0.0
         for templates in self._alike.values():
@@ -120,17 +120,17 @@ class Templates:
             places = align_by_order(launch.names, templates[0].names)
             if places is not None:
                 best = max(best, places.matched / of)
-                yield from ((places.matched / of, each, places) for each in templates)
+                yield from ((places.matched / of, template, places) for template in templates)
         if best < ENOUGH:
             yield from self._without_names(launch)
             yield from self._without_graph(launch)
 
     def _without_names(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
-        """Captures that do not name kernels, with as many calls as the launch has kernels, which run one after the other."""
+        """Yield captures that do not name kernels, with as many calls as the launch has kernels, if these run in turn."""
         if len(np.unique(launch.streams)) == 1:
-            for each in self._graphs:
-                if len(each.names) == len(launch.names) and (each.names < 0).all():
-                    yield 1.0, each, place_in_turn(len(launch.names))
+            for graph in self._graphs:
+                if len(graph.names) == len(launch.names) and (graph.names < 0).all():
+                    yield 1.0, graph, place_in_turn(len(launch.names))
 
     def _without_graph(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
         if self._eager is None or self._rows is None:
@@ -146,13 +146,13 @@ class Templates:
 
 
 def replace_range(template: Template, first: int, last: int) -> Template:
-    """The part of a stretch from place `first` to before `last`."""
+    """Return the part of a stretch from place `first` to before `last`."""
     names, grids = template.names[first:last], template.grids[first:last]
     return Template(template.graph, template.first + first, names, grids)
 
 
 def _of_same_size(launch: Launch, match: Match) -> Match:
-    """Only candidates whose grids agree most often; none where that is too seldom: they are of another batch size."""
+    """Keep candidates whose grids agree most often; none where that is too seldom: they are of another batch size."""
     equal, told = [], []
     for template, places in match.candidates:
         has = places.place >= 0
@@ -164,16 +164,16 @@ def _of_same_size(launch: Launch, match: Match) -> Match:
     best = max(shares)
     if best < ENOUGH_GRIDS:
         return Match(match.share, reason="their kernels have other grids than those captured: they are of another size")
-    kept = tuple(each for each, share in zip(match.candidates, shares, strict=True) if share == best)
+    kept = tuple(candidate for candidate, share in zip(match.candidates, shares, strict=True) if share == best)
     return replace(match, candidates=kept, chosen=tuple(range(len(kept))))
 
 
 def in_order(matches: list[Match]) -> list[Match]:
-    """With the graphs chosen that follow one another in the capture as their launches do: the layer of graphs with equal kernels.
+    """Choose graphs that follow one another in the capture as their launches do, as layers with equal kernels.
 
     Each run of launches takes the longest runs of captured graphs that agree with it.
     """
-    graphs = [{each[0].graph: number for number, each in enumerate(match.candidates)} for match in matches]
+    graphs = [{candidate[0].graph: number for number, candidate in enumerate(match.candidates)} for match in matches]
     done = list(matches)
     at = 0
     while at < len(matches):
@@ -189,7 +189,7 @@ def in_order(matches: list[Match]) -> list[Match]:
 
 
 def _run(graphs: Sequence[Mapping[int | None, int]], at: int, first: int) -> int:
-    """For how many launches from `at` on the captured graphs from `first` on agree."""
+    """Count the launches from `at` on with which the captured graphs from `first` on agree."""
     length = 0
     while at + length < len(graphs) and first + length in graphs[at + length]:
         length += 1

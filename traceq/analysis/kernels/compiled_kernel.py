@@ -49,7 +49,7 @@ _ATEN = (
 
 
 class Origin(NamedTuple):
-    """Where a part of a kernel comes from: an operator, the line of the program as FILE(LINE): FUNCTION, its code."""
+    """Origin of a part of a kernel: an operator, the line of the program as FILE(LINE): FUNCTION, its code."""
 
     operator: str | None
     line: str | None
@@ -85,8 +85,8 @@ def fill_compiled(connection: duckdb.DuckDBPyConnection, trace_id: int, compiled
     )
     words = {*_ATEN.split()} | {name.rpartition("::")[2] for (name,) in names.fetchall() if "::" in name}
     by_name: defaultdict[str, list[Compiled]] = defaultdict(list)
-    for each in compiled:
-        by_name[each.name].append(each)
+    for kernel in compiled:
+        by_name[kernel.name].append(kernel)
     rows = [_row_of(_Kernel(name, hash_), by_name[name], words) for name, hash_, *_ in found]
     columns = list(zip(*rows, strict=True))
     connection.register(
@@ -111,8 +111,8 @@ def _row_of(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -
     origins = _find_origins(kernel, told)
     if origins is None:
         return kind, ", ".join(fused) or None, None, None, "name" if fused else None
-    operators = _drop_unknown(each.operator for each in origins[0])
-    places = sorted({(each.line, each.code) for each in origins[0] if each.line}, key=str)
+    operators = _drop_unknown(origin.operator for origin in origins[0])
+    places = sorted({(origin.line, origin.code) for origin in origins[0] if origin.line}, key=str)
     return (
         kind,
         ", ".join(sorted(operators) or fused) or None,
@@ -123,19 +123,19 @@ def _row_of(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -
 
 
 def _find_origins(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Origin, ...], str] | None:
-    """What is told of the kernel: by its file where both tell it, else by its name where all of that name are alike."""
-    same = [each for each in told if each.hash == kernel.hash is not None]
-    same = same or [each for each in told if kernel.hash is None or each.hash is None]
-    different = {each.origins for each in same}
+    """Return the origins of the kernel and who tells them: by its file, else by its name where all of that name are alike."""
+    same = [kernel_told for kernel_told in told if kernel_told.hash == kernel.hash is not None]
+    same = same or [kernel_told for kernel_told in told if kernel.hash is None or kernel_told.hash is None]
+    different = {kernel_told.origins for kernel_told in same}
     return (same[0].origins, same[0].told_by) if len(different) == 1 else None
 
 
 def _drop_unknown(values: Iterable[str | None]) -> set[str]:
-    return {each for each in values if each}
+    return {value for value in values if value}
 
 
 def parts_of(name: str, words: Collection[str]) -> tuple[str | None, list[str]]:
-    """The kind of a kernel and the operators in its name: triton_poi_fused_add_relu_3 is pointwise, of add and relu.
+    """Return the kind of a kernel and the operators in its name: triton_poi_fused_add_relu_3 is pointwise, of add and relu.
 
     Names join operators by the sign that is in names of operators, too: the longest of `words` counts.
     """

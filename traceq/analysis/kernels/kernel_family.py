@@ -1,4 +1,4 @@
-"""What the names of kernels tell, worked out once per process: ranks of a job have the same kernels."""
+"""Family of each kernel by its name, worked out once per process: ranks of a job have the same kernels."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def fill_classes(connection: duckdb.DuckDBPyConnection) -> None:
     classes = [known[name] for name in names]
     table = {
         "name": pa.array(names, pa.string()),
-        "family": pa.array([each.family for each in classes], pa.string()),
-        "tensor_core": pa.array([each.tensor_core for each in classes], pa.bool_()),
+        "family": pa.array([found_class.family for found_class in classes], pa.string()),
+        "tensor_core": pa.array([found_class.tensor_core for found_class in classes], pa.bool_()),
     }
     connection.register("_classes", pa.table(table))
     connection.execute("create temp table _kernel_class as from _classes")

@@ -1,4 +1,4 @@
-"""Which module of a model a host thread is in: calls of modules nested by a sweep with a stack."""
+"""Timeline of the modules of a model on each host thread: calls of modules nested by a sweep with a stack."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Boundary(NamedTuple):
 
 
 def nest_calls(calls: Iterable[Call]) -> Iterator[Boundary]:
-    """The boundaries of all threads, in their order; `calls` are ordered by thread and start, longest first.
+    """Yield the boundaries of all threads, in their order; `calls` are ordered by thread and start, longest first.
 
     A call that outlasts the one around it ends with it.
     """
@@ -72,7 +72,7 @@ def nest_calls(calls: Iterable[Call]) -> Iterator[Boundary]:
 
 
 def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
-    """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path)."""
+    """Make the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path)."""
     connection.execute("create or replace temp table _module_timeline (thread_id integer, ts bigint, path varchar)")
     connection.execute("create or replace temp table _module_call (number bigint, path varchar)")
     if not connection.execute("from _module_slice limit 1").fetchone():

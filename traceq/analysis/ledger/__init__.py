@@ -1,1 +1,1 @@
-"""Where the time of each step went: device activity, idle gaps with their causes, the host's time."""
+"""Ledger of the time of each step: device activity, idle gaps with their causes, the host's time."""

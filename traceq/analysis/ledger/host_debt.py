@@ -1,4 +1,4 @@
-"""Which gaps calls that wait for a GPU are to blame for: those that the host comes late to because it was held before."""
+"""Charges gaps to calls that wait for a GPU: gaps that the host comes late to because it was held before."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Event(NamedTuple):
 
 
 def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
-    """The temporary table _owed: gap_id, slice_id, dur, a row a gap and call to which the host owes so many ns of it."""
+    """Make the temporary table _owed (gap_id, slice_id, dur): how many ns of each gap each call owes."""
     found_debt = find_debts(connection, _EVENTS, "slice_id")
     connection.register("found_debt", found_debt)
     connection.execute("create or replace temp table _owed as from found_debt")
@@ -84,14 +84,14 @@ def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def find_debts(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
-    """What debts() finds among the rows of the query `events`: gap_id, `name` (the calls), dur in ns."""
+    """Return what calls owe, by the rows of the query `events`: gap_id, `name` (the calls), dur in ns."""
     found = charge_gaps(map(Event._make, stream_rows(relation(connection, events))))
     numbers = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
     return pa.table({column: numbers[:, place] for place, column in enumerate(("gap_id", name, "dur"))})
 
 
 def charge_gaps(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
-    """Gap, call and ns: what would not be idle if the host had not waited, charged to the last calls that held it for so long.
+    """Charge each gap to the last calls that held the host; yield gap, call and ns.
 
     Had no call held the host, it would launch everything earlier by as long as they held it. A gap to which it comes late would
     be shorter by that, less what gaps before it were shorter by, as the device would have come to it earlier, too. A long gap is
@@ -125,7 +125,7 @@ def charge_gaps(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
 
 
 def _drop_earliest(held: deque[Event], too_much: int) -> None:
-    """So many ns go, the earliest first."""
+    """Remove `too_much` ns from the front."""
     while too_much > 0:
         earliest = held.popleft()
         if earliest.dur > too_much:

@@ -1,4 +1,4 @@
-"""What the host is busy with in its slices, looked up by their ids."""
+"""Activities of the host in its slices, looked up by their ids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_IDS = 100_000_000
 
 
 class Doing(NamedTuple):
-    """What the host does in slices, by numbers of host_activity and host_phase, and the slices in which it waits for a device."""
+    """Activities of the host in slices, as numbers of host_activity and host_phase, and slices in which it waits for a device."""
 
     activity: Numbers
     phase: Numbers
@@ -57,7 +57,7 @@ class HostSlices:
         self._waits_in = np.append(waiting["synchronizing_id"].to_numpy(), NOTHING)
 
     def doing(self, ids: Numbers) -> Doing:
-        """What the host does in these slices, which may be NOTHING."""
+        """Return what the host does in these slices, which may be NOTHING."""
         codes = self._codes[self._places(ids)]
         place = np.searchsorted(self._waiting, ids)
         waits_in = np.where(self._waiting[place] == ids, self._waits_in[place], NOTHING)

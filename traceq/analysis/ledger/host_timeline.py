@@ -1,4 +1,4 @@
-"""What is innermost on each host thread at each instant: one pass over the slices of all threads, block by block."""
+"""Timeline of the innermost slice on each host thread: one pass over the slices of all threads, block by block."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _split_blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
-    """All threads and times, in blocks of about so many slices."""
+    """Split all threads and times into blocks of about _ROWS_PER_BLOCK slices."""
     for first, last in pairwise(
         [(-1, _FIRST_TIME), *dict.fromkeys(_find_cuts(connection)), (_LAST_THREAD, _LAST_TIME)]
     ):
@@ -70,12 +70,12 @@ def _split_blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
 
 
 def _find_cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
-    """The threads and times between blocks."""
+    """Return the threads and times between blocks."""
     return run(connection, "analysis/ledger/host_block.sql", rows=_ROWS_PER_BLOCK).fetchall()
 
 
 def _read_bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
-    """Where the slices of a block start, and where they end."""
+    """Return where the slices of a block start, and where they end."""
     rows = relation(connection, statement("analysis/ledger/host_span.sql"), **block._asdict()).to_arrow_table()
     thread, ts, ts_end, slice_id, depth = (
         rows[name].to_numpy() for name in ("thread_id", "ts", "ts_end", "slice_id", "depth")
@@ -87,7 +87,7 @@ def _read_bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[
 
 
 def _read_others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
-    """Passes and switches of the threads of a block."""
+    """Return the passes of autograd and the switches of the threads of a block."""
     rows = relation(connection, statement("analysis/ledger/host_point.sql"), **block._asdict()).to_arrow_table()
     thread, ts, phase, state = (rows[name].to_numpy() for name in ("thread_id", "ts", "phase", "state"))
     return make_points(thread, ts, phase=phase, state=state)

@@ -1,4 +1,4 @@
-"""Which slice is innermost from when on: starts, ends and other points of host threads, merged with arrays."""
+"""Finds the innermost slice at each point in time: starts, ends and other points of host threads, merged with arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Points(NamedTuple):
 
 
 def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
-    """Points of these threads and times; what `columns` do not say goes on."""
+    """Make points of these threads and times; fields not in `columns` go on as before."""
     says = {"rank": NO_BOUNDARY, "slice_id": NOTHING, "phase": SAME, "state": SAME} | columns
     types = {"rank": np.int32, "slice_id": np.int64, "phase": np.int8, "state": np.int8}
     rest = [np.broadcast_to(np.asarray(says[name], types[name]), len(ts)) for name in types]
@@ -42,17 +42,17 @@ def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Point
 
 
 def take_points(some: Points, which: Numbers | Flags | slice) -> Points:
-    """Those of the points."""
+    """Take some of the points."""
     return Points(*(column[which] for column in some))
 
 
 def join_points(*some: Points) -> Points:
-    """All points."""
+    """Join points."""
     return Points(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
 
 
 def merge_points(some: Points) -> tuple[Points, Flags]:
-    """The points in the order of thread and time, one for each time, with all that is from there on; and which bound segments.
+    """Merge points by thread and time, each with all that holds from there on; return them and which bound segments.
 
     Points that tell a state alone do not.
     """
@@ -82,7 +82,7 @@ def merge_points(some: Points) -> tuple[Points, Flags]:
 
 
 def _carry_forward(values: Numbers, is_said: Flags) -> Numbers:
-    """The values, where nothing is said those before them."""
+    """Repeat values where nothing new is said."""
     if is_said.all():
         return values
     return values[np.maximum.accumulate(np.where(is_said, np.arange(len(values)), 0))]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> SlicePlaces:
-    """What stack.place says of slices in order of start, longest first: of all before the first one that does not nest."""
+    """Place slices in order of start, longest first, as stack.place does, up to the first one that does not nest."""
     if not stack.nests:
         return SlicePlaces([], [], [[] for _ in AROUND])
     # Slices still open from before go first, as if they had always been open.
@@ -52,7 +52,7 @@ def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers,
 
 
 def _find_depths(starts: Integers, ends: Integers) -> Integers:
-    """How many earlier rows have not ended when a row starts."""
+    """Count the earlier rows that have not ended when each row starts."""
     rows = np.arange(len(starts))
     ended = np.searchsorted(np.sort(ends), starts, side="right")
     # Instants at the same time have ended too, but those that come later must not count. They close their group of starts.
@@ -63,7 +63,7 @@ def _find_depths(starts: Integers, ends: Integers) -> Integers:
 
 
 def _split_levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """For each depth from 1, its rows and their parents: the last row before that is one less deep, or NOBODY."""
+    """Yield for each depth from 1 its rows and their parents: the last row before that is one less deep, or NOBODY."""
     by_depth = np.argsort(depths, kind="stable")
     bounds = np.searchsorted(depths[by_depth], np.arange(depths.max(initial=-1) + 2))
     for outer, inner, end in zip(bounds, bounds[1:], bounds[2:], strict=False):
@@ -73,7 +73,7 @@ def _split_levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def _with_its_parents(parents: Integers, row: int) -> list[int]:
-    """The row and those around it, outermost first."""
+    """Return the row and those around it, outermost first."""
     chain = []
     while row != NOBODY:
         chain.append(row)

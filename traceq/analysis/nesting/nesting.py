@@ -50,13 +50,17 @@ def nest_slices(
             commit()
     run(connection, "analysis/nesting/cpu_slice_async.sql", trace_id=trace_id)
     cut = {slice_id: end for stack in stacks.values() for slice_id, end in stack.cut.items()}
-    outlasting = [each for stack in stacks.values() for each in stack.outlasting]
+    outlasting = [late for stack in stacks.values() for late in stack.outlasting]
     _keep(connection, "_slice_cut", {"slice_id": cut, "ts_end": cut.values()})
-    _keep(connection, "_slice_ended_under", {"slice_id": {ended for each in outlasting for ended in each.ended}})
+    _keep(
+        connection,
+        "_slice_ended_under",
+        {"slice_id": {ended for late in outlasting for ended in late.ended}},
+    )
     _keep(
         connection,
         "_slice_outlasting",
-        {name: [getattr(each, name) for each in outlasting] for name in ("slice_id", "inside", "depth")},
+        {name: [getattr(late, name) for late in outlasting] for name in ("slice_id", "inside", "depth")},
     )
     return len(cut), len(outlasting)
 
@@ -91,7 +95,7 @@ def _nest_window(
 
 
 def _place_slices(stack: Stack, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
-    """Columns of places of a thread's slices, piece by piece: by arrays up to one that does not nest, by the stack from there."""
+    """Yield columns of places of a thread's slices: by arrays up to one that does not nest, by the stack from there."""
     first, count, many, few = 0, len(slices[0]), _BY_ARRAYS, _BY_STACK
     while first < count:
         placed = place_nested(stack, *(column[first : first + many] for column in slices))

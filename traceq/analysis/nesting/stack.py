@@ -35,7 +35,7 @@ NEVER = 1 << 63
 
 
 class Around(NamedTuple):
-    """What stands around a slice, by columns of cpu_slice: ids, or NOBODY."""
+    """Slices around a slice, by columns of cpu_slice: ids, or NOBODY."""
 
     operator_id: int = NOBODY
     annotation_id: int = NOBODY
@@ -59,7 +59,7 @@ AROUND = (
 
 
 class SlicePlaces(NamedTuple):
-    """Where slices belong, one entry a slice."""
+    """Depth, parent and surroundings of slices, one entry a slice."""
 
     depth: Sequence[int] | Integers
     parent_id: Sequence[int] | Integers
@@ -101,19 +101,19 @@ class Stack:
 
     @property
     def nests(self) -> bool:
-        """Whether every open slice ends before those around it."""
+        """Return whether every open slice ends before those around it."""
         return self.early == NEVER
 
     @property
     def opened(self) -> list[Open]:
-        """The open slices, outermost first."""
-        return [Open(*each) for each in zip(self.ends, self.ids[1:], self.kinds, strict=True)]
+        """Return the open slices, outermost first."""
+        return [Open(*fields) for fields in zip(self.ends, self.ids[1:], self.kinds, strict=True)]
 
     def open(self, slices: Sequence[Open]) -> None:
         """Make these the open slices."""
-        self.ends = [each.end for each in slices]
-        self.ids = [NOBODY, *(each.slice_id for each in slices)]
-        self.kinds = [each.kind for each in slices]
+        self.ends = [open_slice.end for open_slice in slices]
+        self.ids = [NOBODY, *(open_slice.slice_id for open_slice in slices)]
+        self.kinds = [open_slice.kind for open_slice in slices]
         # What a slice that starts inside the first so many open ones has around it.
         self.around = [Around()]
         for _, slice_id, kind in slices:
@@ -139,7 +139,7 @@ class Stack:
                 self.around.pop()
             if ts >= self.early:
                 # Slices that have ended under others that have not.
-                self.open([each for each in self.opened if each.end > ts])
+                self.open([open_slice for open_slice in self.opened if open_slice.end > ts])
             depths.append(len(self.ends))
             parents.append(self.ids[-1])
             around.append(self.around[-1])
@@ -150,7 +150,7 @@ class Stack:
         return SlicePlaces(depths, parents, list(zip(*around, strict=True)))
 
     def _end(self, slice_id: int, end: int) -> int:
-        """The end to use for a slice that starts now: its own, or its parent's when only rounding puts it later."""
+        """Return the end to use for a slice that starts now: its own, or its parent's when only rounding puts it later."""
         if not self.ends or end <= self.ends[-1]:
             return end
         if end - self.ends[-1] <= self.rounding:
@@ -165,7 +165,7 @@ class Stack:
 
 
 def _around_inside(slice_id: int, kind: int, around: Around) -> Around:
-    """What stands around the slices inside this one."""
+    """Return what is around the slices inside this one."""
     return Around(
         *(
             slice_id if kind & bit and (innermost or other == NOBODY) else other

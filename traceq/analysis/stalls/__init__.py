@@ -1,1 +1,1 @@
-"""Where host threads stood still in calls that take no time by themselves."""
+"""Stalls: host threads that stood still in calls that take no time by themselves."""

@@ -1,4 +1,4 @@
-"""What GPUs idle after a launching thread stood still, until the host is as far ahead as it had been."""
+"""Charges stalls with the idle time of GPUs after a launching thread stood still, until the host is ahead again."""
 
 from __future__ import annotations
 
