@@ -240,7 +240,7 @@ def test_what_was_looked_at_is_remembered_in_the_cache(made, monkeypatch, tmp_pa
 def test_who_has_no_home_can_open_a_database(made, monkeypatch):
     monkeypatch.delenv("TRACEQ_NO_CACHE", raising=False)
     monkeypatch.delenv("TRACEQ_CACHE", raising=False)
-    monkeypatch.setattr(untrusted, "folder", lambda: Path("~nobody-of-this-name").expanduser())
+    monkeypatch.setattr(untrusted, "cache_path", lambda: Path("~nobody-of-this-name").expanduser())
     connect(made()).close()
 
 
