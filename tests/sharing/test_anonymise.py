@@ -19,7 +19,7 @@ from traceq.app.trim import check_suffix
 from traceq.database.connect import connect
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.sharing import chrome_names, nsys_names
-from traceq.sharing.names import Names
+from traceq.sharing.names import Names, read_allowed
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 KINETO = FIXTURES / "run" / "kineto_2026.json.gz"
@@ -438,7 +438,7 @@ def test_all_reasons_of_traceq_are_known():
         r"""['"]((?:warm-up|incomplete|no step|outside of|another phase|the program)[ :][^'"\n]*)['"]""", texts
     )
     assert len(found) > 8
-    assert {*found} <= {*chrome_names.REASONS}
+    assert {*found} <= {*read_allowed("chrome")["reasons"]}
 
 
 @pytest.mark.parametrize(
