@@ -29,7 +29,7 @@ import sys
 import piece_stand_ins
 import traceq.dataset.runner
 from traceq.cli import run
-traceq.dataset.runner.make_piece = getattr(made_pieces, sys.argv.pop(1))
+traceq.dataset.runner.make_piece = getattr(piece_stand_ins, sys.argv.pop(1))
 run()
 """
 
