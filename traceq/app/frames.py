@@ -36,7 +36,7 @@ def tabulate_traces(report: Report) -> pd.DataFrame:
         for trace in report.traces
     )
     names = "run file format devices steps step_source total_ns mean_ns p50_ns p95_ns findings"
-    return _make_typed_frame(names, rows, Steps, devices=int, steps=int, findings=int)
+    return _make_typed_frame(names, rows, (Steps,), {"devices": int, "steps": int, "findings": int})
 
 
 def tabulate_findings(report: Report) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def tabulate_findings(report: Report) -> pd.DataFrame:
         "finding rule title saving_ns saving_share saving_low_ns saving_high_ns only_bounds assumed_share rule_share claimed_ns"
         f" owned_ns expected_step_ns confidence confidence_reason is_extra {_WHERE} fix wrong_if query instances_query id"
     )
-    return _make_typed_frame(names, rows, Finding, Where, saving_share=float)
+    return _make_typed_frame(names, rows, (Finding, Where), {"saving_share": float})
 
 
 def tabulate_observations(report: Report) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def tabulate_observations(report: Report) -> pd.DataFrame:
         for trace in report.traces
         for observation in trace.observations
     )
-    return _make_typed_frame(f"rule title text {_WHERE} fix query id", rows, Observation, Where)
+    return _make_typed_frame(f"rule title text {_WHERE} fix query id", rows, (Observation, Where), {})
 
 
 def tabulate_ledger(report: Report) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def tabulate_ledger(report: Report) -> pd.DataFrame:
         for part in device.parts
     )
     names = "device device_name category dur_ns per_step_ns step_share"
-    return _make_typed_frame(names, rows, DeviceLedger, LedgerPart)
+    return _make_typed_frame(names, rows, (DeviceLedger, LedgerPart), {})
 
 
 def tabulate_steps(report: Report) -> pd.DataFrame:
@@ -116,17 +116,24 @@ def tabulate_steps(report: Report) -> pd.DataFrame:
         for step in trace.step_ledgers
     )
     names = ["step", "dur_ns", *columns.values()]
-    return _make_typed_frame(" ".join(names), rows, **dict.fromkeys(names, int))
+    return _make_typed_frame(" ".join(names), rows, (), dict.fromkeys(names, int))
 
 
-def _make_typed_frame(names: str, rows: Iterable[Mapping[str, Any]], *kinds: type, **types: type) -> pd.DataFrame:
+def _make_typed_frame(
+    names: str,
+    rows: Iterable[Mapping[str, Any]],
+    kinds: Sequence[type],
+    types: Mapping[str, type],
+) -> pd.DataFrame:
     """Make a frame with the columns `trace_id`, `rank` and `names`, whatever is in the rows.
 
     What type they have say `types`, else the fields of the dataclasses `kinds`; the others are text.
     """
-    hints = {name: hint for kind in (TraceFacts, *kinds) for name, hint in get_type_hints(kind).items()} | types
+    hints = {name: hint for kind in (TraceFacts, *kinds) for name, hint in get_type_hints(kind).items()}
     columns = ["trace_id", "rank", *names.split()]
-    return make_frame(rows, columns).astype({name: _choose_dtype(hints.get(name, str)) for name in columns})
+    return make_frame(rows, columns).astype(
+        {name: _choose_dtype(types.get(name) or hints.get(name, str)) for name in columns}
+    )
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
