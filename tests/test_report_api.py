@@ -13,7 +13,7 @@ from builder import TraceBuilder
 
 import traceq
 from traceq.analysis.categories import CATEGORIES
-from traceq.app import plots
+from traceq.app import frames, plots
 from traceq.database.connect import create_schema
 from traceq.database.empty import create_database
 from traceq.reports import RENDERERS, SUFFIXES
@@ -152,6 +152,14 @@ def test_what_the_host_alone_does_not_tell_is_missing(host_only):
     assert (len(host_only.ledger), len(host_only.steps)) == (0, 0)
     assert host_only.traces[["rank", "run"]].isna().all(axis=None)
     assert host_only.traces["steps"].tolist() == [3]
+
+
+def test_large_numbers_beside_missing_ones_stay_exact():
+    large = 2**60 + 1  # a float would round it
+    rows = [{"trace_id": 1, "rank": rank, "dur_ns": large} for rank in (None, large)]
+    frame = frames._make_typed_frame("dur_ns", rows, (), {"dur_ns": int})
+    assert frame["rank"].tolist() == [pd.NA, large]
+    assert frame["dur_ns"].tolist() == [large, large]
 
 
 def test_an_empty_database_gives_empty_frames(empty):

@@ -120,10 +120,7 @@ def tabulate_steps(report: Report) -> pd.DataFrame:
 
 
 def _make_typed_frame(
-    names: str,
-    rows: Iterable[Mapping[str, Any]],
-    kinds: Sequence[type],
-    types: Mapping[str, type],
+    names: str, rows: Iterable[Mapping[str, Any]], kinds: Sequence[type], types: Mapping[str, type]
 ) -> pd.DataFrame:
     """Make a frame with the columns `trace_id`, `rank` and `names`, whatever is in the rows.
 
@@ -131,14 +128,17 @@ def _make_typed_frame(
     """
     hints = {name: hint for kind in (TraceFacts, *kinds) for name, hint in get_type_hints(kind).items()}
     columns = ["trace_id", "rank", *names.split()]
-    return make_frame(rows, columns).astype(
-        {name: _choose_dtype(types.get(name) or hints.get(name, str)) for name in columns}
-    )
+    dtypes = {name: _choose_dtype(types.get(name) or hints.get(name, str)) for name in columns}
+    # As objects first: as numbers those of a column in which some are missing would be rounded to floats.
+    return make_frame(rows, columns, object).astype(dtypes)
 
 
-def make_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
+def make_frame(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, dtype: type | None = None
+) -> pd.DataFrame:
     """Make a frame of the rows, with all that they have or these columns. Raises MissingTool without pandas."""
-    frame: pd.DataFrame = import_extra("pandas", "frames", "data frames").DataFrame(list(rows), columns=columns)
+    pandas = import_extra("pandas", "frames", "data frames")
+    frame: pd.DataFrame = pandas.DataFrame(list(rows), columns=columns, dtype=dtype)
     return frame
 
 
