@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, localcontext
 from typing import Literal, TypeVar
 
@@ -13,20 +13,22 @@ UNKNOWN = "cannot tell"
 T = TypeVar("T")
 
 _DIGITS = 4
-_TIME_UNITS = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
-_BYTES_PER_UNIT = 1024
+TIME_UNITS = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
+SIZE_UNITS = (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40))
+_SMALLEST = 0.05
+_WHOLE_MIB = 100
 
 
 def duration(nanoseconds: float | None) -> str:
     """Format ns with four significant digits in the unit that fits: 12.34 ms. Whole nanoseconds stay whole."""
     if nanoseconds is None:
         return UNKNOWN
-    if abs(nanoseconds) < _TIME_UNITS[1][1] and nanoseconds == int(nanoseconds):
+    if abs(nanoseconds) < TIME_UNITS[1][1] and nanoseconds == int(nanoseconds):
         return f"{int(nanoseconds)} ns"
-    for index, (unit, size) in enumerate(_TIME_UNITS):
+    for index, (unit, size) in enumerate(TIME_UNITS):
         text = _significant(nanoseconds / size)
-        is_last = index == len(_TIME_UNITS) - 1
-        if is_last or abs(float(text)) < _TIME_UNITS[index + 1][1] / size:
+        is_last = index == len(TIME_UNITS) - 1
+        if is_last or abs(float(text)) < TIME_UNITS[index + 1][1] / size:
             return f"{float(text):,.0f} {unit}" if abs(float(text)) >= 10**_DIGITS else f"{text} {unit}"
     raise AssertionError("the last unit always fits")
 
@@ -79,30 +81,30 @@ def some(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def choose_unit(highest: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """Return the largest of TIME_UNITS or SIZE_UNITS that is not above `highest`, else the smallest."""
+    return next((unit for unit in reversed(units) if highest >= unit[1]), units[0])
+
+
 def size(value: int) -> str:
     """Format bytes in binary units."""
-    amount = float(value)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < _BYTES_PER_UNIT:
-            return f"{value} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= _BYTES_PER_UNIT
-    return f"{amount:.1f} TiB"
+    unit, one = choose_unit(value, SIZE_UNITS)
+    return f"{value} B" if one == 1 else f"{value / one:.1f} {unit}"
 
 
 def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
     """Return what puts each of these bytes into words, all in one unit: for a column of a table. Dash: not known."""
     known = [value for value in values if value]
-    units = list(_SIZES)
-    at = next((place for place in range(len(units) - 1, 0, -1) if max(known, default=0) >= _SIZES[units[place]]), 0)
+    at = SIZE_UNITS.index(choose_unit(max(known, default=0), SIZE_UNITS))
     # what would show as 0.0 gets the next smaller unit, as far as one is enough
-    if at and min(known) < _SMALLEST * _SIZES[units[at]]:
+    if at and min(known) < _SMALLEST * SIZE_UNITS[at][1]:
         at -= 1
-    unit = units[at]
+    unit, one = SIZE_UNITS[at]
 
     def words(value: int | None) -> str:
         if value is None:
             return "-"
-        amount = value / _SIZES[unit]
+        amount = value / one
         if unit == "B" or not value:
             return f"{value:,} {unit}"
         return f"< 0.1 {unit}" if amount < _SMALLEST else f"{amount:,.1f} {unit}"
@@ -110,19 +112,15 @@ def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
     return words
 
 
-_SMALLEST = 0.05
-_SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-
-
 def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], str]:
     """Return what puts each of these times (ns) into words, all in one unit, that of the longest. Dash: not known."""
     longest = max((value for value in values if value), default=0)
-    unit, size = next((each for each in reversed(_TIME_UNITS) if longest >= each[1]), _TIME_UNITS[0])
+    unit, one = choose_unit(longest, TIME_UNITS)
 
     def words(value: float | None) -> str:
         if value is None:
             return "-"
-        amount = value / size
+        amount = value / one
         if unit == "ns" or not value:
             return f"{amount:,.0f} {unit}"
         return f"< 0.001 {unit}" if amount < _SMALLEST / 100 else f"{amount:,.3f} {unit}"
@@ -132,14 +130,10 @@ def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], 
 
 def mebibytes(value: float) -> str:
     """Format bytes in MiB whatever their number: for sentences that compare several, and their differences."""
-    amount = value / _BYTES_OF["MiB"]
+    amount = value / dict(SIZE_UNITS)["MiB"]
     if amount >= _WHOLE_MIB or not amount:
         return f"{amount:,.0f} MiB"
     return "< 0.1 MiB" if amount < _SMALLEST else f"{amount:.1f} MiB"
-
-
-_WHOLE_MIB = 100
-_BYTES_OF = {"MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def in_unit(value: str, unit: str | None) -> str:
@@ -151,18 +145,18 @@ def in_unit(value: str, unit: str | None) -> str:
 
 def bytes_in(unit: Literal["MiB", "GiB"], value: float, decimals: int) -> str:
     """Format bytes as a number of `unit`, which is written after it: for sentences that compare several."""
-    return f"{value / _BYTES_OF[unit]:,.{decimals}f}"
+    return f"{value / dict(SIZE_UNITS)[unit]:,.{decimals}f}"
 
 
 def short_size(value: float | None) -> str:
     """Format bytes in three significant digits, for sentences."""
     if value is None:
         return "an unknown number of bytes"
-    for unit in ("bytes", "KiB", "MiB"):
-        if value < _BYTES_PER_UNIT:
-            return f"{value:.3g} {unit}" if value else "0 bytes"
-        value /= _BYTES_PER_UNIT
-    return f"{value:.3g} GiB" if value < _BYTES_PER_UNIT else f"{value:,.0f} GiB"
+    unit, one = choose_unit(value, SIZE_UNITS[:4])
+    amount = value / one
+    if one == 1:
+        return f"{amount:.3g} bytes"
+    return f"{amount:,.0f} GiB" if amount >= SIZE_UNITS[1][1] else f"{amount:.3g} {unit}"
 
 
 def short(value: float) -> str:

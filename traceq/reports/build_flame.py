@@ -1,4 +1,4 @@
-"""Where the time of the counted steps goes by call path, for a flame graph."""
+"""Builds flame graphs: the time of the counted steps by call path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report draws of a trace over time: all counted steps, and a typical and the worst occurrence of each finding."""
+"""Builds the timelines of a report: all counted steps, and a typical and the worst occurrence of each finding."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Paths:
 
 
 class _IdPlaces:
-    """Where each id stands in a column of ids, which are numbered from near 0."""
+    """Places of ids in a column of ids, which are numbered from near 0."""
 
     def __init__(self, ids: Numbers) -> None:
         self._least = int(ids.min(initial=0))

@@ -115,7 +115,7 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Where the time of a device went, as bars to one scale."""
+    """Time of a device by category, as bars to one scale."""
 
     title: Spans
     total: str
@@ -262,7 +262,7 @@ class Tracks:
 
 @dataclass(frozen=True)
 class Flame:
-    """Where host and GPU time go by call path."""
+    """Host and GPU time by call path."""
 
     graph: flame.Flame
 

@@ -11,6 +11,7 @@ from math import ceil, floor, log, log10
 from typing import Literal, NamedTuple
 
 from traceq.common.text import printable, shortened, width
+from traceq.common.units import SIZE_UNITS, TIME_UNITS, choose_unit
 
 WIDTH = 520.0
 FONT = 11
@@ -27,8 +28,6 @@ _TICK_LINE = 20.0
 _NAME_LIMIT = 28
 _MOST_STEPS = 4
 _WIDE = 1_000
-_TIMES = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
-_SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 
 Anchor = Literal["start", "middle", "end"]
 Place = tuple[float, float]
@@ -187,12 +186,12 @@ class AxisUnit(NamedTuple):
 
 def choose_time_unit(highest: float) -> AxisUnit:
     """Choose the unit for times up to `highest` ns."""
-    return AxisUnit(*next((unit for unit in _TIMES if highest >= unit[1]), _TIMES[-1]))
+    return AxisUnit(*choose_unit(highest, TIME_UNITS))
 
 
 def choose_size_unit(highest: float) -> AxisUnit:
     """Choose the unit for sizes up to `highest` bytes."""
-    return AxisUnit(*next((unit for unit in _SIZES if highest >= unit[1]), _SIZES[-1]))
+    return AxisUnit(*choose_unit(highest, SIZE_UNITS))
 
 
 def make_axis(low: float, high: float, *, has_grid: bool = False, whole: bool = False, label: str = "") -> Axis:

@@ -1,4 +1,4 @@
-"""Where host and GPU time go by call path: frames with the frames inside them, small enough for a page."""
+"""Host and GPU time by call path: frames with the frames inside them, small enough for a page."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ class LedgerPart:
 
 @dataclass(frozen=True)
 class DeviceLedger:
-    """Where the counted steps' time went on a device; the parts, longest first, add up to `total` exactly."""
+    """Time of the counted steps on a device by category; the parts, longest first, add up to `total` exactly."""
 
     device: int
     name: str | None

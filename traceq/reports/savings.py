@@ -1,4 +1,4 @@
-"""How savings are put into words: per what, of what, how much faster."""
+"""Savings in words: per step, as a share, as a speed-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report says of one topic each: critical path, copies, kernels, communication, input, memory, serving.
+"""The topics of a report: critical path, copies, kernels, communication, input, memory, serving.
 
 Filled by build.py.
 

@@ -1,4 +1,4 @@
-"""What doctor says, for programs; docs/report-json.md describes the keys."""
+"""The answer of doctor for programs; docs/report-json.md describes the keys."""
 
 from __future__ import annotations
 

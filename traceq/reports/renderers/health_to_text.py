@@ -1,4 +1,4 @@
-"""What doctor says, for a terminal: plain text, at most 100 columns, no escape codes."""
+"""The answer of doctor for a terminal: plain text, at most 100 columns, no escape codes."""
 
 from __future__ import annotations
 

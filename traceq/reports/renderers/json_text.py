@@ -1,4 +1,4 @@
-"""What all JSON of traceq has in common: sorted keys, no NaN, and dataclasses as objects."""
+"""The form of all JSON of traceq: sorted keys, no NaN, and dataclasses as objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report in GitHub-flavoured Markdown, for a ticket: below so many characters whatever is in it.
+"""The report in GitHub-flavoured Markdown, for a ticket, never longer than a limit.
 
 Names from traces become code spans, all other text is escaped: nothing in a trace can start a tag, a link, a
 mention or a new cell.

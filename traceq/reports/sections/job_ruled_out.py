@@ -1,4 +1,4 @@
-"""What a job does not suffer from, though its ranks look so one by one."""
+"""Causes ruled out for a job, though its ranks look so one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the capture is, in words: stands in the header, and is the verdict where there is nothing to judge."""
+"""The kind of capture in words: stands in the header, and is the verdict where there is nothing to judge."""
 
 from __future__ import annotations
 

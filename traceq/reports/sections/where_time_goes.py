@@ -1,4 +1,4 @@
-"""Where a step goes: a bar for each category and the findings that own its time; and the account line by line."""
+"""The time of a step: a bar for each category and the findings that own its time; and the account line by line."""
 
 from __future__ import annotations
 
