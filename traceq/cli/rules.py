@@ -59,14 +59,14 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
     if format_ == "json":
         content = [
             {
-                "name": each.name,
-                "title": each.manual.title,
-                "pack": each.pack,
-                "text": each.manual.text,
-                "references": each.manual.references,
+                "name": rule.name,
+                "title": rule.manual.title,
+                "pack": rule.pack,
+                "text": rule.manual.text,
+                "references": rule.manual.references,
                 "of_job": False,
             }
-            for each in found
+            for rule in found
         ]
         content += [
             {"name": name, "title": title, "pack": "default", "text": rule_page(name), "references": [], "of_job": True}
@@ -74,7 +74,7 @@ def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
         ]
         write_json(content)
         return
-    rows = [(each.name, each.pack, printable(each.manual.title)) for each in found]
+    rows = [(rule.name, rule.pack, printable(rule.manual.title)) for rule in found]
     rows += [(name, "default", f"{title} (of a job)") for name, (title, _) in RULES_OF_JOBS.items()]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, pack, title in rows:

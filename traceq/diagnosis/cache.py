@@ -37,7 +37,7 @@ def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules
     """
     every = [row["trace_id"] for row in ask(connection, statement("diagnosis/sql/traces.sql"))]
     spared = _find_spared(connection)
-    asked = [each for each in every if each not in spared]
+    asked = [trace_id for trace_id in every if trace_id not in spared]
     save(connection, [judge() for _, judge in load_judgements(connection, goal, rules, asked)], goal, rules)
 
 
@@ -54,7 +54,11 @@ def save(
     """
     chosen = _chosen(rules)
     key = current_stamp(connection, chosen) if _are_own(chosen) else ""
-    rows = [(each.trace_id, goal, key, msgspec.json.encode(each).decode()) for each in judgements if each.asked]
+    rows = [
+        (judgement.trace_id, goal, key, msgspec.json.encode(judgement).decode())
+        for judgement in judgements
+        if judgement.asked
+    ]
     connection.begin()
     try:
         connection.execute("delete from judgement")
@@ -119,5 +123,5 @@ def _are_own(rules: Sequence[Rule]) -> bool:
 def current_stamp(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> str:
     """Hash of traceq, the rules asked and the traces of the database: the judgement on one may depend on the others."""
     traces = [list(row.values()) for row in ask(connection, statement("diagnosis/sql/stamp.sql"))]
-    made_by = [__version__, SCHEMA_VERSION, code_hash(*_REACHED), [each.name for each in rules], traces]
+    made_by = [__version__, SCHEMA_VERSION, code_hash(*_REACHED), [rule.name for rule in rules], traces]
     return hashlib.sha256(json.dumps(made_by).encode()).hexdigest()

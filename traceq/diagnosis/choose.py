@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
 def number_findings(findings: Sequence[F]) -> list[tuple[str, F]]:
     """Return the ranked findings of a trace, each with its place: F1, F2, ... or E1, E2, ... of the pack extra."""
     numbers = {False: count(1), True: count(1)}
-    return [(f"{'E' if each.is_extra else 'F'}{next(numbers[each.is_extra])}", each) for each in findings]
+    return [(f"{'E' if finding.is_extra else 'F'}{next(numbers[finding.is_extra])}", finding) for finding in findings]
 
 
 def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
@@ -42,10 +42,10 @@ def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
 
     `findings` are those of each trace, ranked. Raises StoreError, with what there is, when none is meant or several.
     """
-    every = [Chosen(*each) for ranked in findings.values() for each in number_findings(ranked)]
+    every = [Chosen(*numbered) for ranked in findings.values() for numbered in number_findings(ranked)]
     wanted = text.casefold()
     for kind in ("id", "rule", "place"):
-        found = [each for each in every if each.names[kind].casefold() == wanted]
+        found = [chosen for chosen in every if chosen.names[kind].casefold() == wanted]
         if len(found) == 1:
             return found[0]
         if found:
@@ -57,4 +57,4 @@ def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
 
 
 def _list_findings(every: Sequence[Chosen]) -> str:
-    return ", ".join(f"{each.finding.finding_id} ({each.place})" for each in every)
+    return ", ".join(f"{chosen.finding.finding_id} ({chosen.place})" for chosen in every)

@@ -98,8 +98,8 @@ def build_tree(rows: Iterable[dict[str, Any]]) -> Node:
     root = Node("", "")
     nodes: dict[int | None, Node] = {None: root}
     for slice_id, row in slices.items():
-        for each in reversed(list(_walk_missing(slice_id, slices, nodes))):
-            nodes[each] = _add_child(nodes[slices[each]["parent_id"]], slices[each])
+        for missing in reversed(list(_walk_missing(slice_id, slices, nodes))):
+            nodes[missing] = _add_child(nodes[slices[missing]["parent_id"]], slices[missing])
         node = nodes[slice_id] if slice_id is not None else root.children.setdefault(NOTHING, Node(NOTHING, ""))
         node.own += row["own_ns"]
     for node in reversed(list(_walk_outside_in(root))):
@@ -174,7 +174,7 @@ def _divide(node: Node, total: float) -> list[Node]:
         node = only
     inside = [*node.inside(), Node(node.name or OUTSIDE, node.kind, node.is_line, node.own, node.own)]
     large = [each for each in inside if each.total >= WORTH_NAMING * total]
-    return large if sum(each.total for each in large) >= _MOST * node.total else [node]
+    return large if sum(part.total for part in large) >= _MOST * node.total else [node]
 
 
 def _dominant_child(node: Node) -> Node | None:
@@ -191,7 +191,7 @@ def _name_place(node: Node, total: float) -> Place:
         Place(_telling_name(each), each.total, each.total / total) for each in _divide_deeper(chain[-1], total)
     )
     name = (told or chain)[-1].name
-    return Place(name, node.total, node.total / total, tuple(each for each in parts if each.name != name))
+    return Place(name, node.total, node.total / total, tuple(part for part in parts if part.name != name))
 
 
 def _divide_deeper(node: Node, total: float) -> list[Node]:

@@ -57,7 +57,7 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
         fix=advice.fix,
         wrong_if=advice.wrong_if,
         references=subject.program.about_it(rule.manual.references),
-        parts=tuple(_make_part(subject, each) for each in allocated.parts),
+        parts=tuple(_make_part(subject, part) for part in allocated.parts),
         owned_by_category={category: ns / subject.steps for category, ns in sorted(allocated.owned.items()) if ns},
         is_extra=rule.is_extra,
     )

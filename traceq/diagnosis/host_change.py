@@ -68,12 +68,12 @@ def measure_host_changes(subject: Subject, changes: Sequence[HostChange]) -> Hos
         subject.workspace.drop()
         subject.connection.execute("drop table if exists temp.host_changed")
     row = {"saving_low_ns": 0.0, "saving_ns": 0.0, "saving_high_ns": 0.0} if claim is None else claim.row
-    of_changes = [each for each in found if each["number"] is not None]
+    of_changes = [row for row in found if row["number"] is not None]
     return HostWon(
         low_ns=float(row["saving_low_ns"]),
         likely_ns=float(row["saving_ns"]),
         high_ns=float(row["saving_high_ns"]),
-        held_ns=tuple(each["held"] / subject.steps for each in of_changes),
-        elsewhere_ns=tuple(each["elsewhere"] / subject.steps for each in of_changes),
-        left_ns={each["category"]: each["held"] / subject.steps for each in found if each["number"] is None},
+        held_ns=tuple(row["held"] / subject.steps for row in of_changes),
+        elsewhere_ns=tuple(row["elsewhere"] / subject.steps for row in of_changes),
+        left_ns={row["category"]: row["held"] / subject.steps for row in found if row["number"] is None},
     )

@@ -50,9 +50,9 @@ def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule
     """Return the rules to ask of a trace, and those that the judgement on its job replaces."""
     if not ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
         return rules, []
-    left = [each for each in rules if each.name in LEFT_TO_JOB]
-    asked = [each for each in rules if each.name not in LEFT_TO_JOB]
-    return asked, [NotApplicable(each.name, each.manual.title, WHY_LEFT) for each in left]
+    left = [rule for rule in rules if rule.name in LEFT_TO_JOB]
+    asked = [rule for rule in rules if rule.name not in LEFT_TO_JOB]
+    return asked, [NotApplicable(rule.name, rule.manual.title, WHY_LEFT) for rule in left]
 
 
 def bound_by_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:
@@ -60,8 +60,8 @@ def bound_by_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]
     bound = _read_bound(subject)
     if bound is None:
         return list(findings)
-    bounded = [_bound_finding(each, bound.of(each), subject.step_ns) for each in findings]
-    return [each for each in bounded if each.saving_ns >= WORTH_LISTING * subject.step_ns]
+    bounded = [_bound_finding(finding, bound.of(finding), subject.step_ns) for finding in findings]
+    return [finding for finding in bounded if finding.saving_ns >= WORTH_LISTING * subject.step_ns]
 
 
 def _read_bound(subject: Subject) -> JobBound | None:

@@ -80,7 +80,7 @@ def judge(
     `record` says how often rules were right, by which findings are called sure; without it that of traceq.
     """
     chosen = default_rules() if rules is None else rules
-    return tuple(judge_subject(each, chosen) for each in load_subjects(connection, goal, scaled, record=record))
+    return tuple(judge_subject(subject, chosen) for subject in load_subjects(connection, goal, scaled, record=record))
 
 
 def load_subjects(
@@ -208,12 +208,14 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
                 clean.append(Clean(name, title, str(error)))
                 continue
             observations += [
-                make_observation(subject, rule, each) for each in judgements if not isinstance(each, Advice)
+                make_observation(subject, rule, judgement)
+                for judgement in judgements
+                if not isinstance(judgement, Advice)
             ]
-            proposals += [Proposal(rule, each) for each in judgements if isinstance(each, Advice)]
+            proposals += [Proposal(rule, judgement) for judgement in judgements if isinstance(judgement, Advice)]
             if not judgements:
                 clean.append(Clean(name, title, _NOT_FOUND))
-    confirmed = [each for each in proposals if not each.rule.is_extra]
+    confirmed = [proposal for proposal in proposals if not proposal.rule.is_extra]
     findings = _rank_findings(subject, confirmed, not_applicable, broken)
     account = _draw_up_account(subject, findings, confirmed)
     extra: list[Finding] = []
@@ -222,13 +224,13 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         together = _rank_findings(subject, proposals, not_applicable, broken)
         findings, extra = add_extra_parts(findings, together), keep_extra(together)
     every = [*findings, *extra]
-    listed = {each.rule for each in every} | {each.rule for each in broken}
-    listed |= {part.rule for each in every for part in each.parts}
+    listed = {finding.rule for finding in every} | {failed.rule for failed in broken}
+    listed |= {part.rule for finding in every for part in finding.parts}
     return Judged(
         trace_id=subject.trace_id,
         findings=tuple(findings),
         observations=tuple(sorted(observations, key=lambda each: each.is_extra)),
-        small=tuple(dict.fromkeys(each.rule.name for each in proposals if each.rule.name not in listed)),
+        small=tuple(dict.fromkeys(proposal.rule.name for proposal in proposals if proposal.rule.name not in listed)),
         clean=tuple(clean),
         not_applicable=tuple(dict.fromkeys(not_applicable)),
         failed=tuple(dict.fromkeys(broken)),
@@ -244,13 +246,13 @@ def _rank_findings(
     """Return what the proposals are worth where they share out the time among them, what wins most first."""
     found: list[tuple[str, Finding]] = []
     listed_first = _allocate_time(subject, proposals)
-    subject.locate(each.proposal.advice.claim for each in listed_first)
+    subject.locate(allocated.proposal.advice.claim for allocated in listed_first)
     for allocated in listed_first:
         rule = allocated.proposal.rule
         # columns that cannot be shown break their rule, not the others
         with catch_outcomes(rule.name, rule.manual.title, not_applicable, broken):
             found.append((allocated.proposal.advice.same_fix, make_finding(subject, allocated)))
-    made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
+    made_by = {proposal.rule.name: proposal.advice.made_by for proposal in proposals if proposal.advice.made_by}
     findings = bound_by_job(subject, attach_small_effects(merge_same_fix(found), made_by))
     return sorted(findings, key=lambda each: (-each.saving_ns, each.finding_id))
 
@@ -274,7 +276,7 @@ def _order_proposals(subject: Subject, proposals: Sequence[Proposal]) -> list[Pr
     That of the rules, in which a cause comes before what measures its effect; but a cause of whose time little can be won leaves
     it to those that win more. Without a GPU no replay says what wins.
     """
-    found = [each for each in proposals if each.advice.claim.saving_ns >= WORTH_LISTING * subject.step_ns]
+    found = [proposal for proposal in proposals if proposal.advice.claim.saving_ns >= WORTH_LISTING * subject.step_ns]
     if subject.device is None:
         return found
     return sorted(found, key=lambda each: _wins_little(each) and not each.advice.is_rest)

@@ -48,12 +48,14 @@ def add_extra_parts(findings: Sequence[Finding], together: Sequence[Finding]) ->
 
     `together` are the findings where the rules of all packs share out the time.
     """
-    parts = {each.finding_id: tuple(part for part in each.parts if part.is_extra) for each in together}
-    return [replace(each, parts=(*each.parts, *parts.get(each.finding_id, ()))) for each in findings]
+    parts = {finding.finding_id: tuple(part for part in finding.parts if part.is_extra) for finding in together}
+    return [replace(finding, parts=(*finding.parts, *parts.get(finding.finding_id, ()))) for finding in findings]
 
 
 def keep_extra(together: Sequence[Finding]) -> list[Finding]:
     """Return the findings of the pack extra; what other rules say of their time is among the other findings."""
     return [
-        replace(each, parts=tuple(part for part in each.parts if part.is_extra)) for each in together if each.is_extra
+        replace(finding, parts=tuple(part for part in finding.parts if part.is_extra))
+        for finding in together
+        if finding.is_extra
     ]

@@ -124,7 +124,7 @@ class Program:
         """python, julia, c++, or empty where the trace does not say; of several the one that calls the others."""
         if self.kind in _IN_PYTHON:
             return "python"
-        found = next((each for each in ("python", "julia", "c++") if each in self.languages), "")
+        found = next((language for language in ("python", "julia", "c++") if language in self.languages), "")
         return found or ("c++" if self.kind in _COMPILED else "julia" if self.kind == "julia" else "")
 
     @property
@@ -181,7 +181,7 @@ class Program:
         """Return the addresses of `references` that suit its framework and GPUs: all if the trace says neither."""
         others = [r"nvidia\.com/"] if self.is_amd else []
         others += [] if self.may_be_pytorch else [r"pytorch\.org/", r"github\.com/(pytorch|facebookresearch)/"]
-        return tuple(each for each in references if not any(re.search(other, each) for other in others))
+        return tuple(address for address in references if not any(re.search(other, address) for other in others))
 
     def has(self, *features: str) -> bool:
         """Return whether it uses one of these features."""

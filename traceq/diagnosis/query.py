@@ -85,7 +85,7 @@ class Query:
 
     def listed(self, key: str, default: str = "") -> tuple[str, ...]:
         """Return the words that the header lists under `key`, separated by commas."""
-        return tuple(word for each in self.header.get(key, default).split(",") if (word := each.strip()))
+        return tuple(word for item in self.header.get(key, default).split(",") if (word := item.strip()))
 
     @property
     def shares(self) -> dict[str, float]:
@@ -106,7 +106,7 @@ class Query:
     def limits(self, scaled: Scaled) -> dict[str, Setting]:
         """Return the thresholds of the query and its shared queries by name, those in `scaled` times their factors."""
         used = chain.from_iterable(shared_query(name).thresholds.values() for name in _names_used(self))
-        found = {each.name: each for each in (*used, *self.thresholds.values())}
+        found = {limit.name: limit for limit in (*used, *self.thresholds.values())}
         return {
             name: each.times(scaled[each.key]) if each.key in scaled else each.value for name, each in found.items()
         }
@@ -134,7 +134,7 @@ def read(text: str, place: str = "") -> Query:
     thresholds = [parse_threshold(place, value) for key, value in texts if key == "threshold"]
     only_with = tuple(_parse_condition(place, value) for key, value in texts if key == "only-with")
     header = {key: value for key, value in texts if key not in ("threshold", "only-with")}
-    return Query(text, header, {each.name: each for each in thresholds}, only_with)
+    return Query(text, header, {limit.name: limit for limit in thresholds}, only_with)
 
 
 def _refuse_unknown_key(line: str, place: str) -> None:
@@ -196,14 +196,14 @@ def is_shared(name: str) -> bool:
 def _queries_on_table(table: str) -> tuple[Query, ...]:
     """Return the queries of traceq's rules that find nothing without rows of the table."""
     queries = map(rule_query, shelved("diagnosis/rules"))
-    return tuple(query for query in queries if any(each.table == table for each in query.only_with))
+    return tuple(query for query in queries if any(condition.table == table for condition in query.only_with))
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
     """Return all thresholds of the rules of traceq, each once, by place and name."""
     rules = [rule_query(name) for name in shelved("diagnosis/rules")]
     queries = [*rules, *(shared_query(name) for query in rules for name in _names_used(query))]
-    found = {each.key: each for query in queries for each in query.thresholds.values()}
+    found = {limit.key: limit for query in queries for limit in query.thresholds.values()}
     return tuple(found[key] for key in sorted(found))
 
 
@@ -258,7 +258,7 @@ class Workspace:
 
     def may_find(self, query: Query) -> bool:
         """Return whether the trace holds what the query finds nothing without, which is asked for all rules at once."""
-        return all(self._holds(each.table, self._condition(query, each)) for each in query.only_with)
+        return all(self._holds(condition.table, self._condition(query, condition)) for condition in query.only_with)
 
     def _condition(self, query: Query, condition: Condition) -> str:
         return literal(condition.holds, **self.given(), **self.settings(query))
@@ -268,9 +268,9 @@ class Workspace:
             others = [
                 (query, each) for query in _queries_on_table(table) for each in query.only_with if each.table == table
             ]
-            conditions = sorted({condition, *(self._condition(*each) for each in others)})
+            conditions = sorted({condition, *(self._condition(*other) for other in others)})
             self.make_used(Query("", {"uses": table if is_shared(table) else ""}))
-            columns = ", ".join(f"coalesce(bool_or({each}), false)" for each in conditions)
+            columns = ", ".join(f"coalesce(bool_or({text}), false)" for text in conditions)
             text = f"select {columns} from {table}"  # noqa: S608 - of headers, whose queries run as well
             held = self.connection.execute(text).fetchall()[0]
             self._held.update({(table, each): held[place] for place, each in enumerate(conditions)})

@@ -53,7 +53,12 @@ class Record:
 
     def without_program(self, program: str) -> Record:
         """Return the record without the traces of a program, to judge it by others."""
-        return Record({rule: tuple(each for each in said if each[0] != program) for rule, said in self.entries.items()})
+        return Record(
+            {
+                rule: tuple(statement for statement in said if statement[0] != program)
+                for rule, said in self.entries.items()
+            }
+        )
 
     def has_confirmed(self, rule: str) -> bool:
         """Return whether the rule was right of at least one trace."""
@@ -91,5 +96,8 @@ def load_record() -> Record:
     """Return the record that comes with traceq."""
     content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
     return Record(
-        {rule: tuple((each["program"], each["verdict"]) for each in said) for rule, said in content["rules"].items()}
+        {
+            rule: tuple((statement["program"], statement["verdict"]) for statement in said)
+            for rule, said in content["rules"].items()
+        }
     )

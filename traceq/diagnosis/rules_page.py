@@ -119,7 +119,9 @@ def thresholds_page() -> str:
     """Return all thresholds, a table for each file that declares some."""
     parts = [_THRESHOLDS]
     for place, of_place in groupby(all_thresholds(), lambda threshold: threshold.place):
-        rows = [f"| `{each.name}` | {each.value:,} | {markdown(each.reason)} |" for each in of_place]
+        rows = [
+            f"| `{threshold.name}` | {threshold.value:,} | {markdown(threshold.reason)} |" for threshold in of_place
+        ]
         parts.append("\n".join([f"\n## {place}\n", "| threshold | value | because |", "|---|---|---|", *rows, ""]))
     return "".join(parts)
 

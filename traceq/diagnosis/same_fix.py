@@ -37,18 +37,18 @@ def attach_small_effects(findings: Sequence[Finding], larger: Mapping[str, Seque
     Parts add to what may be won at most, and to nothing else.
     """
     under: dict[str, list[Finding]] = {}
-    for each in sorted(findings, key=lambda finding: (-finding.saving_ns, finding.finding_id)):
-        causes = larger.get(each.rule, ())
+    for small in sorted(findings, key=lambda finding: (-finding.saving_ns, finding.finding_id)):
+        causes = larger.get(small.rule, ())
         makers = [
             other.finding_id
             for other in findings
-            if other.rule in causes and each.saving_ns < _LITTLE * other.saving_ns and other.finding_id in under
+            if other.rule in causes and small.saving_ns < _LITTLE * other.saving_ns and other.finding_id in under
         ]
         if makers:
-            under[makers[0]].append(each)
+            under[makers[0]].append(small)
         else:
-            under[each.finding_id] = []
-    return [_attach_findings(each, under[each.finding_id]) for each in findings if each.finding_id in under]
+            under[small.finding_id] = []
+    return [_attach_findings(finding, under[finding.finding_id]) for finding in findings if finding.finding_id in under]
 
 
 def _attach_findings(finding: Finding, small: Sequence[Finding]) -> Finding:
@@ -67,30 +67,30 @@ def _merge_group(group: list[Finding]) -> Finding:
     if not others:
         return first
     step_ns = first.expected_step_ns + first.saving_ns
-    saving = sum(each.saving_ns for each in group)
-    owned = sum(each.owned_ns for each in group)
+    saving = sum(finding.saving_ns for finding in group)
+    owned = sum(finding.owned_ns for finding in group)
     return replace(
         first,
-        claimed_ns=max(owned, *(each.claimed_ns for each in group)),
+        claimed_ns=max(owned, *(finding.claimed_ns for finding in group)),
         owned_ns=owned,
         saving_ns=saving,
-        saving_low_ns=sum(each.saving_low_ns for each in group),
-        saving_high_ns=min(sum(each.saving_high_ns for each in group), step_ns),
-        only_bounds=any(each.only_bounds for each in group),
-        assumed_share=sum(each.assumed_share * each.owned_ns for each in group) / owned
+        saving_low_ns=sum(finding.saving_low_ns for finding in group),
+        saving_high_ns=min(sum(finding.saving_high_ns for finding in group), step_ns),
+        only_bounds=any(finding.only_bounds for finding in group),
+        assumed_share=sum(finding.assumed_share * finding.owned_ns for finding in group) / owned
         if owned
         else first.assumed_share,
-        rule_share=first.rule_share if len({each.rule_share for each in group}) == 1 else None,
+        rule_share=first.rule_share if len({finding.rule_share for finding in group}) == 1 else None,
         expected_step_ns=step_ns - saving,
-        parts=(*(_part_of(each) for each in others), *(part for each in group for part in each.parts)),
-        owned_by_category=_sum_times(each.owned_by_category for each in group),
+        parts=(*(_part_of(finding) for finding in others), *(part for finding in group for part in finding.parts)),
+        owned_by_category=_sum_times(finding.owned_by_category for finding in group),
     )
 
 
 def _sum_times(times: Iterable[Mapping[str, float]]) -> dict[str, float]:
     added: dict[str, float] = {}
-    for each in times:
-        for category, ns in each.items():
+    for mapping in times:
+        for category, ns in mapping.items():
             added[category] = added.get(category, 0.0) + ns
     return added
 

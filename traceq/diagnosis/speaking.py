@@ -29,7 +29,7 @@ def split_by_capture(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list
         return list(rules), []
     asked = [rule for rule in rules if _is_asked_of(rule, triage)]
     why = triage.why_not or _OF_KIND.get(triage.kind, "")
-    silent = [NotApplicable(each.name, each.manual.title, why) for each in rules if each not in asked]
+    silent = [NotApplicable(rule.name, rule.manual.title, why) for rule in rules if rule not in asked]
     return asked, silent
 
 

@@ -160,7 +160,7 @@ class Subject:
         """
         query = rule_query(name)
         categories = query.listed("categories")
-        if categories and sum(self.ledger.get(each, 0.0) for each in categories) < WORTH_LISTING * self.step_ns:
+        if categories and sum(self.ledger.get(category, 0.0) for category in categories) < WORTH_LISTING * self.step_ns:
             return None
         if not self.workspace.may_find(query):
             return None
@@ -225,7 +225,7 @@ class Subject:
 
     def locate(self, claims: Iterable[Claim]) -> None:
         """Find where the time of claims was spent, if it is not known yet: of several at once in the time of one."""
-        numbers = [each.number for each in claims if each.number in self.workspace.kept - self._culprits.keys()]
+        numbers = [claim.number for claim in claims if claim.number in self.workspace.kept - self._culprits.keys()]
         if not numbers:
             return
         self.workspace.spend(numbers)

@@ -61,8 +61,8 @@ def load_rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
 
     Raises UnusableRule for a file that is none, and for a name that is taken.
     """
-    found = [rule for each in wanted if each != EXTRA for rule in _from_path(Path(each))]
-    found += [_from_entry_point(each) for each in plugins.list_entry_points(_GROUP)]
+    found = [rule for path in wanted if path != EXTRA for rule in _from_path(Path(path))]
+    found += [_from_entry_point(entry) for entry in plugins.list_entry_points(_GROUP)]
     taken = {rule.name for rule in all_rules()}
     for rule in found:
         if rule.name in taken:
@@ -122,9 +122,9 @@ def _check_header(path: Path, query: Query) -> None:
     header = query.header
     if not header.get("fix"):
         raise UnusableRule(f"{path}: the header has no fix; add a line at the top: -- fix: what to change")
-    if unknown := [each for need in query.listed("needs") for each in need.split("|") if each not in NEEDS]:
+    if unknown := [word for need in query.listed("needs") for word in need.split("|") if word not in NEEDS]:
         raise UnusableRule(f"{path}: needs {', '.join(unknown)}, which is not one of {', '.join(NEEDS)}")
-    if unknown := [each for each in query.listed("captures") if each not in CAPTURES]:
+    if unknown := [word for word in query.listed("captures") if word not in CAPTURES]:
         raise UnusableRule(f"{path}: captures {', '.join(unknown)}, which is not one of {', '.join(CAPTURES)}")
     if header.get("confidence", "low") not in get_args(Confidence) and not is_template(header["confidence"]):
         raise UnusableRule(
@@ -144,7 +144,7 @@ def _check_header(path: Path, query: Query) -> None:
 def _check_sql(path: Path, query: Query) -> None:
     """Raise UnusableRule for a query that would write or is nested too deeply, and for a condition that is more than one."""
     try:
-        for text in (query.text, *(each.holds for each in query.only_with)):
+        for text in (query.text, *(condition.holds for condition in query.only_with)):
             check_depth(text)
     except QueryError as error:
         raise UnusableRule(f"{path}: {error}") from error
@@ -160,7 +160,7 @@ def _check_sql(path: Path, query: Query) -> None:
 
 def _is_query(text: str) -> bool:
     try:
-        return [each.type for each in parse(without_end(text))] == [duckdb.StatementType.SELECT]
+        return [statement.type for statement in parse(without_end(text))] == [duckdb.StatementType.SELECT]
     except duckdb.Error:
         return False
 

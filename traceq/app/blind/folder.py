@@ -31,16 +31,18 @@ def traces_in(folder: Path) -> list[TraceFile]:
 
     Raises NoTraces where none can be read.
     """
-    sources = [each for each in find_sources([folder]) if not _is_own(each.path, folder)]
-    taken = {file for each in sources for file in (*each.files, path_beside(each.path), *logs_beside(each.path, ()))}
+    sources = [source for source in find_sources([folder]) if not _is_own(source.path, folder)]
+    taken = {
+        file for source in sources for file in (*source.files, path_beside(source.path), *logs_beside(source.path, ()))
+    }
     others = [
         path
         for path in sorted(folder.rglob("*"))
         if has_suffix_of_trace(path) and path not in taken and path.is_file() and not _is_own(path, folder)
     ]
-    found = sorted([*(each.files for each in sources), *((each,) for each in others)])
+    found = sorted([*(source.files for source in sources), *((path,) for path in others)])
     paths = [files[0].relative_to(folder) for files in found]
-    return [TraceFile(*each) for each in zip(_name_traces(paths), paths, found, strict=True)]
+    return [TraceFile(*fields) for fields in zip(_name_traces(paths), paths, found, strict=True)]
 
 
 def _is_own(path: Path, folder: Path) -> bool:

@@ -45,7 +45,7 @@ def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> F
         raise WrongUse(f"{place / NAME} is there: what is frozen is never made again.")
     if after is not None and not is_frozen(folder):
         raise WrongUse(f"--again {after}: nothing is frozen yet that it could come after; leave it out.")
-    files = {each.name: each for each in traces_in(folder)}
+    files = {trace.name: trace for trace in traces_in(folder)}
     pairs = pairs_in(folder)
     _check_pairs(folder, pairs, files)
     _check_labels(folder, files)
@@ -154,10 +154,10 @@ def _summarize_trace(name: str, path: str, sha256: str, view: ReportView) -> Fro
         header="".join(header_line(trace)),
         unit=trace.unit,
         steps=counted,
-        whole_steps=counted + sum(each.reason.startswith("warm-up") for each in trace.steps.excluded),
+        whole_steps=counted + sum(step.reason.startswith("warm-up") for step in trace.steps.excluded),
         first=_first_words(trace),
         output=summarize_report(trace),
-        notes=tuple(each.title for each in trace.observations),
+        notes=tuple(observation.title for observation in trace.observations),
         account=tuple(
             AccountLine(line.category, line.part, line.step_share, line.verdict, line.reason)
             for line in trace.account

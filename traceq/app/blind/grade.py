@@ -52,7 +52,7 @@ def measure(folder: Path, after: str | None = None) -> Measured:
     path = place_of(folder, after) / RECORD
     with atomic_write(path) as file:
         file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-    frozen = {each.path for each in graded.frozen.traces}
+    frozen = {trace.path for trace in graded.frozen.traces}
     unseen = tuple(each.name for place, each in now.items() if place not in frozen)
     return Measured("\n".join(write_page(folder.resolve().name, graded, blind)), path, unseen)
 
@@ -61,9 +61,9 @@ def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:
     """Return the blind grades that another set came after; None where no labelled trace of it is as it was."""
     path = place_of(folder, None) / NAME
     unchanged = {
-        each.name
-        for each in parse_frozen(_read_file(path), str(path)).traces
-        if each.path not in now or content_hash(now[each.path].files) == each.sha256
+        trace.name
+        for trace in parse_frozen(_read_file(path), str(path)).traces
+        if trace.path not in now or content_hash(now[trace.path].files) == trace.sha256
     }
     if not unchanged & labels_in(folder).keys():
         return None
@@ -73,7 +73,7 @@ def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:
 def _traces_now(folder: Path) -> dict[str, TraceFile]:
     """Return the traces that the folder has by now, by their path in it."""
     try:
-        return {each.path.as_posix(): each for each in traces_in(folder)}
+        return {trace.path.as_posix(): trace for trace in traces_in(folder)}
     except NoTraces:
         return {}
 
@@ -84,13 +84,13 @@ def _grade_set(
     """Grade a set; of the traces `only`, where these are given, and without the labels and pairs of others."""
     path = place_of(folder, after) / NAME
     frozen = parse_frozen(_read_file(path), str(path))
-    traces = {each.name: each for each in frozen.traces}
+    traces = {trace.name: trace for trace in frozen.traces}
     labels = {name: label for name, label in labels_in(folder).items() if only is None or name in only}
     for name, label in labels.items():
         if name not in traces:
             raise UnusableLabel(f"{label}: no trace {name!r} was frozen{_way_out(name, traces)}")
     pairs = tuple(_grade_pairs(folder, frozen)) if only is None else ()
-    for name in sorted({name for each in pairs for name in (each.pair.base, each.pair.new)}):
+    for name in sorted({name for pair in pairs for name in (pair.pair.base, pair.pair.new)}):
         _check_unchanged(traces[name], now)
     labelled = [traces[name] for name in traces if name in labels]
     if not labelled and not pairs:
@@ -98,21 +98,25 @@ def _grade_set(
             f"{folder / LABELS}: no label yet; write {next(iter(traces))}.json there, and so on:"
             " traceq rules test --causes shows one"
         )
-    for each in labelled:
-        _check_unchanged(each, now)
-    paired = {f"{each.pair.base} -> {each.pair.new}" for each in pairs}
+    for trace in labelled:
+        _check_unchanged(trace, now)
+    paired = {f"{pair.pair.base} -> {pair.pair.new}" for pair in pairs}
     return Graded(
         frozen=frozen,
         traces=tuple(
-            grade_trace(frozen, each, parse_label(_read_file(labels[each.name]), str(labels[each.name])))
-            for each in labelled
+            grade_trace(frozen, trace, parse_label(_read_file(labels[trace.name]), str(labels[trace.name])))
+            for trace in labelled
         ),
         pairs=pairs,
         unlabelled=(
             *(name for name in traces if name not in labels),
-            *(name for each in frozen.pairs if (name := f"{each.base} -> {each.new}") not in paired),
+            *(
+                name
+                for frozen_pair in frozen.pairs
+                if (name := f"{frozen_pair.base} -> {frozen_pair.new}") not in paired
+            ),
         ),
-        gone=tuple(each.name for each in labelled if each.path not in now),
+        gone=tuple(trace.name for trace in labelled if trace.path not in now),
     )
 
 
@@ -133,16 +137,16 @@ def _check_unchanged(trace: FrozenTrace, now: dict[str, TraceFile]) -> None:
 
 def _grade_pairs(folder: Path, frozen: Frozen) -> Iterator[GradedPair]:
     """Yield the pairs whose verdict is known by now."""
-    said = {(each.base, each.new): each for each in frozen.pairs}
-    for each in pairs_in(folder):
-        if (each.base, each.new) not in said:
+    said = {(frozen_pair.base, frozen_pair.new): frozen_pair for frozen_pair in frozen.pairs}
+    for label in pairs_in(folder):
+        if (label.base, label.new) not in said:
             raise UnusableLabel(
-                f"{folder / LABELS / PAIRS}.json: the pair {each.base} -> {each.new} was not frozen; --again NAME freezes it,"
+                f"{folder / LABELS / PAIRS}.json: the pair {label.base} -> {label.new} was not frozen; --again NAME freezes it,"
                 " not blind"
             )
-        if each.accepted:
-            pair = said[each.base, each.new]
-            yield GradedPair(pair, each.accepted, is_blind=frozen.after is None and not pair.is_known)
+        if label.accepted:
+            pair = said[label.base, label.new]
+            yield GradedPair(pair, label.accepted, is_blind=frozen.after is None and not pair.is_known)
 
 
 def _read_file(path: Path) -> bytes:

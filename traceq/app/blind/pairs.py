@@ -41,8 +41,8 @@ def pairs_in(folder: Path) -> tuple[PairLabel, ...]:
         pairs = msgspec.json.decode(path.read_bytes(), type=tuple[PairLabel, ...])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnusableLabel(f"{path}: is no list of pairs: {error}; docs/measuring.md shows one") from error
-    for each in pairs:
-        if unknown := [word for word in each.accepted if word not in WORDS]:
+    for pair in pairs:
+        if unknown := [word for word in pair.accepted if word not in WORDS]:
             raise UnusableLabel(f"{path}: {unknown[0]!r} is no verdict of a pair: {', '.join(WORDS)}")
     return pairs
 

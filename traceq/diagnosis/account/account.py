@@ -31,7 +31,7 @@ def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping
         return ()
     lines = _avoidable_lines(subject, findings, claims)
     left = {
-        category: total - sum(each.dur_ns for each in lines if each.category == category)
+        category: total - sum(line.dur_ns for line in lines if line.category == category)
         for category, total in subject.ledger.items()
     }
     winnable = {} if subject.device is None else winnable_by_category(subject)
@@ -100,16 +100,21 @@ def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _Cause]:
     """Return by id the findings, and what stands under them, of which only the likely saving is known."""
     causes = {
         part.finding_id: _Cause(
-            each.finding_id, part.title, first_clause(part.fix), 0.0, part.saving_ns, part.saving_ns
+            finding.finding_id, part.title, first_clause(part.fix), 0.0, part.saving_ns, part.saving_ns
         )
-        for each in findings
-        for part in each.parts
+        for finding in findings
+        for part in finding.parts
     }
     return causes | {
-        each.finding_id: _Cause(
-            each.finding_id, each.title, each.deed, each.saving_low_ns, each.saving_ns, each.saving_high_ns
+        finding.finding_id: _Cause(
+            finding.finding_id,
+            finding.title,
+            finding.deed,
+            finding.saving_low_ns,
+            finding.saving_ns,
+            finding.saving_high_ns,
         )
-        for each in findings
+        for finding in findings
     }
 
 

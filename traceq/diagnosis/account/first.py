@@ -15,9 +15,9 @@ _MUCH_UNKNOWN = 0.25
 def largest_unknown(account: Sequence[Line]) -> Line | None:
     """Return the longest line of which nothing can be told, if it takes more than a quarter of the step."""
     lines = [
-        each
-        for each in account
-        if each.is_critical and each.verdict == "cannot tell" and each.step_share > _MUCH_UNKNOWN
+        line
+        for line in account
+        if line.is_critical and line.verdict == "cannot tell" and line.step_share > _MUCH_UNKNOWN
     ]
     return max(lines, key=lambda each: each.dur_ns, default=None)
 

@@ -73,14 +73,14 @@ def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list
     found: dict[str, list[RestPart]] = defaultdict(list)
     if subject.device is None or not categories:
         return found
-    if any(each not in IDLE for each in categories):
+    if any(category not in IDLE for category in categories):
         limits = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
         for row in subject.workspace.ask(_account_query("rest_busy"), {**subject.workspace.given(), **limits}):
             reached = None if row["reached"] is None else row["reached"] / subject.steps
             rest = row["rest"] / subject.steps
             part = RestPart(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
             found[row["category"]].append(part)
-    if any(each in IDLE for each in categories):
+    if any(category in IDLE for category in categories):
         for row in subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given()):
             found[row["category"]].append(RestPart("unknown", row["part"], row["part"], row["rest"] / subject.steps))
     return found
@@ -102,12 +102,12 @@ def _lines_of_category(
         yield _line_of_hidden(subject, category, rest, winnable)
         return
     # work launched in a step may end after it: what the ledger holds is shared out as the pieces are
-    whole = sum(each.rest for each in parts)
+    whole = sum(part.rest for part in parts)
     if not whole:
         yield _line_of_rest(subject, category, RestPart("unknown", None, None, rest), winnable)
         return
     for nearness in _NEARNESS:
-        alike = [_scale_part(each, rest / whole) for each in parts if each.nearness == nearness]
+        alike = [_scale_part(part, rest / whole) for part in parts if part.nearness == nearness]
         for part in _largest_and_others(alike, LEAST_SHARE * subject.step_ns):
             yield _line_of_rest(subject, category, part, winnable)
 
@@ -116,11 +116,11 @@ def _largest_and_others(parts: Sequence[RestPart], least: float) -> list[RestPar
     """Return the part that holds most of all, if it takes `least`, and all others as one."""
     if not parts:
         return []
-    whole = sum(each.rest for each in parts)
+    whole = sum(part.rest for part in parts)
     name = max(parts, key=lambda each: each.rest).part
-    largest = [each for each in parts if each.part == name]
-    others = [each for each in parts if each.part != name]
-    if name is None or sum(each.rest for each in largest) <= max(_MOST * whole, least):
+    largest = [part for part in parts if part.part == name]
+    others = [part for part in parts if part.part != name]
+    if name is None or sum(part.rest for part in largest) <= max(_MOST * whole, least):
         return [_merge_parts(parts, None)]
     return [_merge_parts(largest, name), *([_merge_parts(others, None)] if others else [])]
 
@@ -132,12 +132,12 @@ def _scale_part(part: RestPart, scale: float) -> RestPart:
 def _merge_parts(parts: Sequence[RestPart], name: str | None) -> RestPart:
     """Merge parts that are as near their limits; the limit is that of most of the time."""
     largest = max(parts, key=lambda each: each.rest)
-    reached = [each.reached for each in parts if each.reached is not None]
+    reached = [part.reached for part in parts if part.reached is not None]
     return RestPart(
         largest.nearness,
         name,
         largest.example,
-        sum(each.rest for each in parts),
+        sum(part.rest for part in parts),
         sum(reached) if len(reached) == len(parts) else None,
         largest.limit,
     )

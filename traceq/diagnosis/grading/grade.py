@@ -45,11 +45,13 @@ class Result:
 
 def grade(truth: Truth, output: Output) -> Result:
     """Compare what a report says of a trace with the truth."""
-    said, extra = (tuple(_grade_statement(truth, each) for each in found) for found in (output.findings, output.extra))
-    rules = {*output.remarks, *(rule for each in output.findings for rule in (each.rule, *each.parts))}
+    said, extra = (
+        tuple(_grade_statement(truth, statement) for statement in found) for found in (output.findings, output.extra)
+    )
+    rules = {*output.remarks, *(rule for statement in output.findings for rule in (statement.rule, *statement.parts))}
     unknown = output.unknown
     first = grade_unknown(truth, said, unknown) if unknown else grade_first(truth, said, output.remarks)
-    found = sum(not rules.isdisjoint(all_causes()[each.cause].rules) for each in truth.bottlenecks)
+    found = sum(not rules.isdisjoint(all_causes()[bottleneck.cause].rules) for bottleneck in truth.bottlenecks)
     return Result(truth, said, output.remarks, output.failed, first, found, output.untold, extra)
 
 
@@ -78,7 +80,7 @@ def grade_unknown(truth: Truth, said: Sequence[GradedFinding], category: str) ->
     Right where the label says so, too; partly where it names the label's line, or is known so far what may stand first.
     """
     if truth.nothing:
-        return "wrong" if any(each.verdict == "wrong" for each in said) else "right"
+        return "wrong" if any(statement.verdict == "wrong" for statement in said) else "right"
     if _UNTOLD.get(category) in truth.first:
         return "right"
     is_told = bool(said) and said[0].verdict != "wrong" and bool(causes_of(said[0].rule) & truth.first)
@@ -91,11 +93,11 @@ def grade_finding(truth: Truth, rule: str, share: float, step_ns: float) -> Verd
     A cause that may be said as well has no size of its own: it must not be larger than the largest bottleneck can be.
     """
     named = causes_of(rule)
-    meant = [each for each in truth.bottlenecks if each.cause in named]
-    if any(each.has_size(share, step_ns) for each in meant):
+    meant = [bottleneck for bottleneck in truth.bottlenecks if bottleneck.cause in named]
+    if any(bottleneck.has_size(share, step_ns) for bottleneck in meant):
         return "right"
     if named & (truth.also_true | truth.first):
-        largest = max((each.high for each in truth.bottlenecks), default=1.0)
+        largest = max((bottleneck.high for bottleneck in truth.bottlenecks), default=1.0)
         return "right" if not meant and share <= (1 + NEAR) * largest else "partly"
     return "partly" if meant else "wrong"
 
@@ -106,13 +108,13 @@ def grade_first(truth: Truth, said: Sequence[GradedFinding], remarks: Sequence[s
     Where nothing can be won, or the capture cannot tell, no finding may be wrong. Without findings a report begins with remarks.
     """
     if truth.nothing:
-        return "wrong" if any(each.verdict == "wrong" for each in said) else "right"
+        return "wrong" if any(statement.verdict == "wrong" for statement in said) else "right"
     if not said:
         return "right" if any(causes_of(rule) & truth.first for rule in remarks) else "wrong"
     if causes_of(said[0].rule) & truth.first:
         # A cause without a size of its own stands for the largest bottleneck, and has to be about as large.
         largest = max(truth.bottlenecks, key=lambda each: each.size, default=None)
         is_small = largest is not None and said[0].share < min((1 - NEAR) * largest.size, (1 - DIGITS) * largest.low)
-        has_own = any(each.cause in causes_of(said[0].rule) for each in truth.bottlenecks)
+        has_own = any(bottleneck.cause in causes_of(said[0].rule) for bottleneck in truth.bottlenecks)
         return "partly" if is_small and not has_own and said[0].verdict == "right" else said[0].verdict
     return "wrong" if said[0].verdict == "wrong" else "partly"

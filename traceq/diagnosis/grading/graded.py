@@ -85,4 +85,4 @@ def record_by_rule(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, An
 
 
 def _said(traces: Sequence[GradedTrace]) -> Iterator[tuple[GradedTrace, GradedFinding]]:
-    return ((trace, each) for trace in traces for each in trace.result.said)
+    return ((trace, finding) for trace in traces for finding in trace.result.said)

@@ -70,9 +70,9 @@ class Unit(msgspec.Struct, frozen=True):
 
     def accepts(self, steps: int) -> bool:
         """Return whether this number of steps is right; 0 stands for a window without any."""
-        others = [each for each in self.may_also_be if not _NO_UNIT.match(each.get("why", ""))]
-        none = {0 for each in others if each.get("kind") == "none"}
-        return steps in {self.steps or 0, *none, *(each["steps"] for each in others if "steps" in each)}
+        others = [other for other in self.may_also_be if not _NO_UNIT.match(other.get("why", ""))]
+        none = {0 for other in others if other.get("kind") == "none"}
+        return steps in {self.steps or 0, *none, *(other["steps"] for other in others if "steps" in other)}
 
 
 class Label(msgspec.Struct, frozen=True):
@@ -102,8 +102,14 @@ def truth_of(label: Label, name: str, path: Path) -> Truth:
         name=name,
         path=path,
         bottlenecks=tuple(
-            Bottleneck(each.cause, each.size_ns / step_ns, each.low_ns / step_ns, each.high_ns / step_ns, step_ns)
-            for each in judged.bottlenecks
+            Bottleneck(
+                bottleneck.cause,
+                bottleneck.size_ns / step_ns,
+                bottleneck.low_ns / step_ns,
+                bottleneck.high_ns / step_ns,
+                step_ns,
+            )
+            for bottleneck in judged.bottlenecks
         ),
         first=frozenset(judged.first),
         also_true=frozenset(judged.also_true),
@@ -114,8 +120,8 @@ def truth_of(label: Label, name: str, path: Path) -> Truth:
 
 def _find_faults(judged: Judged) -> Iterator[str]:
     """Yield contradictions and unknown words of a label, with the way out."""
-    named = {*judged.first, *judged.also_true, *(each.cause for each in judged.bottlenecks)}
-    refused = {cause for each in judged.must_not_say for cause in each.causes}
+    named = {*judged.first, *judged.also_true, *(bottleneck.cause for bottleneck in judged.bottlenecks)}
+    refused = {cause for entry in judged.must_not_say for cause in entry.causes}
     for cause in sorted((named | refused) - all_causes().keys()):
         yield f"{cause!r} is no cause{_suggest_causes(cause)}; traceq rules test --causes lists the words"
     for cause in sorted(named & refused):
@@ -124,9 +130,9 @@ def _find_faults(judged: Judged) -> Iterator[str]:
         yield f"line: {category!r} is no category of the ledger; traceq tables lists them"
     if not judged.nothing and not (judged.first and judged.bottlenecks):
         yield "bottlenecks and first: neither may be empty unless nothing is true"
-    for each in judged.bottlenecks:
-        if not 0 <= each.low_ns <= each.size_ns <= each.high_ns <= judged.step_ns:
-            yield f"{each.cause!r}: sizes must be 0 <= low_ns <= size_ns <= high_ns <= step_ns"
+    for bottleneck in judged.bottlenecks:
+        if not 0 <= bottleneck.low_ns <= bottleneck.size_ns <= bottleneck.high_ns <= judged.step_ns:
+            yield f"{bottleneck.cause!r}: sizes must be 0 <= low_ns <= size_ns <= high_ns <= step_ns"
 
 
 def _suggest_causes(cause: str) -> str:

@@ -72,11 +72,11 @@ class Conclusions(Protocol):
 
 def summarize_report(found: Conclusions) -> Output:
     """Return what a report says that shows these conclusions."""
-    remarks = tuple(each.rule for each in found.observations)
+    remarks = tuple(observation.rule for observation in found.observations)
     return Output(
         findings=tuple(map(_make_statement, found.findings)),
         remarks=remarks,
-        failed=tuple(f"{each.rule}: {each.error}" for each in found.failed),
+        failed=tuple(f"{failed.rule}: {failed.error}" for failed in found.failed),
         unknown=_first_unknown(found, remarks),
         untold=_untold_share(found.account),
         extra=tuple(map(_make_statement, found.extra_findings)),
@@ -100,7 +100,7 @@ def _make_statement(finding: Finding) -> Statement:
 
 def _first_unknown(found: Conclusions, remarks: Sequence[str]) -> str | None:
     """Return the category that the report begins with as one of which it cannot tell; None where it begins otherwise."""
-    is_told = "sampled-capture" not in remarks and any(each.device is not None for each in found.account)
+    is_told = "sampled-capture" not in remarks and any(line.device is not None for line in found.account)
     unknown = largest_unknown(found.account) if is_told else None
     if unknown is None or (found.findings and not saves_little(found.findings[0])):
         return None
@@ -108,5 +108,5 @@ def _first_unknown(found: Conclusions, remarks: Sequence[str]) -> str | None:
 
 
 def _untold_share(account: Sequence[Line]) -> float | None:
-    lines = [each for each in account if each.device is not None and each.is_critical]
-    return sum(each.step_share for each in lines if each.verdict == "cannot tell") if lines else None
+    lines = [line for line in account if line.device is not None and line.is_critical]
+    return sum(line.step_share for line in lines if line.verdict == "cannot tell") if lines else None

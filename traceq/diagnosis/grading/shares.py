@@ -14,17 +14,20 @@ CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
 
 def count_firsts(results: Sequence[Result]) -> tuple[int, int, int]:
     """Count first statements that are right, partly right and wrong."""
-    counts = Counter(each.first for each in results)
-    right, partly, wrong = (counts[each] for each in VERDICTS)
+    counts = Counter(result.first for result in results)
+    right, partly, wrong = (counts[verdict] for verdict in VERDICTS)
     return right, partly, wrong
 
 
 def count_findings(results: Sequence[Result], confidence: Confidence | None = None) -> tuple[int, int, int]:
     """Count findings, those of a confidence or all, that are true, partly true and wrong."""
     counts = Counter(
-        each.verdict for result in results for each in result.said if confidence in (None, each.confidence)
+        statement.verdict
+        for result in results
+        for statement in result.said
+        if confidence in (None, statement.confidence)
     )
-    right, partly, wrong = (counts[each] for each in VERDICTS)
+    right, partly, wrong = (counts[verdict] for verdict in VERDICTS)
     return right, partly, wrong
 
 
@@ -39,7 +42,9 @@ def compute_shares(results: Sequence[Result]) -> dict[str, float]:
     return {
         "first_right": _part(right, len(results)),
         "first_wrong": _part(wrong, len(results)),
-        "found": _part(sum(each.found for each in results), sum(len(each.truth.bottlenecks) for each in results)),
+        "found": _part(
+            sum(result.found for result in results), sum(len(result.truth.bottlenecks) for result in results)
+        ),
         "findings_true": _part(true, true + sum(untrue)),
         "high_true": _part(high_true, high_true + sum(high_untrue)),
     }

@@ -24,9 +24,10 @@ class Bottleneck:
     def has_size(self, share: float, step_ns: float) -> bool:
         """Return whether a saving of this share of a step of `step_ns` is the size of it, as a share or in time."""
         return any(
-            abs(each - self.size) <= NEAR * self.size or (1 - DIGITS) * self.low <= each <= (1 + DIGITS) * self.high
+            abs(reached - self.size) <= NEAR * self.size
+            or (1 - DIGITS) * self.low <= reached <= (1 + DIGITS) * self.high
             # Some labels count from the first to the last work on the GPU, of which the step or window is more.
-            for each in (share, share * step_ns / self.step_ns)
+            for reached in (share, share * step_ns / self.step_ns)
         )
 
 

@@ -55,12 +55,14 @@ def find_reason(job: JobSubject, each: dict[str, Any]) -> str:
 def _find_by_rule(job: JobSubject, rule: str) -> Iterator[JobFinding]:
     job.judged()
     late = [
-        each for each in job.stragglers if each["kind"] == "rank" and each["cause"] == "compute" and not job.wanders
+        straggler
+        for straggler in job.stragglers
+        if straggler["kind"] == "rank" and straggler["cause"] == "compute" and not job.wanders
     ]
-    known = [each for each in late if _is_known(job, each)]
-    for each in known:
-        if find_reason(job, each) == rule:
-            yield _make_finding(job, rule, each, job.ask("kernels", place=each["place"])[0])
+    known = [straggler for straggler in late if _is_known(job, straggler)]
+    for straggler in known:
+        if find_reason(job, straggler) == rule:
+            yield _make_finding(job, rule, straggler, job.ask("kernels", place=straggler["place"])[0])
     if late and not known:
         raise CannotTell(_UNKNOWN)
 

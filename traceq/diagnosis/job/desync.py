@@ -45,7 +45,7 @@ def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding
     group, most = first["group_ranks"], first["other_ranks"]
     # without a majority nobody knows who is wrong
     has_majority = 2 * len(most) > len(group)
-    ranks = tuple(sorted(rank for each in variants for rank in each["ranks"]) if has_majority else group)
+    ranks = tuple(sorted(rank for variant in variants for rank in variant["ranks"]) if has_majority else group)
     confidence, reason = _HOW_SURE[first["differs"]]
     place = f"{_hyphenate(first['op']) if first['differs'] == 'bytes' else 'collective'} {first['sequence']}"
     return job.finding(
@@ -68,10 +68,12 @@ def _describe_variants(variants: list[dict[str, Any]], *, has_majority: bool) ->
     if has_majority and len(variants) == 1:
         fewer = [_describe_share(first, "")]
     else:
-        fewer = [f"{list_ranks(each['ranks'])} {_describe_share(each, '')}" for each in variants[:_MOST_LISTED]]
+        fewer = [
+            f"{list_ranks(variant['ranks'])} {_describe_share(variant, '')}" for variant in variants[:_MOST_LISTED]
+        ]
     left = len(variants) - len(fewer)
     # a rank that lacks it is none of those that differ in it
-    is_all = sum(len(each["ranks"]) for each in variants) + len(first["other_ranks"]) == len(first["group_ranks"])
+    is_all = sum(len(variant["ranks"]) for variant in variants) + len(first["other_ranks"]) == len(first["group_ranks"])
     others = "others" if has_majority and is_all and not left else list_ranks(first["other_ranks"])
     return ", ".join([*fewer, *([f"{left} more"] if left else []), f"{others} {_describe_share(first, 'other_')}"])
 

@@ -71,6 +71,8 @@ def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int)
 
 def _order_findings(findings: list[JobFinding]) -> Iterator[JobFinding]:
     """Yield findings in the order of their rules, but those on stragglers in the order in which these are to be fixed."""
-    placed = iter(sorted((each for each in findings if each.place is not None), key=lambda each: each.place or 0))
-    for each in findings:
-        yield each if each.place is None else next(placed)
+    placed = iter(
+        sorted((finding for finding in findings if finding.place is not None), key=lambda each: each.place or 0)
+    )
+    for finding in findings:
+        yield finding if finding.place is None else next(placed)

@@ -28,11 +28,11 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
     """
     job.judged()
     if not job.wanders:
-        for each in _stragglers_of_kind(job, "rank"):
-            if find_reason(job, each):
+        for straggler in _stragglers_of_kind(job, "rank"):
+            if find_reason(job, straggler):
                 continue
-            fix = f"Open {each['name']} by itself (`traceq report DB --rank {each['ranks'][0]}`){_more(each)}."
-            yield _make_finding(job, "job-straggler", each, fix)
+            fix = f"Open {straggler['name']} by itself (`traceq report DB --rank {straggler['ranks'][0]}`){_describe_more(straggler)}."
+            yield _make_finding(job, "job-straggler", straggler, fix)
 
 
 def slow_host(job: JobSubject) -> Iterator[JobFinding]:
@@ -44,12 +44,12 @@ def slow_host(job: JobSubject) -> Iterator[JobFinding]:
     if job.facts["hosts"] is None:
         raise CannotTell("no trace names its host")
     if not job.wanders:
-        for each in _stragglers_of_kind(job, "host"):
+        for straggler in _stragglers_of_kind(job, "host"):
             fix = (
-                f"Compare {each['name']} with the others: clocks and power limits of its GPUs, cores that its processes get, "
-                f"other programs on it; without it the job shows whether it was the host{_more(each)}."
+                f"Compare {straggler['name']} with the others: clocks and power limits of its GPUs, cores that its "
+                f"processes get, other programs on it; without it the job shows whether it was the host{_describe_more(straggler)}."
             )
-            yield _make_finding(job, "slow-host", each, fix)
+            yield _make_finding(job, "slow-host", straggler, fix)
 
 
 def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
@@ -61,12 +61,12 @@ def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
     # Only lists of collectives that differ can be those of several stages.
     if job.facts["stages"] > 1 and job.facts["stage_win"] is None:
         raise CannotTell("ranks have different collectives, and no order of stages with several ranks each is known")
-    for each in _stragglers_of_kind(job, "stage"):
+    for straggler in _stragglers_of_kind(job, "stage"):
         fix = (
-            f"Move layers from {each['name']} to the other stages, or its embedding and loss to stages of their own, "
+            f"Move layers from {straggler['name']} to the other stages, or its embedding and loss to stages of their own, "
             "until own times are alike."
         )
-        yield _make_finding(job, "stage-imbalance", each, fix)
+        yield _make_finding(job, "stage-imbalance", straggler, fix)
 
 
 def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
@@ -80,7 +80,7 @@ def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
     if not job.wanders:
         return
     most = max(job.ask("blame"), key=lambda row: row["beyond_share"], default=None)
-    because = f"{_called(most)} most, {share(most['beyond_share'])} of it" if most else "late in turn"
+    because = f"rank {most['rank']} most, {share(most['beyond_share'])} of it" if most else "late in turn"
     yield job.finding(
         "wandering-straggler",
         "all ranks",
@@ -97,7 +97,7 @@ def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def _stragglers_of_kind(job: JobSubject, kind: str) -> list[dict[str, Any]]:
-    return [each for each in job.stragglers if each["kind"] == kind]
+    return [straggler for straggler in job.stragglers if straggler["kind"] == kind]
 
 
 def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], fix: str) -> JobFinding:
@@ -131,10 +131,6 @@ def _describe_cause(job: JobSubject, each: dict[str, Any]) -> str:
     return f"{label(each['cause'])} +{duration(each['cause_ns'] / job.steps)}"
 
 
-def _more(each: dict[str, Any]) -> str:
-    """What it has more of than the usual rank, as the end of a sentence."""
-    return "" if each["cause"] is None else f"; it has more of {label(each['cause'])} than the usual rank"
-
-
-def _called(row: dict[str, Any]) -> str:
-    return f"rank {row['rank']}"
+def _describe_more(straggler: dict[str, Any]) -> str:
+    """Say what it has more of than the usual rank, as the end of a sentence."""
+    return "" if straggler["cause"] is None else f"; it has more of {label(straggler['cause'])} than the usual rank"

@@ -100,7 +100,7 @@ def late_start(job: JobSubject) -> Iterator[JobFinding]:
     job.judged()
     if job.facts["clock_residual"] is None:
         raise CannotTell("no collective aligns the clocks of the ranks")
-    first = next((each for each in job.ask("first_arrivals") if each["on_path"]), None)
+    first = next((arrival for arrival in job.ask("first_arrivals") if arrival["on_path"]), None)
     if first is None:
         return
     # Time on the critical path before the first collective that is waited for: what all ranks do then is no rank's lateness.

@@ -137,7 +137,7 @@ def make_environment() -> Environment:
     class Measured(NodeTransformer):
         def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - the name of the node
             """Put a join in the place of ~."""
-            parts = nodes.List([self.visit(each) for each in node.nodes], lineno=node.lineno)
+            parts = nodes.List([self.visit(item) for item in node.nodes], lineno=node.lineno)
             return nodes.Filter(parts, "join", [], [], None, None, lineno=node.lineno)
 
     made = Closed(undefined=StrictUndefined, autoescape=False, optimized=False)
@@ -186,7 +186,7 @@ def _make_range(*bounds: int) -> range:
 
 
 def _join_texts(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
-    parts = [str(each if attribute is None else each[attribute]) for each in values]
+    parts = [str(value if attribute is None else value[attribute]) for value in values]
     _check_length("join", sum(map(len, parts)) + len(between) * len(parts))
     return between.join(parts)
 
@@ -210,7 +210,7 @@ def _check_length(how: str, length: int) -> None:
 
 def _check_size(operator: str, left: Any, right: Any) -> None:
     """Raise ValueError where an operator would make more than any sentence needs."""
-    lengths = [len(each) for each in (left, right) if isinstance(each, str | list | tuple)]
+    lengths = [len(operand) for operand in (left, right) if isinstance(operand, str | list | tuple)]
     if operator == "%" and isinstance(left, str):
         _check_width(left)
     elif operator == "+":

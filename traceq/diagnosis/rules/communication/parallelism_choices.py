@@ -137,10 +137,10 @@ def _describe_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
     now, *others = _rows_of_layers(choices)
     exposed = subject.ledger.get("communication", 0.0)
     said = "".join(
-        f"; over {number} ranks it would be {_sent_size(each)}, all together {size(number * each['sent_bytes'])} in place of "
+        f"; over {number} ranks it would be {_sent_size(row)}, all together {size(number * row['sent_bytes'])} in place of "
         f"{size(ranks * now['sent_bytes'])}"
-        for each in others
-        for number in [int(each["choice"].removeprefix("TP "))]
+        for row in others
+        for number in [int(row["choice"].removeprefix("TP "))]
     )
     lasting = (
         f", {duration(now['sending_ns'])} at {gb_per_s(facts['best_rate'])}, the best that these reach"
