@@ -31,7 +31,7 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
         for straggler in _stragglers_of_kind(job, "rank"):
             if find_reason(job, straggler):
                 continue
-            fix = f"Open {straggler['name']} by itself (`traceq report DB --rank {straggler['ranks'][0]}`){_describe_more(straggler)}."
+            fix = f"Open {straggler['name']} by itself (`traceq report DB --rank {straggler['ranks'][0]}`){_say_more(straggler)}."
             yield _make_finding(job, "job-straggler", straggler, fix)
 
 
@@ -47,7 +47,7 @@ def slow_host(job: JobSubject) -> Iterator[JobFinding]:
         for straggler in _stragglers_of_kind(job, "host"):
             fix = (
                 f"Compare {straggler['name']} with the others: clocks and power limits of its GPUs, cores that its "
-                f"processes get, other programs on it; without it the job shows whether it was the host{_describe_more(straggler)}."
+                f"processes get, other programs on it; without it the job shows whether it was the host{_say_more(straggler)}."
             )
             yield _make_finding(job, "slow-host", straggler, fix)
 
@@ -131,6 +131,6 @@ def _describe_cause(job: JobSubject, each: dict[str, Any]) -> str:
     return f"{label(each['cause'])} +{duration(each['cause_ns'] / job.steps)}"
 
 
-def _describe_more(straggler: dict[str, Any]) -> str:
+def _say_more(straggler: dict[str, Any]) -> str:
     """Say what it has more of than the usual rank, as the end of a sentence."""
     return "" if straggler["cause"] is None else f"; it has more of {label(straggler['cause'])} than the usual rank"
