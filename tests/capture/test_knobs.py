@@ -224,7 +224,7 @@ def check_seed():
     import random, numpy
     found = []
     for _ in range(2):
-        registry.seed(torch, 7)
+        registry.seed_random(torch, 7)
         found.append([random.random(), float(numpy.random.rand()), torch.rand(1).item()])
     return found[0] == found[1]
 """

@@ -17,7 +17,7 @@ from typing import Any
 from traceq.annotate import emit
 from traceq.capture import files
 from traceq.capture.knobs import registry
-from traceq.capture.knobs.ablate_data import GIVES_FIRST
+from traceq.capture.knobs.ablations import GIVES_FIRST
 from traceq.capture.knobs.knob import Hooks
 from traceq.capture.run_torch import Recorder, Say
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from traceq.runs.budgets.toml_lines import find_toml_lines
+from traceq.runs.budgets.read import find_toml_lines
 
 
 def test_keys_and_tables_in_every_way_of_writing_them():

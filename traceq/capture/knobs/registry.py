@@ -5,15 +5,12 @@ from __future__ import annotations
 import difflib
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 from traceq.capture.knobs import (
-    ablate_communication,
-    ablate_data,
-    ablate_logging,
-    ablate_optimizer,
+    ablations,
     allocator,
     collector,
     loader,
@@ -28,11 +25,11 @@ _TOPICS: tuple[ModuleType, ...] = (loader, precision, model, optimizers, threads
 
 KNOBS: Mapping[str, Knob] = {knob.name: knob for topic in _TOPICS for knob in topic.KNOBS}
 
-ABLATIONS: Mapping[str, ModuleType] = {
-    "data": ablate_data,
-    "optimizer": ablate_optimizer,
-    "communication": ablate_communication,
-    "logging": ablate_logging,
+ABLATIONS: Mapping[str, Callable[[Any, Hooks], None]] = {
+    "data": ablations.leave_out_data,
+    "optimizer": ablations.leave_out_optimizer,
+    "communication": ablations.leave_out_communication,
+    "logging": ablations.leave_out_logging,
 }
 
 # The key of a setting's values under which an ablation stands.
@@ -69,7 +66,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
         if of_topic:
             topic.apply(torch, of_topic, hooks)
     if ABLATE in values:
-        ABLATIONS[values[ABLATE]].apply(torch, hooks)
+        ABLATIONS[values[ABLATE]](torch, hooks)
 
 
 def seed_random(torch: Any, number: int) -> None:

@@ -11,12 +11,13 @@ from traceq.reports.trials import chart_front, chart_steps
 from traceq.reports.trials.answer import compose_first_screen, rounds_that_show
 from traceq.reports.trials.parts import (
     compose_ablations,
+    compose_compared,
+    compose_detailed,
     compose_effects,
     compose_predictions,
     compose_removed,
     compose_scaling,
 )
-from traceq.reports.trials.tables import compose_compared, compose_detailed
 from traceq.reports.trials.words import list_settings, name_setting
 from traceq.runs.trials.experiment import Experiment
 
