@@ -83,7 +83,7 @@ def _list_misses(missed: Sequence[Calibrated]) -> Iterator[str]:
                 _ON[line.hardware],
                 line.program or "not named",
                 line.pair,
-                _format_change(line),
+                (f"{line.knob} {line.knob_before} to {line.knob_after}" if line.knob else "-"),
                 _format_recording(line),
             ),
             *(share(line.likely_share), f"{share(low)} to {share(high)}", change_share(line.won_share)),
@@ -92,10 +92,6 @@ def _list_misses(missed: Sequence[Calibrated]) -> Iterator[str]:
         )
         yield f"| {' | '.join(map(markdown, cells))} |"
     yield ""
-
-
-def _format_change(line: Calibrated) -> str:
-    return f"{line.knob} {line.knob_before} to {line.knob_after}" if line.knob else "-"
 
 
 def _format_recording(line: Calibrated) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.run import FindingKept
-from traceq.runs.trials.experiment import Choice, Experiment, Measure, Result
+from traceq.runs.trials.experiment import Choice, Experiment, Result
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
@@ -50,13 +50,9 @@ def _encode_setting(result: Result) -> dict[str, Any]:
         "values": dict(result.setting.values),
         **pick(result, "outcome", "reason", "trials", "failed", "steps", "on_gpu"),
         "work_per_step": result.work,
-        "measures": {name: _encode_measure(each) for name, each in sorted(result.measures.items())},
+        "measures": {name: pick(each, "value", "interval", "trials") for name, each in sorted(result.measures.items())},
         "changes": dict(sorted(result.differences.items())),
     }
-
-
-def _encode_measure(found: Measure) -> dict[str, Any]:
-    return pick(found, "value", "interval", "trials")
 
 
 def _encode_choice(found: Choice) -> dict[str, Any]:
