@@ -16,16 +16,10 @@ from traceq.loading.staging import add_note, insert_staged
 # No snapshot is nearly as large: whatever this is, it is not read.
 _LARGEST = 1 << 20
 
-_SCHEMA = pa.schema(
-    {
-        "topic": pa.string(),
-        "instance": pa.int32(),
-        "name": pa.string(),
-        "value": pa.string(),
-        "unit": pa.string(),
-        "is_knob": pa.bool_(),
-    }
-)
+_SCHEMA = pa.schema({
+    "topic": pa.string(), "instance": pa.int32(), "name": pa.string(), "value": pa.string(), "unit": pa.string(),
+    "is_knob": pa.bool_(),
+})  # fmt: skip
 
 
 def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:

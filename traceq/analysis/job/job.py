@@ -37,16 +37,10 @@ _MOST_VIOLATIONS = 0.05
 # On all ranks these end when the last one has arrived; an all-to-all ends for each rank with its own part.
 _SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "barrier")
 
-_STRAGGLER = pa.schema(
-    {
-        "place": pa.int32(),
-        "kind": pa.string(),
-        "units": pa.list_(pa.int32()),
-        "label": pa.string(),
-        "adds": pa.int64(),
-        "win": pa.int64(),
-    }
-)
+_STRAGGLER = pa.schema({
+    "place": pa.int32(), "kind": pa.string(), "units": pa.list_(pa.int32()), "label": pa.string(),
+    "adds": pa.int64(), "win": pa.int64(),
+})  # fmt: skip
 
 
 def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:

@@ -33,26 +33,10 @@ if TYPE_CHECKING:
 
 # Every table and view that the SQL of this folder reads.
 _READ = (
-    "cpu_slice",
-    "gpu_slice",
-    "thread",
-    "thread_state",
-    "cpu_sample",
-    "host_name",
-    "synchronization",
-    "cuda_event",
-    "stream_wait",
-    "step",
-    "idle_gap",
-    "idle_gap_cause",
-    "idle_piece",
-    "time_ledger",
-    "data_fetch",
-    "collective_slice",
-    "host_stall",
-    "stall_cost",
-    "critical_path",
-)
+    "cpu_slice", "gpu_slice", "thread", "thread_state", "cpu_sample", "host_name", "synchronization", "cuda_event",
+    "stream_wait", "step", "idle_gap", "idle_gap_cause", "idle_piece", "time_ledger", "data_fetch",
+    "collective_slice", "host_stall", "stall_cost", "critical_path",
+)  # fmt: skip
 # Temp tables that other analyses make on their way, and the file in which each is defined.
 _DEFINED_IN = {
     "_event_recorded": "analysis/ledger/stream_wait.sql",

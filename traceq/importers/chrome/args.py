@@ -25,41 +25,24 @@ HOST_COLUMNS: tuple[_Column, ...] = (
     ("correlation", "correlation", INT),
 )
 GPU_COLUMNS: tuple[_Column, ...] = (
-    ("External id", "external_id", INT),
-    ("external id", "external_id_old", INT),
-    ("device", "device", INT),
-    ("context", "context", INT),
-    ("stream", "stream", INT),
-    ("correlation", "correlation", INT),
-    ("registers per thread", "registers_per_thread", INT32),
-    ("shared memory", "shared_memory", INT),
-    ("grid", "grid", _INTEGERS),
-    ("block", "block", _INTEGERS),
-    ("graph id", "graph_id", INT),
-    ("graph node id", "graph_node_id", INT),
-    ("bytes", "bytes", INT),
-    ("fromDevice", "from_device", INT32),
+    ("External id", "external_id", INT), ("external id", "external_id_old", INT), ("device", "device", INT),
+    ("context", "context", INT), ("stream", "stream", INT), ("correlation", "correlation", INT),
+    ("registers per thread", "registers_per_thread", INT32), ("shared memory", "shared_memory", INT),
+    ("grid", "grid", _INTEGERS), ("block", "block", _INTEGERS), ("graph id", "graph_id", INT),
+    ("graph node id", "graph_node_id", INT), ("bytes", "bytes", INT), ("fromDevice", "from_device", INT32),
     ("toDevice", "to_device", INT32),
-)
+)  # fmt: skip
 SYNC_COLUMNS: tuple[_Column, ...] = (
-    ("device", "device", INT),
-    ("context", "context", INT),
-    ("stream", "stream", INT),
-    ("correlation", "correlation", INT),
-    ("event_id", "event_id", INT),
-    ("wait_on_stream", "wait_on_stream", INT),
+    ("device", "device", INT), ("context", "context", INT), ("stream", "stream", INT),
+    ("correlation", "correlation", INT), ("event_id", "event_id", INT), ("wait_on_stream", "wait_on_stream", INT),
     ("wait_on_cuda_event_record_corr_id", "wait_on_correlation", INT),
     ("wait_on_cuda_event_id", "wait_on_event", INT),
-)
+)  # fmt: skip
 COLLECTIVE_COLUMNS: tuple[_Column, ...] = (
-    ("Collective name", "op", str | None),
-    ("dtype", "dtype", str | None),
-    ("In msg nelems", "in_elements", INT),
-    ("Out msg nelems", "out_elements", INT),
-    ("Group size", "group_size", INT32),
-    ("Process Group Name", "group_name", str | None),
-    ("Seq", "sequence", INT),
-)
+    ("Collective name", "op", str | None), ("dtype", "dtype", str | None), ("In msg nelems", "in_elements", INT),
+    ("Out msg nelems", "out_elements", INT), ("Group size", "group_size", INT32),
+    ("Process Group Name", "group_name", str | None), ("Seq", "sequence", INT),
+)  # fmt: skip
 MEMORY_COLUMNS: tuple[_Column, ...] = (
     ("Device Type", "device_type", INT),
     ("Device Id", "device_id", INT32),

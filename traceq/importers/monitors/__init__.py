@@ -45,18 +45,9 @@ class LogReader(Protocol):
 
 
 READERS: tuple[LogReader, ...] = (
-    recorded,
-    nvidia_smi,
-    nvidia_dmon,
-    dcgmi,
-    amd_smi,
-    iostat,
-    sadf,
-    prometheus_range,
-    prometheus_text,
-    vmstat,
+    recorded, nvidia_smi, nvidia_dmon, dcgmi, amd_smi, iostat, sadf, prometheus_range, prometheus_text, vmstat,
     pidstat,
-)
+)  # fmt: skip
 
 
 def read_log(path: Path) -> Log:

@@ -74,15 +74,10 @@ SERIES: dict[str, tuple[str, str]] = {
 
 # Bits of NVML's mask of reasons why the clock is not higher (nvmlClocksEventReasons).
 REASONS = {
-    0x1: "gpu_throttle_idle",
-    0x2: "gpu_throttle_clock_setting",
-    0x4: "gpu_throttle_power_cap",
-    0x8: "gpu_throttle_hw_slowdown",
-    0x10: "gpu_throttle_sync_boost",
-    0x20: "gpu_throttle_thermal_sw",
-    0x40: "gpu_throttle_thermal_hw",
-    0x80: "gpu_throttle_power_brake",
-}
+    0x1: "gpu_throttle_idle", 0x2: "gpu_throttle_clock_setting", 0x4: "gpu_throttle_power_cap",
+    0x8: "gpu_throttle_hw_slowdown", 0x10: "gpu_throttle_sync_boost", 0x20: "gpu_throttle_thermal_sw",
+    0x40: "gpu_throttle_thermal_hw", 0x80: "gpu_throttle_power_brake",
+}  # fmt: skip
 
 KIB, MIB = 1 << 10, 1 << 20
 

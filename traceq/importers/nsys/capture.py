@@ -16,14 +16,9 @@ if TYPE_CHECKING:
 
 # Captures' own words for what was recorded; everything else in META_DATA_CAPTURE may be private.
 OPTIONS = {
-    "CAPTURE_EVENT_TYPE",
-    "CUDA_GRAPH_TRACE_OPTIONS:MODE",
-    "COLLECT_GPU_MEMORY_USAGE",
-    "COLLECT_UVM_CPU_PAGE_FAULTS",
-    "COLLECT_UVM_GPU_PAGE_FAULTS",
-    "COLLECT_GPU_CTX_SW_TRACE",
-    "RUN_DURATION_MS",
-}
+    "CAPTURE_EVENT_TYPE", "CUDA_GRAPH_TRACE_OPTIONS:MODE", "COLLECT_GPU_MEMORY_USAGE",
+    "COLLECT_UVM_CPU_PAGE_FAULTS", "COLLECT_UVM_GPU_PAGE_FAULTS", "COLLECT_GPU_CTX_SW_TRACE", "RUN_DURATION_MS",
+}  # fmt: skip
 PLAIN_WORD = re.compile(r"[A-Za-z0-9]{1,30}")
 # Zones differ by quarters of an hour.
 _QUARTER, _FURTHEST_ZONE, _SAME = timedelta(minutes=15), timedelta(hours=14), timedelta(seconds=2)

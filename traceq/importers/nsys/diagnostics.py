@@ -29,20 +29,10 @@ _PRIVATE = (
 
 # Read elsewhere, or descriptions of the machine and the capture that are nobody's business.
 _SILENT = {
-    "StringIds",
-    "ThreadNames",
-    "PROCESSES",
-    "ProcessStreams",
-    "META_DATA_CAPTURE",
-    "META_DATA_EXPORT",
-    "EXPORT_META_DATA",
-    "TARGET_INFO_SYSTEM_ENV",
-    "TARGET_INFO_SESSION_START_TIME",
-    "ANALYSIS_DETAILS",
-    "ANALYSIS_FILE",
-    "UnwindMethodType",
-    "SystemInfo",
-}
+    "StringIds", "ThreadNames", "PROCESSES", "ProcessStreams", "META_DATA_CAPTURE", "META_DATA_EXPORT",
+    "EXPORT_META_DATA", "TARGET_INFO_SYSTEM_ENV", "TARGET_INFO_SESSION_START_TIME", "ANALYSIS_DETAILS",
+    "ANALYSIS_FILE", "UnwindMethodType", "SystemInfo",
+}  # fmt: skip
 
 
 def note_diagnostics(state: ImportState) -> None:

@@ -26,21 +26,10 @@ _MEMORIES = len(_MEMORY_WORDS)
 
 # By copyKind: the direction that the name says, and the kind. Arrays (A) are texture memory of the device.
 _COPIES = (
-    ("Unknown", None),
-    ("HtoD", "h2d"),
-    ("DtoH", "d2h"),
-    ("HtoA", "h2d"),
-    ("AtoH", "d2h"),
-    ("AtoA", "d2d"),
-    ("AtoD", "d2d"),
-    ("DtoA", "d2d"),
-    ("DtoD", "d2d"),
-    ("HtoH", "h2h"),
-    ("PtoP", "p2p"),
-    ("HtoD", "um"),
-    ("DtoH", "um"),
-    ("DtoD", "um"),
-)
+    ("Unknown", None), ("HtoD", "h2d"), ("DtoH", "d2h"), ("HtoA", "h2d"), ("AtoH", "d2h"), ("AtoA", "d2d"),
+    ("AtoD", "d2d"), ("DtoA", "d2d"), ("DtoD", "d2d"), ("HtoH", "h2h"), ("PtoP", "p2p"), ("HtoD", "um"),
+    ("DtoH", "um"), ("DtoD", "um"),
+)  # fmt: skip
 COPY_KINDS = {number: kind for number, (_, kind) in enumerate(_COPIES) if kind}
 MIGRATION_CAUSES = dict(
     enumerate(('"prefetch"', '"page fault"', '"speculative prefetch"', '"eviction"', '"access counters"'), 1)
@@ -76,14 +65,9 @@ Columns = dict[str, pa.Array | None]
 
 _PLACE = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid")
 _GEOMETRY = {
-    "grid_x": "gridX",
-    "grid_y": "gridY",
-    "grid_z": "gridZ",
-    "block_x": "blockX",
-    "block_y": "blockY",
-    "block_z": "blockZ",
-    "registers_per_thread": "registersPerThread",
-}
+    "grid_x": "gridX", "grid_y": "gridY", "grid_z": "gridZ", "block_x": "blockX", "block_y": "blockY",
+    "block_z": "blockZ", "registers_per_thread": "registersPerThread",
+}  # fmt: skip
 _CLUSTER = {"cluster_x": "clusterX", "cluster_y": "clusterY", "cluster_z": "clusterZ"}
 _COOPERATIVE = {2: '"cooperative"', 3: '"cooperative on several devices"'}
 _NAMES = ("demangledName", "mangledName", "shortName")

@@ -7,7 +7,7 @@ as arguments. GPUs have numbers and no names.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from traceq.importers.rocm.dispatches import RowBuilder, Rows, count_blocks, describe_copy, kernel_name
@@ -15,18 +15,22 @@ from traceq.importers.rocm.source import fetch_batches
 from traceq.importers.rows import batches_of
 
 _OWN_CALLS = 1 << 31
-_MARKER = "UserMarker"
+MARKER = "UserMarker"
 
 
 def read(connection: sqlite3.Connection, tables: Mapping[str, set[str]], builder: RowBuilder) -> Rows:
     """Yield the batches of the whole file."""
     strings = {number: str(text) for number, text in connection.execute("select id, string from rocpd_string")}
     for rows in fetch_batches(connection, _operations_query(tables)):
-        yield from _build_operations(rows, strings, builder)
-    for rows in fetch_batches(
-        connection, 'select start, "end", id, pid, tid, apiName_id, args_id from rocpd_api order by id'
-    ):
-        yield from _build_calls(rows, strings, builder)
+        named = (
+            (*place, strings.get(text) or strings.get(sort, ""), strings.get(sort, ""), *rest)
+            for place, (text, sort, *rest) in ((row[:4], row[4:]) for row in rows)
+        )
+        yield from build_operations(named, builder)
+    query = 'select start, "end", id, pid, tid, apiName_id, args_id from rocpd_api order by id'
+    for rows in fetch_batches(connection, query):
+        calls = ((*row, strings.get(name, f"call {name}"), strings.get(args, MARKER)) for *row, name, args in rows)
+        yield from build_calls(calls, builder)
     if "rocpd_monitor" in tables:
         (count,) = connection.execute("select count(*) from rocpd_monitor").fetchone()
         text = "samples of clocks (rocpd_monitor) were left out: they number GPUs in another way than operations do"
@@ -59,30 +63,31 @@ def _operations_query(tables: Mapping[str, set[str]]) -> str:
     """  # noqa: S608 - names of ours
 
 
-def _build_operations(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], builder: RowBuilder) -> Rows:
+def build_operations(rows: Iterable[Sequence[Any]], builder: RowBuilder) -> Rows:
+    """Yield the batches of operations: copies and fills, told by the text of their sort, and kernels."""
     kernels, copies, fills = [], [], []
-    for start, end, device, queue, description, sort_id, call, pid, shared, *sizes, size in rows:
-        text, sort = strings.get(description, ""), strings.get(sort_id, "")
-        place = (device, queue)
-        caused = (pid, call)
+    for start, end, device, queue, name, sort, call, pid, shared, *sizes, size in rows:
+        place, caused = (device, queue), (pid, call)
         if "copy" in sort.lower():
-            name, *told = describe_copy(sort)
-            copies.append((start, end, *place, name, *caused, *told, None, None, size))
+            copy, *told = describe_copy(sort)
+            copies.append((start, end, *place, copy, *caused, *told, None, None, size))
         elif "fill" in sort.lower():
             fills.append((start, end, *place, "Memset (Device)", *caused))
         else:
-            shape = count_blocks(sizes[:3], sizes[3:]) if all(isinstance(each, int) for each in sizes) else (None,) * 6
-            kernels.append((start, end, *place, kernel_name(text or sort, "of no name"), *caused, *shape, None, shared))
+            is_told = all(isinstance(length, int) for length in sizes)
+            shape = count_blocks(sizes[:3], sizes[3:]) if is_told else (None,) * 6
+            kernels.append((start, end, *place, kernel_name(name, "of no name"), *caused, *shape, None, shared))
     for kind, found in (("kernel", kernels), ("memcpy", copies), ("memset", fills)):
         yield from builder.build_batches(kind, found)
 
 
-def _build_calls(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], builder: RowBuilder) -> Rows:
+def build_calls(rows: Iterable[Sequence[Any]], builder: RowBuilder) -> Rows:
+    """Yield the batches of calls, of ranges of roctx with their `text`, and of the tool's own calls."""
     calls, ranges, others = [], [], []
-    for start, end, number, pid, tid, name_id, args in rows:
-        name, thread = strings.get(name_id, f"call {name_id}"), builder.number_thread(pid, tid)
-        if name == _MARKER:
-            ranges.append((start, end, thread, "roctx", strings.get(args, _MARKER), False))
+    for start, end, number, pid, tid, name, text in rows:
+        thread = builder.number_thread(pid, tid)
+        if name == MARKER:
+            ranges.append((start, end, thread, "roctx", text, False))
         elif number >= _OWN_CALLS:
             others.append((start, end, thread, "overhead", "rpd", name))
         else:

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, read_unpacked
-from traceq.importers.rocm.dispatches import RowBuilder, Rows, describe_copy, kernel_name
+from traceq.importers.rocm.dispatches import RowBuilder, Rows
+from traceq.importers.rocm.rpd import MARKER, build_calls, build_operations
 from traceq.importers.rocm.source import BATCH_ROWS
 from traceq.importers.rows import batches_of
 
@@ -25,7 +25,6 @@ _US = 1000
 # No clock since boot shows more, ns.
 _LAST = 1 << 60
 _GPU = re.compile(r"GPU(\d+)")
-_MARKER = "UserMarker"
 _UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, RecursionError)
 
 
@@ -79,15 +78,29 @@ def read(path: Path, builder: RowBuilder) -> Rows:
     found = _sort_events(events)
     numbers = {id(call): number for number, (_, _, call) in enumerate(_all_calls(found), 1)}
     caused = _calls_of_arrows(found)
-    operations = [
-        (start, end, operation, caused.get(found.ends.get((operation.process, operation.thread, start), "")))
-        for start, end, operation in found.operations
+    operations = []
+    for start, end, operation in found.operations:
+        call = caused.get(found.ends.get((operation.process, operation.thread, start), ""))
+        by = (None, None) if call is None else (numbers[id(call)], _parse_integer(call.process))
+        place = (found.devices[operation.process], _parse_integer(operation.thread))
+        # Neither shared memory, nor sizes of grid and block, nor bytes are told.
+        operations.append((start, end, *place, operation.name, operation.args.desc, *by, *(None,) * 8))
+    calls = [
+        (
+            start,
+            end,
+            number,
+            _parse_integer(call.process),
+            _parse_integer(call.thread),
+            call.name,
+            call.args.desc or MARKER,
+        )
+        for number, (start, end, call) in enumerate(_all_calls(found), 1)
     ]
     for begin in range(0, len(operations), BATCH_ROWS):
-        yield from _build_operations(operations[begin : begin + BATCH_ROWS], found, numbers, builder)
-    calls = list(_all_calls(found))
+        yield from build_operations(operations[begin : begin + BATCH_ROWS], builder)
     for begin in range(0, len(calls), BATCH_ROWS):
-        yield from _build_calls(calls[begin : begin + BATCH_ROWS], numbers, builder)
+        yield from build_calls(calls[begin : begin + BATCH_ROWS], builder)
     yield from batches_of("trace", [{"producer": "rocmProfileData"}])
 
 
@@ -136,42 +149,6 @@ def _calls_of_arrows(found: _SortedEvents) -> dict[str | int, _RpdEvent]:
             if open_calls:
                 caused[number] = open_calls[-1][2]
     return caused
-
-
-def _build_operations(
-    rows: Sequence[tuple[int, int, _RpdEvent, _RpdEvent | None]],
-    found: _SortedEvents,
-    numbers: dict[int, int],
-    builder: RowBuilder,
-) -> Rows:
-    kernels, copies, fills = [], [], []
-    for start, end, row, call in rows:
-        place = (found.devices[row.process], _parse_integer(row.thread))
-        caused = (None, None) if call is None else (_parse_integer(call.process), numbers[id(call)])
-        sort = row.args.desc
-        if "copy" in sort.lower():
-            name, *told = describe_copy(sort)
-            copies.append((start, end, *place, name, *caused, *told, None, None, None))
-        elif "fill" in sort.lower():
-            fills.append((start, end, *place, "Memset (Device)", *caused))
-        else:
-            kernels.append((start, end, *place, kernel_name(row.name, "of no name"), *caused, *(None,) * 8))
-    for kind, made in (("kernel", kernels), ("memcpy", copies), ("memset", fills)):
-        yield from builder.build_batches(kind, made)
-
-
-def _build_calls(rows: Sequence[tuple[int, int, _RpdEvent]], numbers: dict[int, int], builder: RowBuilder) -> Rows:
-    calls: list[tuple[Any, ...]] = []
-    ranges: list[tuple[Any, ...]] = []
-    for start, end, row in rows:
-        thread = builder.number_thread(_parse_integer(row.process), _parse_integer(row.thread))
-        if row.name == _MARKER:
-            ranges.append((start, end, thread, "roctx", row.args.desc or _MARKER, False))
-        else:
-            category = "hip" if row.name.startswith("hip") else None
-            calls.append((start, end, thread, category, row.name, numbers[id(row)]))
-    for kind, made in (("call", calls), ("range", ranges)):
-        yield from builder.build_batches(kind, made)
 
 
 def _parse_integer(text: str) -> int | None:
