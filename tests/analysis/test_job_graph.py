@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_ranks import MadeUpJob, noise
 
-from traceq.analysis.job.graph import Members, build_graph, replay
-from traceq.analysis.job.path import critical_path
+from traceq.analysis.job.graph import Members, build_graph, critical_path, replay
 
 MICROSECOND = 1000
 

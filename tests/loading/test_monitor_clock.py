@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traceq.importers.monitors.log import Log, Sample
+from traceq.importers.monitors.reading import Log, Sample
 from traceq.loading.monitor_clock import SECOND, GpuLoad, TraceClock, fits_best, load_of, place_log
 
 # 2026-11-26 02:30:53 UTC at the trace's own 0

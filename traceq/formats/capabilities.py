@@ -37,7 +37,7 @@ def format_of(name: str) -> Format:
 
     A package that brings an importer may bring the record along, as its FORMAT. Raises UnusablePlugin for a broken one.
     """
-    known = next((each for each in FORMATS if each.name == name), None)
+    known = next((record for record in FORMATS if record.name == name), None)
     if known is None:
         importers = (importer for importer in load_plugins("traceq.importers") if name == importer.NAME)
         known = next((importer.FORMAT for importer in importers if hasattr(importer, "FORMAT")), None)
@@ -61,9 +61,9 @@ class Metric:
         """
         names = None if of is None else (of.name, *of.beside)
         return (
-            (each, each.captures[self.name])
-            for each in FORMATS
-            if each.is_recorded and (names is None or each.name in names)
+            (record, record.captures[self.name])
+            for record in FORMATS
+            if record.is_recorded and (names is None or record.name in names)
         )
 
 

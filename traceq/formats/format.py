@@ -62,7 +62,7 @@ class Format:
 
     def way(self, name: str, *, of_pytorch: bool = True, of_amd: bool = False) -> str | None:
         """Return the words for what records an input, by the program; empty where nothing can, None where that is not known."""
-        others = [each for each, holds in ((self.elsewhere, not of_pytorch), (self.on_amd, of_amd)) if holds]
+        others = [ways for ways, holds in ((self.elsewhere, not of_pytorch), (self.on_amd, of_amd)) if holds]
         found = [other[name] for other in others if name in other]
         if len(found) > 1:
             return None
@@ -76,3 +76,17 @@ def merge_records(captures: Iterable[Capture]) -> Options:
         for option, values in capture.options.items():
             together.setdefault(option, {}).update(dict.fromkeys(values))
     return {option: tuple(values) for option, values in together.items()}
+
+
+_GPU = "a log of nvidia-smi, DCGM or amd-smi (traceq ingest TRACE --with gpu.csv, docs/monitors.md)"
+_HOST = "a log of {} (traceq ingest TRACE --with LOG, docs/monitors.md)"
+
+MONITOR_WAYS = {
+    "gpu_clocks": _GPU,
+    "throttle_reasons": _GPU,
+    "disk_samples": _HOST.format("iostat -x or sar"),
+    "cpu_samples_logged": _HOST.format("vmstat or sar"),
+    "steal": _HOST.format("vmstat or sar"),
+    "cpu_count": _HOST.format("iostat or sar, which say it,"),
+    "swap_samples": _HOST.format("vmstat or sar"),
+}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.formats.format import Capture, Format, Options
-from traceq.formats.monitors import MONITOR_WAYS
+from traceq.formats.format import MONITOR_WAYS, Capture, Format, Options
 
 _GRAPH_NODES = {"--cuda-graph-trace": ("node",)}
 _SAMPLES = {"--sample": ("process-tree",), "--cpuctxsw": ("process-tree",)}

@@ -88,7 +88,7 @@ def _is_text(head: bytes) -> bool:
         text = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return False
-    return bool(text.strip()) and all(each.isprintable() or each in "\t\r\n\f" for each in text)
+    return bool(text.strip()) and all(letter.isprintable() or letter in "\t\r\n\f" for letter in text)
 
 
 def _find_lacking_part(path: Path, head: bytes) -> TraceqError | None:

@@ -81,11 +81,11 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
     files, wrong = (task.inductor, []) if task.is_inductor_given else split_readable(task.inductor)
     compiled = read_inductor(files)
     with _build_database(task, progress) as (connection, rows):
-        for each in wrong:
+        for problem in wrong:
             connection.execute(
                 "insert into import_note by name select $trace_id as trace_id, 'data_loss' as severity,"
                 " 'compiler_file_left_out' as code, 1 as count, $text as text",
-                {"trace_id": task.trace_id, "text": f"beside the trace, and left out: {each}"},
+                {"trace_id": task.trace_id, "text": f"beside the trace, and left out: {problem}"},
             )
         fill(
             connection,
@@ -216,7 +216,7 @@ class _Loader:
 
     def _wait(self, inserts: int, size: int) -> None:
         """Wait until at most `inserts` inserts of at most `size` bytes are left to do."""
-        while len(self._inserting) > inserts or sum(each for each, _ in self._inserting) > size:
+        while len(self._inserting) > inserts or sum(waiting for waiting, _ in self._inserting) > size:
             self._inserting.popleft()[1].result()
 
     def _insert(self, table: str, batches: list[pa.RecordBatch]) -> None:

@@ -69,7 +69,7 @@ def read_inductor(files: Sequence[Path]) -> list[Compiled]:
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
     for file in files:
         folders[file.parent].append(file)
-    return [each for folder in folders.values() for each in _read_folder(folder)]
+    return [kernel for folder in folders.values() for kernel in _read_folder(folder)]
 
 
 def split_readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -120,12 +120,12 @@ def _parse_nodes(text: str) -> dict[str, Origin]:
     """Return the nodes of a graph as PyTorch prints it: their operators, and the line of the program above them."""
     found = {}
     line = code = None
-    for each in text.splitlines():
-        if place := _PLACE.match(each):
+    for row in text.splitlines():
+        if place := _PLACE.match(row):
             line, code = f"{place[1]}({place[2]}): {place[3]}", place[4]
-        elif node := _NODE.match(each):
+        elif node := _NODE.match(row):
             found[node[1]] = Origin(f"{node[2]}::{node[3]}", line, code)
-        elif not each.strip():
+        elif not row.strip():
             # a node without a line stands apart from those that have one
             line = code = None
     return found
@@ -135,12 +135,12 @@ def _parse_kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
     """Yield kernels of generated code: name, file that holds it, nodes that its comment names."""
     path: str | None = None
     mapped: list[str] = []
-    for each in text.splitlines():
-        if found := _KERNEL_PATH.match(each):
+    for row in text.splitlines():
+        if found := _KERNEL_PATH.match(row):
             path, mapped = found[1], []
-        elif found := _NODE_OF_SOURCE.match(each):
+        elif found := _NODE_OF_SOURCE.match(row):
             mapped += [node.strip() for node in found[1].split(",")]
-        elif found := _DEFINED.match(each):
+        elif found := _DEFINED.match(row):
             yield found[1], path, mapped
             path, mapped = None, []
 
@@ -180,7 +180,7 @@ def _items_of(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _texts_of(value: Any) -> list[Any]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _read_json(file: Path) -> dict[str, Any]:

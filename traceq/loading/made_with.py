@@ -29,8 +29,8 @@ def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
         return
     try:
         rows = [
-            {**each._asdict(), "unit": unit_of(each.name), "is_knob": is_knob(each.name)}
-            for each in facts_of(read(trace))
+            {**fact._asdict(), "unit": unit_of(fact.name), "is_knob": is_knob(fact.name)}
+            for fact in facts_of(read(trace))
         ]
     except (ValueError, OSError) as error:
         text = f"{path.name}, beside the trace, is left out: {error}"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traceq.common.text import shortened
-from traceq.importers.monitors.log import Log
+from traceq.importers.monitors.reading import Log
 
 Array = NDArray[Any]
 # GPUs of the log and of the trace that may be the same.
@@ -230,7 +230,7 @@ def _find_best_fit(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: in
         if of_trace in trace.loads
         and (fit := _find_fit(*_utilization_of(log, of_log), trace.loads[of_trace], low, high))
     ]
-    return max(fits, key=lambda each: _certainty_of(each.correlation, each.samples), default=None)
+    return max(fits, key=lambda one: _certainty_of(one.correlation, one.samples), default=None)
 
 
 def fits_best(log: Log, load: GpuLoad, devices: Sequence[int], add: int) -> int | None:
@@ -292,8 +292,8 @@ def _find_fit(times: Array, values: Array, load: GpuLoad, low: int, high: int) -
     fit = LoadFit(int(places[best]), float(correlations[best]), int(counts[best]))
     elsewhere = np.abs(places - places[best]) > 2 * beat
     others = [
-        LoadFit(0, float(each), int(count))
-        for each, count in zip(correlations[elsewhere], counts[elsewhere], strict=True)
+        LoadFit(0, float(correlation), int(count))
+        for correlation, count in zip(correlations[elsewhere], counts[elsewhere], strict=True)
         if count
     ]
     if others and min(_distance_between(fit, other) for other in others) < _BETTER:

@@ -16,7 +16,7 @@ from traceq.common.units import some
 from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import memory_snapshot
 from traceq.importers.monitors import read_log
-from traceq.importers.monitors.log import Log, Sample
+from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.rows import batches_of
 from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
 from traceq.loading.sources import logs_beside, split_duplicates
@@ -118,7 +118,7 @@ def _read_trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str 
             [device],
         ).fetchnumpy()
         if len(found["ts"]):
-            starts, durations = (np.asarray(found[each], dtype=np.int64) for each in ("ts", "dur"))
+            starts, durations = (np.asarray(found[name], dtype=np.int64) for name in ("ts", "dur"))
             loads[device] = load_of(starts, durations, since, until)
     return TraceClock(since, until, origin, loads, zone), host, devices
 
@@ -127,7 +127,7 @@ def _devices_of(log: Log, placed: Placement, clock: TraceClock, devices: Sequenc
     """GPU of the trace by GPU of the log, and a word on it where they are not simply the same."""
     of_log = _gpus_of(log)
     if placed.add is None or not of_log or set(of_log) <= set(devices):
-        return {each: each for each in of_log}, ""
+        return {gpu: gpu for gpu in of_log}, ""
     if len(of_log) == len(devices) == 1:
         words = f"; its GPU {of_log[0]} is GPU {devices[0]} of the trace, as there is one in both"
         return {of_log[0]: devices[0]}, words
@@ -137,7 +137,7 @@ def _devices_of(log: Log, placed: Placement, clock: TraceClock, devices: Sequenc
         if (each := fits_best(log, load, of_log, placed.add)) is not None
     }
     if found:
-        told = ", ".join(f"{each} is {device} of the trace" for each, device in found.items())
+        told = ", ".join(f"{gpu} is {device} of the trace" for gpu, device in found.items())
         return found, f"; by their load, GPU {told}"
     words = f"; it has {some(len(of_log), 'GPU')}, the trace {len(devices)}, and which is which cannot be told"
     return {}, f"{words}: their samples are left out"

@@ -18,7 +18,7 @@ from traceq.importers import Importer
 from traceq.importers.monitors.recorded import SUFFIX
 from traceq.loading.options import Paths
 
-_SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
+_SUFFIXES = {".gz", *(suffix for record in FORMATS for suffix in record.suffixes)}
 
 # What was written longer ago than this differs in its time from what is written next, on every file system.
 _SETTLED_NS = 3_000_000_000
@@ -53,7 +53,7 @@ class Content:
 def _read_states(files: Sequence[Path]) -> tuple[tuple[int, ...], ...]:
     """Return device and inode of each file, its size in bytes, and when its content and anything of it changed, ns."""
     found = [file.stat() for file in files]
-    return tuple((each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found)
+    return tuple((state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in found)
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
     are passed over, and NoTraces is raised when nothing is left.
     """
     sources: dict[Path, Source] = {}
-    for each in given:
-        for source in _expand(each):
+    for name in given:
+        for source in _expand(name):
             sources.setdefault(source.path.resolve(), source)
     if not sources:
         raise NoTraces("no source was named; name trace files, directories or globs")
@@ -183,7 +183,7 @@ def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
     """Return the logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
     names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
     own = [trace.with_name(name + SUFFIX) for name in names]
-    return [*given, *(each for each in own if each.is_file() and each not in given)]
+    return [*given, *(log for log in own if log.is_file() and log not in given)]
 
 
 def split_duplicates(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path, Path]]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from traceq.database.sql import run
-from traceq.importers.nsys import host, mpi
+from traceq.importers.nsys import host
 from traceq.importers.sqlite import quote_name
 from traceq.sharing.part import Part
 from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
@@ -20,7 +20,7 @@ _GPU = {
     "CUPTI_ACTIVITY_KIND_MEMSET": "memset",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": "graph",
 }
-_CALLS = frozenset(reader.table for reader in (*host.CALLS, *mpi.CALLS))
+_CALLS = frozenset(reader.table for reader in (*host.CALLS, *host.MPI_CALLS))
 _EVENT, _SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 _NVTX, _SAMPLES, _SWITCHES = "NVTX_EVENTS", "COMPOSITE_EVENTS", "SCHED_EVENTS"
 

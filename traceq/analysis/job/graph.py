@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
+
 NONE = -1
 
 # A collective that ends so little after another one begins has still been waited for: clocks of GPUs tick in microseconds.
@@ -82,12 +83,12 @@ def build_graph(members: Members) -> tuple[JobGraph, Integers]:
     of_member = number[members.match]
     order = stable_order(of_member)
     heads = np.searchsorted(of_member[order], np.arange(count + 1))
-    follows = [number[np.where(each == NONE, count, members.match[each])[order]] for each in before]
+    follows = [number[np.where(column == NONE, count, members.match[column])[order]] for column in before]
     bounds = np.searchsorted(level[collectives], np.arange(level.max(initial=NONE) + 2))
     latest = before[0]
-    for each in before[1:]:
-        ends = (np.where(one == NONE, np.iinfo(np.int64).min, members.end[one]) for one in (latest, each))
-        latest = np.where(np.less(*ends), each, latest)
+    for column in before[1:]:
+        ends = (np.where(one == NONE, np.iinfo(np.int64).min, members.end[one]) for one in (latest, column))
+        latest = np.where(np.less(*ends), column, latest)
     is_first = latest == NONE
     own = np.where(is_first, 0, np.maximum(members.start - members.end[latest], 0)).astype(float)
     circular = np.flatnonzero(level == NONE)
@@ -132,7 +133,7 @@ def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
     """Return the level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
     count = members.collectives
     # many members of a collective follow the same one
-    pairs = find_distinct(np.concatenate([_follow_pairs(members.match, each, count) for each in before]))
+    pairs = find_distinct(np.concatenate([_follow_pairs(members.match, column, count) for column in before]))
     first, then = pairs // max(count, 1), pairs % max(count, 1)
     begins = np.searchsorted(first, np.arange(count + 1))
     waits_for = np.bincount(then, minlength=count)
@@ -217,9 +218,9 @@ class ReplayRows:
         for level, (begin, end) in enumerate(pairwise(bounds)):
             rows = slice(heads[begin], heads[end])
             arrival = ends.take(self.follows[0][rows], axis=0)
-            for each, used in zip(self.follows[1:], self.used, strict=True):
+            for column, used in zip(self.follows[1:], self.used, strict=True):
                 if used[level]:
-                    np.maximum(arrival, ends.take(each[rows], axis=0), out=arrival)
+                    np.maximum(arrival, ends.take(column[rows], axis=0), out=arrival)
             here = slice(changes[level], changes[level + 1])
             changed = self.differs[here] - rows.start
             quicker = arrival[changed] + self.quick[here, None]
@@ -231,3 +232,44 @@ class ReplayRows:
         found = np.empty((count, cut.shape[1]))
         found[graph.collectives] = ends[:count]
         return found
+
+
+@dataclass(frozen=True)
+class JobPath:
+    """`members` are those that came last at the collectives on the path, in the order of time; what it is made of in ns.
+
+    `late_start` is when the first of them arrived; own times (of all but the first) and transfers add up to the rest.
+    """
+
+    members: Integers
+    late_start: float
+    own: float
+    transfer: float
+
+
+def critical_path(graph: JobGraph, own: Floats, first: Floats, transfer: Floats, ends: Floats) -> JobPath:
+    """Return the path of a replay: `own`, `first` and `transfer` are what it ran with, `ends` is when collectives ended in it."""
+    match = graph.members.match
+    number = np.empty_like(graph.collectives)
+    number[graph.collectives] = np.arange(len(number))
+    known = np.append(ends[graph.collectives], -np.inf)
+    found = []
+    collective = int(number[ends.argmax()])
+    while True:
+        rows = slice(graph.heads[collective], graph.heads[collective + 1])
+        members = graph.order[rows]
+        before = np.stack([known[follow[rows]] for follow in graph.follows])
+        arrival = np.where(graph.is_first[members], first[members], before.max(axis=0) + own[members])
+        last = len(arrival) - 1 - int(arrival[::-1].argmax())
+        found.append(int(members[last]))
+        if graph.is_first[members[last]]:
+            break
+        collective = int(graph.follows[int(before[:, last].argmax())][rows.start + last])
+    found.reverse()
+    path = np.array(found)
+    return JobPath(
+        path,
+        late_start=float(first[path[0]]),
+        own=float(own[path[1:]].sum()),
+        transfer=float(transfer[match[path]].sum()),
+    )

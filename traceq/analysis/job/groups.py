@@ -91,9 +91,9 @@ def match_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
         return [groups]
     ends = _ends_by_place(groups)
     nearest = [_find_nearest(index, groups, ends) for index in range(len(groups))]
-    sets = {frozenset(each) for each in nearest if each}
-    agreed = [each for each in sets if all(nearest[index] == each for index in each)]
-    return [[groups[index] for index in sorted(each)] for each in sorted(agreed, key=min)]
+    sets = {frozenset(members) for members in nearest if members}
+    agreed = [members for members in sets if all(nearest[index] == members for index in members)]
+    return [[groups[index] for index in sorted(members)] for members in sorted(agreed, key=min)]
 
 
 def _are_of_all(groups: list[LocalGroup]) -> bool:
@@ -111,7 +111,7 @@ def _find_nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozens
     for count in range(min(mine.size - 1, len(order)), 0, -1):
         inside, outside = order[:count], order[count:]
         is_near = distance[inside[-1]] <= _MOST_WITHIN_NS
-        is_one_each = len({groups[each].unit for each in inside}) == count
+        is_one_each = len({groups[member].unit for member in inside}) == count
         is_whole = count + 1 == mine.size
         is_long = is_whole or np.isfinite(ends[[index, *inside]]).all(axis=0).sum() >= _LEAST_OF_SOME
         if is_near and is_one_each and is_long and _are_apart(distance, by_chance, inside, outside, is_whole=is_whole):
@@ -158,7 +158,7 @@ def _measure_distances(ends: Floats, own: Floats) -> tuple[Floats, Floats]:
     for other in np.flatnonzero(common.sum(axis=1) >= _LEAST_COMMON):
         left = apart[other, common[other]]
         many = min(_STRETCHES, len(left) // 2)
-        stretches = np.array([each.mean() for each in np.array_split(left, many)])
+        stretches = np.array([stretch.mean() for stretch in np.array_split(left, many)])
         distance[other] = np.sqrt((stretches**2).mean())
         # from one collective to the next nothing wanders
         by_chance[other] = np.sqrt((np.diff(left) ** 2).mean() / 2 * many / len(left))

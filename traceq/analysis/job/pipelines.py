@@ -61,7 +61,7 @@ def saving_if_balanced(times: JobTimes, is_send: Flags, stage: Integers, lasts: 
 
 def ranks_by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each stage."""
-    return {str(each): tuple(np.flatnonzero(stage == each).tolist()) for each in np.unique(stage).tolist()}
+    return {str(number): tuple(np.flatnonzero(stage == number).tolist()) for number in np.unique(stage).tolist()}
 
 
 def find_depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:

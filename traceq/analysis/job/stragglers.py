@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.graph import lay_out_rows
-from traceq.analysis.job.path import critical_path
+from traceq.analysis.job.graph import critical_path, lay_out_rows
 
 if TYPE_CHECKING:
     from traceq.analysis.job.graph import Flags, Floats, Integers, JobGraph, ReplayRows
@@ -79,7 +78,7 @@ def find_stragglers(times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[i
         late = _find_late_hosts(times, found["host"], dur)
         # most hosts are not late beside the usual one: what varies on all of them is chance
         found["host"] = late if 2 * len(late) <= len(kinds["host"]) else []
-    saved = {kind: sum(each.adds for each in named) for kind, named in found.items()}
+    saved = {kind: sum(straggler.adds for straggler in named) for kind, named in found.items()}
     enough = _EXPLAINED * max(saved.values(), default=0.0)
     good = [kind for kind in found if found[kind] and saved[kind] >= enough]
     return found[min(good, key=lambda kind: len(found[kind]))] if good else []
@@ -144,7 +143,7 @@ def _pick_best(
     # the critical path is left, less what a unit is blamed for: more it cannot save
     tried = [other for other in others if blame[other] > last - lasts[worst]]
     if tried:
-        several = times.lasts(np.stack([cut | _mask_units(times, units[each]) for each in tried], axis=1))
+        several = times.lasts(np.stack([cut | _mask_units(times, units[label]) for label in tried], axis=1))
         lasts |= dict(zip(tried, several.tolist(), strict=True))
     best = min(lasts, key=lasts.__getitem__)
     return best, lasts[best]
@@ -154,7 +153,7 @@ def _drop_useless(times: JobTimes, found: list[str], units: Mapping[str, Sequenc
     """`found` without those whose fix adds less than what is worth naming, taken out one at a time, the least first."""
     kept = list(found)
     while kept:
-        every = [_mask_units(times, units[each]) for each in kept]
+        every = [_mask_units(times, units[label]) for label in kept]
         without = [
             np.any([np.zeros(times.units, bool), *every[:place], *every[place + 1 :]], axis=0)
             for place in range(len(kept))
@@ -181,7 +180,7 @@ def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int
     blame = blame_of_ranks(times, cut)
     by_label = {label: float(blame[list(members)].sum()) for label, members in units.items()}
     worst = sorted(by_label, key=by_label.__getitem__, reverse=True)[:_MOST_TRIED]
-    return {each: by_label[each] for each in worst if by_label[each] > 0}
+    return {name: by_label[name] for name in worst if by_label[name] > 0}
 
 
 def blame_of_ranks(times: JobTimes, cut: Flags) -> Floats:

@@ -98,7 +98,11 @@ class UsualTimes:
 
 
 def usual_of_operations(graph: JobGraph, stage: Integers, step: Integers, operations: RankOperations) -> UsualTimes:
-    """Return the usual time of the members of `graph`; time between operations takes the mean of its place."""
+    """Return the usual time of the members of `graph` by their operations; time between these takes the mean of its place.
+
+    This is the what-if of studies of large jobs: it sees stages that have more to do than others, which medians over the copies
+    of a stage cannot.
+    """
     members = graph.members
     spent = (operations.end - operations.start).astype(float)
     begins, ends = _operations_of(graph, operations)

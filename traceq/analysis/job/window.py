@@ -11,8 +11,7 @@ import numpy as np
 
 from traceq.analysis.job.arrays import close_gaps, group_medians, stable_order
 from traceq.analysis.job.clocks import Clocks, align, find_components
-from traceq.analysis.job.graph import JobGraph, Members, build_graph
-from traceq.analysis.job.path import JobPath, critical_path
+from traceq.analysis.job.graph import JobGraph, JobPath, Members, build_graph, critical_path
 from traceq.analysis.job.pipelines import StageImbalance, find_depths, ranks_by_stage, saving_if_balanced
 from traceq.analysis.job.stragglers import WORTH_NAMING, JobTimes, Straggler, blame_of_ranks, find_stragglers
 from traceq.analysis.job.usual import UsualTimes, find_stages, usual_of_operations, usual_own
@@ -233,7 +232,7 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
     named = find_stragglers(times, kinds, lasts) if holds else []
     wanders = _is_random(times, kinds[named[0].kind if named else "rank"], steps)
     uneven = _find_imbalance(compared, slices, lasts, ideal) if holds else None
-    if uneven and compared.by_operation is None and uneven.stage_win > sum(each.adds for each in named):
+    if uneven and compared.by_operation is None and uneven.stage_win > sum(straggler.adds for straggler in named):
         named = uneven.as_straggler(lasts)
     wins, group_wins, worker_share = np.full(units, np.nan), np.full(units, np.nan), np.nan
     if holds and units <= _MOST_SINGLE_RANKS:

@@ -130,7 +130,9 @@ def apply_change(world: ReplayWorld, scenario: Scenario, change: Change) -> Scen
     if change.kind == "graph":
         return _launch_as_graph(world, scenario)
     if change.kind == "transfer":
-        return replace(scenario, weights=_without_waiting(world, scenario.weights))
+        return replace(
+            scenario, weights=replace(scenario.weights, dur=np.minimum(scenario.weights.dur, world.transfers))
+        )
     if change.kind == "halve":
         dur, transfer = scenario.weights.dur, world.transfers
         half = np.where(_find_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
@@ -307,8 +309,3 @@ def _find_captured(world: ReplayWorld) -> tuple[Booleans, Booleans]:
     apart[work.event[first]] = ~(follows & same)[first]
     captured &= ~apart
     return captured, np.asarray(follows & captured[work.event])
-
-
-def _without_waiting(world: ReplayWorld, weights: Weights) -> Weights:
-    """Make collectives as short as the fastest of their class, if it has enough members."""
-    return replace(weights, dur=np.minimum(weights.dur, world.transfers))

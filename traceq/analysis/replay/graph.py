@@ -340,7 +340,7 @@ def _find_binding_edge(
     # start last.
     times = np.stack(since)
     most = np.array([_MOST_LATENCY, _MOST_SPACING, _MOST_SPACING, _MOST_SPACING])[:, None]
-    rough = np.stack([rough_latency, *[np.full(n, each) for each in (rough_spacing, rough_spacing, 0.0)]])
+    rough = np.stack([rough_latency, *[np.full(n, lag) for lag in (rough_spacing, rough_spacing, 0.0)]])
     unexplained = np.maximum(times - most, 0.0)
     binding = np.argmin(np.where(unexplained == unexplained.min(axis=0), times - rough, np.inf), axis=0)
     return binding, rough_latency

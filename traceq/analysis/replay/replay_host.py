@@ -101,8 +101,8 @@ class HostTime:
         """Return the times of the thread's events among segments that begin at `bounds`."""
         here = np.flatnonzero((self._threads == thread) & ~self._recorded.events.is_outside)
         times = [time[here] for time in self._times]
-        at = tuple(np.maximum(np.searchsorted(bounds, each, side="right") - 1, 0) for each in times)
-        inside = tuple(np.maximum(each - bounds[one], 0) for each, one in zip(times, at, strict=True))
+        at = tuple(np.maximum(np.searchsorted(bounds, moments, side="right") - 1, 0) for moments in times)
+        inside = tuple(np.maximum(moments - bounds[one], 0) for moments, one in zip(times, at, strict=True))
         return _EventTimes(here, np.diff(bounds), at, inside)
 
     def _sum_segments(self, found: list[tuple[_EventTimes, Booleans]]) -> tuple[Floats, Floats]:

@@ -191,7 +191,7 @@ def fill_replay(
         asked.pop("communication_waiting", None)
     # Worst and best are the change itself where nothing is moved.
     variants = dict.fromkeys(
-        each for change in asked.values() for each in [change, _path_category(change), *change_extremes(change)]
+        variant for change in asked.values() for variant in [change, _path_category(change), *change_extremes(change)]
     )
     marks = marks_of(_all_scenarios(world, variants, asked))
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
@@ -305,7 +305,7 @@ def _build_row(
     elif is_category and name not in _UNCAPPED:
         # The path is that of the recording, and the saving that of a replay.
         limit = min(limit, np.floor(on_path + (told.error + told.unexplained) * told.span))
-    whole, worst, best = (min(saved[each], limit) for each in (change, *change_extremes(change)))
+    whole, worst, best = (min(saved[variant], limit) for variant in (change, *change_extremes(change)))
     if name == STALLS:
         whole, worst, best = _saving_of_stalls(saved, change)
     quarter = whole / 4 if _path_category(change) == change else max(saved[_path_category(change)], whole / 4)
@@ -369,7 +369,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[s
             return
         insert_rows(connection, table, pa.Table.from_pylist(rows))
     else:
-        length = max((len(each) for each in rows.values() if not isinstance(each, int)), default=0)
+        length = max((len(column) for column in rows.values() if not isinstance(column, int)), default=0)
         if not length:
             return
         columns = {name: [each] * length if isinstance(each, int) else each for name, each in rows.items()}

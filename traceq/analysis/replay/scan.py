@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Runs:
-    """Elements are GPU slices, and host events without any, in the order of their lanes; runs are ranges of elements."""
+    """A dependency graph cut into runs: calls of one lane in order, and what they launch on one stream in order.
+
+    Elements are GPU slices, and host events without any, in the order of their lanes; runs are ranges of elements. Nothing from
+    outside reaches into a run but at its start, and nothing outside needs to know of it but its end. So a run is three numbers:
+    its time on the host, how long its GPU work ends after its start if only launches hold it up, and after the end of the work
+    before it on its stream if only that does.
+    """
 
     event: Integers  # of each element
     slice: Integers  # of each element; -1 for an event without any
@@ -199,7 +205,7 @@ class Replay:
 
     def _replay(self) -> None:
         # Rows by run: one row is what a step of the loop works on. Each is let go once it is among the others.
-        columns = [list(each) for each in zip(*self._measured, strict=True)]
+        columns = [list(column) for column in zip(*self._measured, strict=True)]
         self._measured = []
         every = _RunWeights(*(np.stack(columns.pop(0), axis=1) for _ in _RunWeights._fields))
         self._marks.append(_replay_scenarios(self._graph, self._runs, every))

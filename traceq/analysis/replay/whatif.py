@@ -75,7 +75,7 @@ def _temp_table_definition(file: str, table: str) -> duckdb.Statement:
     Whether the text of a statement has the comments before it depends on DuckDB's version.
     """
     begins = re.compile(rf"^create temp table {table}\b", re.MULTILINE)
-    (found,) = (each for each in parse(statement(file)) if begins.search(each.query))
+    (found,) = (one for one in parse(statement(file)) if begins.search(one.query))
     return found
 
 
@@ -188,7 +188,7 @@ def _estimate_saving(
     saved: Sequence[float], told: ReplayAccuracy, changes: Sequence[Change], most: float | None
 ) -> ReplaySaving:
     """Return the saving of the changes, at worst and at best, ns, negative where steps get longer."""
-    likely, worst, best = (_either_way(each, told, most) for each in saved)
+    likely, worst, best = (_either_way(ns, told, most) for ns in saved)
     low, high = min(likely.low, worst.low), max(likely.high, best.high)
     if any(change.what == UNKNOWN_CAUSE for change in changes):
         return ReplaySaving(None, min(low, 0.0), high)

@@ -203,7 +203,7 @@ def _map_to_all(
     places = {
         place: _find_border(launches, is_known, kept, place) for part in rounds for place in (part.first, part.last)
     }
-    found = [part for each in rounds for part in _place_part(each, places, kept)]
+    found = [part for own in rounds for part in _place_part(own, places, kept)]
     return found, int(kept[first]), int(kept[last - 1]) + 1
 
 

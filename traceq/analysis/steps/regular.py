@@ -258,7 +258,8 @@ class Loop(NamedTuple):
 def split_into_loops(numbers: Integers, first: int, last: int, lag: int) -> tuple[Loop, ...]:
     """Return the loops of shorter periods that the launches [first, last), which recur at `lag`, consist of, in their order.
 
-    Empty where they are one loop.
+    Empty where they are one loop. Loops that follow one another and share launches recur together after several rounds of each: a
+    reference of five launches a round and a solver of four both recur after twenty.
     """
     found = tuple(sorted(_find_loops(numbers, first, last, lag)))
     is_most = sum(loop.last - loop.first for loop in found) >= _MOSTLY_LOOPS * (last - first)

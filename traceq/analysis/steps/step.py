@@ -215,7 +215,7 @@ def _find_named(
     ]
     if not candidates:
         return None
-    best = max(candidates, key=lambda each: (each.is_step_word, each.coverage, each.total))
+    best = max(candidates, key=lambda candidate: (candidate.is_step_word, candidate.coverage, candidate.total))
     is_as_often = loop is not None and 1 / SEVERAL < loop.rounds / best.times < SEVERAL
     if best.updates >= SEVERAL * best.times and not is_as_often:
         return None
@@ -234,7 +234,7 @@ def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annota
     if not candidates:
         return None
     # of a range around all and one inside it the shorter one: it leaves out what stands around the pass
-    best = max(candidates, key=lambda each: (each.times, -each.total))
+    best = max(candidates, key=lambda candidate: (candidate.times, -candidate.total))
     marks = _read(connection, "step_annotated", thread_id=best.thread_id, pattern=best.pattern)
     return StepLevel("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
 
@@ -331,7 +331,9 @@ def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object
 def _keep(connection: duckdb.DuckDBPyConnection, chosen: StepLevel) -> None:
     """Fill the temporary table _step_mark."""
     columns = [list(column) for column in zip(*chosen.marks, strict=True)] or [[] for _ in _COLUMNS]
-    found = pa.table([pa.array(*each) for each in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS])
+    found = pa.table(
+        [pa.array(*column_and_type) for column_and_type in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS]
+    )
     connection.register("_found_mark", found)
     connection.execute(
         "create or replace temp table _step_mark as select *, $source as source from _found_mark",

@@ -54,7 +54,9 @@ def fill_units(
         return
     units = [_unit_of_steps(chosen, loop), *_units_of_loop(chosen, loop), *_units_of_annotations(chosen, annotations)]
     columns = zip(*units, strict=True)
-    found = pa.table([pa.array(*each) for each in zip(columns, _TYPES, strict=True)], [*_Unit._fields])
+    found = pa.table(
+        [pa.array(*column_and_type) for column_and_type in zip(columns, _TYPES, strict=True)], [*_Unit._fields]
+    )
     connection.register("_found_unit", found)
     connection.execute(
         "insert into unit by name select $trace_id as trace_id,"

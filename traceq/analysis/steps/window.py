@@ -67,7 +67,7 @@ def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Exte
 
 def exclude_outside(marks: list[StepMark], extent: Extent) -> list[StepMark]:
     """Exclude `marks` that do not lie in `extent`; the extent as one mark where none does."""
-    ends = [*(each.ts for each in marks[1:]), *(each.own_end for each in marks[-1:])]
+    ends = [*(later.ts for later in marks[1:]), *(later.own_end for later in marks[-1:])]
     judged = [
         mark
         if extent.ts <= mark.ts and end <= extent.ts_end

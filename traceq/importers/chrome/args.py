@@ -1,4 +1,4 @@
-"""The `args` of one event after the other: known keys as columns, everything else kept as JSON."""
+"""The `args` of events: known keys as columns, everything else kept as JSON; collectives among them as rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+
+from traceq.importers.rows import Batches, batches_of
 
 # Columns: (key in the file, attribute, type). Several keys may mean one thing in different eras.
 _Column = tuple[str, str, Any]
@@ -138,3 +142,32 @@ def pick_columns(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Count
 def text_array(values: Sequence[bytes | None]) -> pa.StringArray:
     """JSON texts as an Arrow string column; None and empty objects are null."""
     return pa.array([None if value == b"{}" else value for value in values], pa.binary()).cast(pa.string())
+
+
+# Bytes per element of c10's scalar types, lower-cased.
+_ELEMENT_BYTES = {
+    "double": 8, "long": 8, "complexfloat": 8, "uint64": 8,
+    "float": 4, "int": 4, "uint32": 4,
+    "half": 2, "bfloat16": 2, "short": 2, "uint16": 2,
+    "byte": 1, "char": 1, "bool": 1,
+    "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
+}  # fmt: skip
+
+_COLLECTIVE_ROW = (("External id", "external_id", INT), *COLLECTIVE_COLUMNS)
+
+
+def build_collectives(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> Batches:
+    """Return a row per args object that names a collective; `ids` are the slices they belong to."""
+    rows = []
+    for slice_id, row in zip(ids, pick_columns(raws, _COLLECTIVE_ROW, notes), strict=True):
+        if row["op"] is not None:
+            rest = row.pop("")
+            rows.append({"slice_id": int(slice_id), "bytes": _message_bytes(row), "args": rest, **row})
+    return batches_of("collective", rows)
+
+
+def _message_bytes(row: dict[str, Any]) -> int | None:
+    size = _ELEMENT_BYTES.get(str(row["dtype"]).lower())
+    counts = [row[key] for key in ("in_elements", "out_elements") if row[key] is not None]
+    total = max(counts) * size if size and counts else None
+    return total if total is not None and total < 1 << 63 else None

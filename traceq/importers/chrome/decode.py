@@ -203,7 +203,7 @@ def _add_host(slices: pa.Table, rows: BlockRows) -> None:
 
 def _parse_track(text: str) -> Track:
     """Process and thread of an event, from their JSON."""
-    pid, tid = (json.loads(each, parse_int=_parse_integer) for each in text.split("\n"))
+    pid, tid = (json.loads(part, parse_int=_parse_integer) for part in text.split("\n"))
     return _text_if_nested(pid), _text_if_nested(tid)
 
 

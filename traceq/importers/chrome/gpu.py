@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.chrome import args, collectives
+from traceq.importers.chrome import args
 from traceq.importers.chrome.host import build_name_column, merge_spellings, text_of
 from traceq.importers.rows import Batches, repeat_text
 
@@ -54,7 +54,7 @@ def build_batches(
     if family == "kernel":
         named = pc.match_substring(decoded.kept, '"Collective name"').fill_null(False).to_numpy(False)
         chosen = np.flatnonzero(named & usable)
-        result += collectives.build_batches([events[int(n)].args for n in chosen], ids[chosen], notes)
+        result += args.build_collectives([events[int(n)].args for n in chosen], ids[chosen], notes)
     return result
 
 
@@ -91,7 +91,7 @@ def _columns_from_names(family: str, names: Sequence[str]) -> dict[str, pa.Array
     if family == "memcpy":
         parsed = [_parse_copy(name) for name in names]
         columns = ("copy_kind", "src_memory", "dst_memory")
-        return {column: pa.array([each[n] for each in parsed], pa.string()) for n, column in enumerate(columns)}
+        return {column: pa.array([parts[n] for parts in parsed], pa.string()) for n, column in enumerate(columns)}
     if family == "memset":
         return {"dst_memory": pa.array([_memset_memory(name) for name in names], pa.string())}
     return {}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from traceq.importers.chrome.repair import clean, object_of_trailer
-from traceq.importers.chrome.threads import parse_integer
+from traceq.importers.chrome.rows import parse_integer
 from traceq.importers.rows import Batches, Notes, pseudonym_of
 
 # What may enter trace.args. A list of what to keep, not of what to drop: users add keys of their own, with user names,

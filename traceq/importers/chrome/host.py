@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.chrome import args, collectives
+from traceq.importers.chrome import args
 from traceq.importers.chrome.times import SEVEN_DAYS
 from traceq.importers.rows import Batches, repeat_text
 
@@ -79,10 +79,11 @@ def build_batches(
     names = build_name_column(events)
     result: Batches = []
     if family == "runtime":
-        names = _remove_suffixes(names)
+        plain = [_API_SUFFIX.sub("", name) for name in names.dictionary.to_pylist()]
+        names = pa.DictionaryArray.from_arrays(names.indices, pa.array(plain, pa.string()))
     elif family == "op":
         chosen = [number for number, event in enumerate(events) if event.name == "record_param_comms"]
-        result += collectives.build_batches([events[number].args for number in chosen], ids[chosen], notes)
+        result += args.build_collectives([events[number].args for number in chosen], ids[chosen], notes)
     elif family == "instant":
         result += _build_memory_counters(events, ts, notes)
     columns = {
@@ -110,11 +111,6 @@ def build_name_column(events: Sequence[Any]) -> pa.DictionaryArray:
     if array.null_count:
         array = array.fill_null("unknown")
     return array.dictionary_encode()
-
-
-def _remove_suffixes(names: pa.DictionaryArray) -> pa.DictionaryArray:
-    plain = [_API_SUFFIX.sub("", name) for name in names.dictionary.to_pylist()]
-    return pa.DictionaryArray.from_arrays(names.indices, pa.array(plain, pa.string()))
 
 
 def _kind_column(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.DictionaryArray:
@@ -209,7 +205,7 @@ def _async_key(event: Any) -> str | None:
     pair = event.id2 if isinstance(event.id2, dict) else {}
     process = event.pid if "local" in pair else None
     said = (pair.get("global"), pair.get("local"), event.id)
-    identity = next((each for each in said if isinstance(each, (str, int, float))), None)
+    identity = next((value for value in said if isinstance(value, (str, int, float))), None)
     # S, T and F belong together by their names, too
     name = event.name if event.ph in "STF" else None
     return json.dumps([event.cat, event.scope, identity, process, name], default=str)
@@ -259,8 +255,10 @@ def _build_range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter
             "ts": pa.array([b.ts for b in begins], pa.int64()),
             "dur": pa.array([end - begin.ts for begin, end, _ in closed], pa.int64()),
             "is_async": pa.array([begin.key is not None for begin in begins]),
-            "correlation_id": pa.array([_int64_or_none(each.get("correlation")) for each in merged], pa.int64()),
-            "external_id": pa.array([_int64_or_none(each.get("External id")) for each in merged], pa.int64()),
-            "args": pa.array([json.dumps(each, ensure_ascii=False) if each else None for each in merged], pa.string()),
+            "correlation_id": pa.array([_int64_or_none(values.get("correlation")) for values in merged], pa.int64()),
+            "external_id": pa.array([_int64_or_none(values.get("External id")) for values in merged], pa.int64()),
+            "args": pa.array(
+                [json.dumps(values, ensure_ascii=False) if values else None for values in merged], pa.string()
+            ),
         }
     )

@@ -18,9 +18,8 @@ from traceq.importers.chrome import cut, header, host
 from traceq.importers.chrome.decode import BlockDecoder, EventBlock, split
 from traceq.importers.chrome.header import build_notes
 from traceq.importers.chrome.repair import repair
-from traceq.importers.chrome.rows import BlockRows
+from traceq.importers.chrome.rows import BlockRows, TrackNumbers
 from traceq.importers.chrome.source import ByteStream
-from traceq.importers.chrome.threads import TrackNumbers
 from traceq.importers.rows import batches_of
 
 # Trailers hold a few kB of metadata; what is longer is not kept.
@@ -192,7 +191,8 @@ class _TraceReader:
         for table, batch in rows.batches:
             shifted = _shift_ids(batch, self.event_count)
             if table == "cpu_slice":
-                shifted = _renumber_threads(shifted, threads)
+                position = shifted.schema.get_field_index("thread_id")
+                shifted = shifted.set_column(position, "thread_id", threads.take(shifted["thread_id"]))
             self._note_batch(table, shifted)
             yield table, shifted
         for end in rows.ranges:
@@ -248,8 +248,3 @@ def _shift_ids(batch: pa.RecordBatch, by: int) -> pa.RecordBatch:
         return batch
     position = batch.schema.get_field_index("slice_id")
     return batch.set_column(position, "slice_id", pc.add(batch["slice_id"], pa.scalar(by, pa.int64())))
-
-
-def _renumber_threads(batch: pa.RecordBatch, threads: pa.Array) -> pa.RecordBatch:
-    position = batch.schema.get_field_index("thread_id")
-    return batch.set_column(position, "thread_id", threads.take(batch["thread_id"]))

@@ -16,9 +16,8 @@ from traceq.importers.chrome import cut
 from traceq.importers.chrome.decode import split
 from traceq.importers.chrome.host import RangeEnd
 from traceq.importers.chrome.repair import object_of_trailer, repair
-from traceq.importers.chrome.rows import BlockRows
+from traceq.importers.chrome.rows import BlockRows, parse_integer
 from traceq.importers.chrome.source import ByteStream
-from traceq.importers.chrome.threads import parse_integer
 from traceq.importers.chrome.times import is_inexact, parse_starts
 
 _LONGEST_TRAILER = 16 << 20
@@ -159,7 +158,7 @@ def pair_half_ranges(path: Path) -> dict[int, int]:
                 ends.append(RangeEnd(number, head.ph, thread, "", None, ts, b""))
     found: dict[int, int] = {}
     opened: dict[int, list[int]] = {}
-    for end in sorted(ends, key=lambda each: (each.ts, each.number)):
+    for end in sorted(ends, key=lambda half: (half.ts, half.number)):
         stack = opened.setdefault(end.thread_id, [])
         if end.phase == "B":
             stack.append(end.number)

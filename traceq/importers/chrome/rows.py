@@ -1,13 +1,18 @@
-"""Rows of a piece of a trace, before the whole file tells what its threads are."""
+"""Rows of a piece of a trace, and the numbers and names of the tracks (process, thread) that they are on."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
+from traceq.importers.chrome.args import loads_pairs
 from traceq.importers.chrome.host import RangeEnd
-from traceq.importers.rows import Batches
+from traceq.importers.rows import Batches, batches_of
 
 Track = tuple[Any, Any]
 
@@ -32,3 +37,84 @@ class BlockRows:
         """Return the number of a track of which an event has the number `first`."""
         self.tracks[track] = min(first, self.tracks.get(track, first))
         return self._numbers.setdefault(track, len(self._numbers))
+
+
+# Processes that are devices whose work is no GPU event: by name, the code of the note on their lanes.
+_DEVICES = (
+    (re.compile(r"/device:GPU:\d+.*"), "jax_not_measured"),
+    (re.compile(r"/device:TPU:\d+.*"), "tpu_not_measured"),
+    (re.compile(r"Ascend Hardware|NPU.*"), "npu_not_measured"),
+)
+_KINETO_THREAD_NAME = re.compile(r"thread -?\d+ \((.*)\)")
+
+
+class TrackNumbers:
+    """The (pid, tid) pairs of host slices, numbered in order of appearance, and the names given to them anywhere."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Track, int] = {}
+        self._process_names: dict[Any, str] = {}
+        self._thread_names: dict[Track, str] = {}
+        self._devices: dict[Any, str] = {}
+
+    def number_tracks(self, tracks: Mapping[Track, int]) -> pa.Array:
+        """thread_id of each track; new ones are numbered in the order of the numbers they are given with."""
+        for track in sorted(tracks, key=tracks.__getitem__):
+            self._numbers.setdefault(_normalize_track(track), len(self._numbers))
+        return pa.array([self._numbers[_normalize_track(track)] for track in tracks], pa.int32())
+
+    def describe(self, metadata: Sequence[tuple[str, Track, bytes]]) -> None:
+        """Take names from `M` events."""
+        for kind, track, raw in metadata:
+            name = loads_pairs(raw, Counter()).get("name")
+            if not isinstance(name, str) or not name:
+                continue
+            if kind == "process_name":
+                code = next((code for pattern, code in _DEVICES if pattern.fullmatch(name)), None)
+                if code:
+                    self._devices[_normalize_track(track)[0]] = code
+                self._process_names[_normalize_track(track)[0]] = name.rsplit("/", 1)[-1].split(" ", 1)[0]
+            elif kind == "thread_name":
+                match = _KINETO_THREAD_NAME.fullmatch(name)
+                self._thread_names[_normalize_track(track)] = match[1] if match else name
+
+    def count_unmeasured(self) -> Counter[str]:
+        """Count the lanes of devices that traceq does not measure, by the code of the note on them."""
+        return Counter(self._devices[pid] for pid, _ in self._numbers if pid in self._devices)
+
+    def build_batches(self) -> Batches:
+        """Return a row per thread."""
+        rows = [
+            {
+                "thread_id": number,
+                "pid": parse_integer(pid),
+                "tid": parse_integer(tid),
+                "process_name": self._process_names.get(
+                    pid, None if parse_integer(pid) is not None else _text_or_none(pid)
+                ),
+                "thread_name": self._thread_names.get(
+                    (pid, tid), None if parse_integer(tid) is not None else _text_or_none(tid)
+                ),
+            }
+            for (pid, tid), number in self._numbers.items()
+        ]
+        return batches_of("thread", rows)
+
+
+def _normalize_track(track: Track) -> Track:
+    """Return the track with ids as numbers where they are: in 2021 most events had thread ids in quotes, and some had not."""
+    pid, tid = (parse_integer(number) for number in track)
+    return track[0] if pid is None else pid, track[1] if tid is None else tid
+
+
+def parse_integer(value: Any, bits: int = 64) -> int | None:
+    """Parse a number, also one in quotes (ids of 2021); None for other values and numbers of more than `bits` bits."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < 1 << (bits - 1) else None
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)

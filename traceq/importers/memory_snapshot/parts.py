@@ -232,7 +232,7 @@ def _find_device(level: list[Any]) -> int:
     if last.tag is None:
         if len(level) > _MOST_DEVICES and type(level[0]) is Items:
             raise Malformed(f"it has lists of more than {_MOST_DEVICES:,} devices")
-        last.tag = len(level) - 1 if all(type(each) is Items for each in level) else 0
+        last.tag = len(level) - 1 if all(type(part) is Items for part in level) else 0
     device: int = last.tag
     return device
 

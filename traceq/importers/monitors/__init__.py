@@ -24,7 +24,7 @@ from traceq.importers.monitors import (
     sadf,
     vmstat,
 )
-from traceq.importers.monitors.log import Log
+from traceq.importers.monitors.reading import Log
 
 _HEAD = 1 << 16
 # Ns since 1970 that can be added to others in 64 bits: until 2116.
@@ -56,7 +56,7 @@ def read_log(path: Path) -> Log:
         text = _decode_text(path.read_bytes())
     except OSError as error:
         raise UnusableTrace(f"{path}: cannot be read: {error.strerror}") from error
-    reader = next((each for each in READERS if each.sniff(text[:_HEAD])), None)
+    reader = next((candidate for candidate in READERS if candidate.sniff(text[:_HEAD])), None)
     if reader is None:
         raise UnknownFormat(
             f"{path}: no log of a monitor that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"

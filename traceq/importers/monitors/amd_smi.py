@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 
-from traceq.importers.monitors.log import Log
-from traceq.importers.monitors.reading import LogBuilder, parse_number, parse_time
+from traceq.importers.monitors.reading import Log, LogBuilder, parse_number, parse_time
 from traceq.importers.monitors.series import MIB, Meaning
 
 TOOL = "amd-smi"
@@ -34,7 +33,7 @@ def sniff(head: str) -> bool:
 
 
 def _column_names(line: str) -> list[str]:
-    return [each.strip().lower() for each in line.lstrip("\ufeff").split(",")]
+    return [name.strip().lower() for name in line.lstrip("\ufeff").split(",")]
 
 
 def read(text: str) -> Log:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import LogBuilder, parse_number, parse_time
+from traceq.importers.monitors.reading import Log, LogBuilder, Sample, parse_number, parse_time
 from traceq.importers.monitors.series import MIB, Meaning, decode_reasons
 
 TOOL = "dcgmi dmon"

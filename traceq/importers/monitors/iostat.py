@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 
-from traceq.importers.monitors.log import Log
-from traceq.importers.monitors.reading import LogBuilder, host_of_sysstat, parse_local_time
+from traceq.importers.monitors.reading import Log, LogBuilder, host_of_sysstat, parse_local_time
 from traceq.importers.monitors.series import KIB, MIB, Meaning
 
 TOOL = "iostat"
 
-_CPU = {each: Meaning(f"cpu_{each}") for each in ("user", "nice", "system", "iowait", "steal", "idle")}
+_CPU = {mode: Meaning(f"cpu_{mode}") for mode in ("user", "nice", "system", "iowait", "steal", "idle")}
 _DISK = {
     "util": Meaning("disk_utilization"), "aqu-sz": Meaning("disk_queue"), "r/s": Meaning("disk_reads"),
     "w/s": Meaning("disk_writes"), "rkB/s": Meaning("disk_read", KIB), "wkB/s": Meaning("disk_write", KIB),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traceq.importers.monitors.log import Log
-from traceq.importers.monitors.reading import LogBuilder, parse_number, parse_time
+from traceq.importers.monitors.reading import Log, LogBuilder, parse_number, parse_time
 from traceq.importers.monitors.series import MIB, Meaning
 
 TOOL = "nvidia-smi dmon"

@@ -6,8 +6,7 @@ import csv
 import re
 
 from traceq.errors import UnusableTrace
-from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import clock_of, is_steady, parse_number, parse_time
+from traceq.importers.monitors.reading import Log, Sample, clock_of, is_steady, parse_number, parse_time
 from traceq.importers.monitors.series import MIB, Meaning, decode_reasons, name_series
 
 TOOL = "nvidia-smi"
@@ -91,16 +90,16 @@ def _time(names: list[str], row: list[str]) -> tuple[int, bool] | None:
 
 def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[int]:
     """Return the number of the GPU of each line; GPUs are listed in the order of their numbers."""
-    told = next((each for each in _IDENTITY if each in names), None)
+    told = next((field for field in _IDENTITY if field in names), None)
     if told is None:
         if not is_steady(times):
             raise UnusableTrace("nvidia-smi: the log does not say which GPU a line is of; query index, too")
         return [0] * len(rows)
     ids = [row[names.index(told)].strip() for row in rows]
     if told == "index":
-        return [int(each) for each in ids]
+        return [int(number) for number in ids]
     order = {fromkey: place for place, fromkey in enumerate(dict.fromkeys(ids))}
-    return [order[each] for each in ids]
+    return [order[number] for number in ids]
 
 
 def _read_cell(name: str, unit: str | None, cell: str) -> list[tuple[str, str | None, float]]:

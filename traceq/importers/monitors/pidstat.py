@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traceq.importers.monitors.log import Clock, Log
-from traceq.importers.monitors.reading import DAY, LogBuilder, parse_dates, parse_time, parse_time_of_day
+from traceq.importers.monitors.reading import DAY, Clock, Log, LogBuilder, parse_dates, parse_time, parse_time_of_day
 from traceq.importers.monitors.series import KIB, Meaning
 
 TOOL = "pidstat"

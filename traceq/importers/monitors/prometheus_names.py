@@ -59,7 +59,7 @@ def gpu_of(labels: Mapping[str, str]) -> int | None:
 
 def instance_of(labels: Mapping[str, str]) -> str | None:
     """Return the part of the host that a metric is about: a disk, a network interface, a CPU."""
-    return next((labels[each] for each in _INSTANCES if each in labels and labels[each] != "nvidia"), None)
+    return next((labels[label] for label in _INSTANCES if label in labels and labels[label] != "nvidia"), None)
 
 
 def host_of(labels: Mapping[str, str]) -> str | None:
@@ -74,7 +74,7 @@ def address_of(labels: Mapping[str, str]) -> str | None:
 
 def check_one(told: Iterable[str | None]) -> None:
     """Raise UnusableTrace for several machines, of which GPUs and disks have the same names."""
-    found = sorted({each for each in told if each})
+    found = sorted({machine for machine in told if machine})
     if len(found) > 1:
         raise UnusableTrace(f"series of {len(found)} machines ({found[0]}, {found[1]}, ...); query those of one")
 

@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from traceq.importers.monitors import prometheus_names as names
-from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import SECOND, parse_number
+from traceq.importers.monitors.reading import SECOND, Log, Sample, parse_number
 from traceq.importers.monitors.series import SERIES
 
 TOOL = "Prometheus range"
@@ -44,7 +43,7 @@ def _samples_of(labels: dict[str, Any], points: list[tuple[int, float]]) -> list
     meant = names.meaning_of_total(name, labels)
     if meant is None:
         return [
-            Sample(at, device, instance, *each) for at, value in points for each in names.convert_gauge(name, value)
+            Sample(at, device, instance, *series) for at, value in points for series in names.convert_gauge(name, value)
         ]
     unit = SERIES[meant.name][0] or None
     return [

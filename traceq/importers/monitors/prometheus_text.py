@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from traceq.importers.monitors import prometheus_names as names
-from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import LogBuilder, Rates, parse_number, parse_time
+from traceq.importers.monitors.reading import Log, LogBuilder, Rates, Sample, parse_number, parse_time
 
 TOOL = "Prometheus exporter"
 

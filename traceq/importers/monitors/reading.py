@@ -1,4 +1,4 @@
-"""Times and numbers as tools write them, for all readers of logs."""
+"""Samples of a monitor's log on its own clock, and times and numbers as tools write them, for all readers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,49 @@ import json
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from traceq.errors import UnusableTrace
-from traceq.importers.monitors.log import Clock, Log, Sample
 from traceq.importers.monitors.series import SERIES, Meaning, name_series
+
+# utc: it says when, for certain; local: times of day of a zone that it does not name; none: no times at all.
+Clock = Literal["utc", "local", "none"]
+
+
+class Sample(NamedTuple):
+    """One value: `ts` is ns since 1970 as the log's clock reads, `device` a GPU as the tool numbers it, None for the host.
+
+    `instance` is what of the host it is of (a disk, a network interface, one CPU, a process), None for all of it.
+    """
+
+    ts: int
+    device: int | None
+    instance: str | None
+    name: str
+    unit: str | None
+    value: float
+
+
+@dataclass(frozen=True)
+class Log:
+    """All samples of a file in its order. `host` is the name of the machine, where the file says it.
+
+    `other_date` is what to add to every `ts` (ns) if the log writes day and month in the other order; 0 without a doubt.
+    `left_out` counts values that are no numbers, and reports that are of the time before the log. `odd_time` is the first time
+    that cannot be read.
+    """
+
+    tool: str
+    samples: list[Sample]
+    clock: Clock
+    host: str | None = None
+    other_date: int = 0
+    left_out: int = 0
+    odd_time: str = ""
+
 
 SECOND = 1_000_000_000
 DAY = 86_400 * SECOND
@@ -46,7 +82,7 @@ def parse_time(text: str) -> tuple[int, bool] | None:
     found = _ISO.match(text)
     if not found:
         return None
-    year, month, day, hour, minute, second = (int(found[each]) for each in range(1, 7))
+    year, month, day, hour, minute, second = (int(found[place]) for place in range(1, 7))
     try:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=_parse_zone(found[8]))
     except ValueError:

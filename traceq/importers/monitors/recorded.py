@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from traceq.importers.monitors.log import Log
-from traceq.importers.monitors.reading import LogBuilder
+from traceq.importers.monitors.reading import Log, LogBuilder
 from traceq.importers.monitors.series import SERIES, Meaning
 
 TOOL = "traceq record"

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.importers.monitors.log import Log
-from traceq.importers.monitors.reading import LogBuilder, host_of_sysstat, parse_local_time
+from traceq.importers.monitors.reading import Log, LogBuilder, host_of_sysstat, parse_local_time
 from traceq.importers.monitors.series import KIB, Meaning
 
 TOOL = "sar"
@@ -63,10 +62,10 @@ def read(text: str) -> Log:
 def _walk_report(value: Any, path: str, instance: str | None) -> Iterator[tuple[str | None, str, Any]]:
     """(instance, path, value) of all that stands in a report."""
     if isinstance(value, list):
-        for each in value:
-            yield from _walk_report(each, path, instance)
+        for part in value:
+            yield from _walk_report(part, path, instance)
     elif isinstance(value, dict):
-        told = next((str(value[each]) for each in _INSTANCES if isinstance(value.get(each), str | int)), instance)
+        told = next((str(value[member]) for member in _INSTANCES if isinstance(value.get(member), str | int)), instance)
         for key, each in value.items():
             if key not in _INSTANCES:
                 yield from _walk_report(each, f"{path}.{key}", None if told == "all" else told)

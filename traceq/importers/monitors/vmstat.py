@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.importers.monitors.log import Log
-from traceq.importers.monitors.reading import LogBuilder, parse_time
+from traceq.importers.monitors.reading import Log, LogBuilder, parse_time
 from traceq.importers.monitors.series import KIB, Meaning
 
 TOOL = "vmstat"

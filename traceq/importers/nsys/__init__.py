@@ -2,7 +2,7 @@
 
 Each table of an export becomes rows of one of traceq's: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET and
 _GRAPH_TRACE are gpu_slice, _RUNTIME, OSRT_API, MPI_* and NVTX_EVENTS are cpu_slice, and so on; `gpu.py`,
-`host.py`, `mpi.py`, `nvtx.py`, `payload.py`, `samples.py`, `synchronizations.py` and `counters.py` read some
+`host.py`, `nvtx.py`, `payload.py`, `samples.py`, `synchronizations.py` and `counters.py` read some
 tables each. Tables nobody reads are counted in notes.
 """
 
@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq.importers.nsys.directory import files_of
-from traceq.importers.nsys.files import is_sqlite, sniff
+from traceq.importers.nsys.files import files_of, is_sqlite, sniff
 
 if TYPE_CHECKING:
     import pyarrow as pa

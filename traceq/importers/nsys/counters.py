@@ -149,12 +149,12 @@ def _read_pool_events(state: ImportState, table: str) -> Iterator[tuple[Any, ...
     if not {address, *_POOL_SERIES} <= state.source.columns_of(table).keys():
         return
     for batch in state.read_timed(table, wanted):
-        said = pc.and_(*(pc.greater_equal(batch.column(each), 0).fill_null(False) for each in _POOL_SERIES))
+        said = pc.and_(*(pc.greater_equal(batch.column(column), 0).fill_null(False) for column in _POOL_SERIES))
         rows = batch.filter(pc.and_(said, pc.not_equal(batch.column(address), 0).fill_null(False)))
         process_ids = process_ids_of(rows.column("globalPid"))
         devices = state.devices.device_numbers(rows.column("deviceId"), process_ids)
         is_gone = pc.equal(rows.column("operationType"), _POOL_DESTROYED).fill_null(False)
-        sizes = [pc.if_else(is_gone, 0, rows.column(each)) for each in _POOL_SERIES]
+        sizes = [pc.if_else(is_gone, 0, rows.column(column)) for column in _POOL_SERIES]
         pools = zip(process_ids.to_pylist(), rows.column(address).to_pylist(), strict=True)
         values = (size.to_pylist() for size in sizes)
         yield from zip(rows.column("start").to_pylist(), devices.to_pylist(), pools, *values, strict=True)

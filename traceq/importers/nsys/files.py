@@ -1,4 +1,4 @@
-"""From the user's file to a SQLite file that can be opened: as it is, decompressed, or exported by nsys."""
+"""From the user's file to a SQLite file: as it is, unpacked, written of an export of one file a table, or exported by nsys."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from traceq.common.scratch import temporary_folder
 from traceq.errors import MissingTool, UnusableTrace
-from traceq.importers.nsys import directory
 from traceq.importers.packed import GZIP, read_head, unpack
 from traceq.importers.sqlite import read_only_uri, refuse_half_written
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from traceq.importers.rows import Notes
 
 
@@ -39,8 +40,8 @@ def sniff(path: Path) -> bool:
     """Return whether this is an nsys SQLite export, plain or gzip'd, a table of another export, or nsys' own report."""
     if not path.is_file():
         return False
-    if path.suffix in directory.SUFFIXES:
-        return bool(directory.files_of(path))
+    if path.suffix in TABLE_SUFFIXES:
+        return bool(files_of(path))
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head.startswith(_MAGIC):
@@ -73,13 +74,13 @@ def open_sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
         _note_truncation(path, notes)
         yield path
         return
-    tables = directory.files_of(path)
+    tables = files_of(path)
     if not tables and not head.startswith(GZIP) and not is_report(path, head):
         raise UnusableTrace(f"{path}: neither a SQLite file nor an nsys report; export the report again")
     with temporary_folder() as folder:
         unpacked = folder / "export.sqlite"
         if tables:
-            directory.write_sqlite(tables, unpacked)
+            write_sqlite(tables, unpacked)
         elif head.startswith(GZIP):
             _decompress(path, unpacked, notes)
         else:
@@ -121,6 +122,7 @@ def _note_truncation(path: Path, notes: Notes) -> None:
 
 
 # The format is not documented and has no signature anybody documents either, so the name has to tell.
+# Since 2021.4, and before.
 REPORT_SUFFIXES = (".nsys-rep", ".qdrep")
 
 
@@ -163,3 +165,64 @@ def export_report(report: Path, output: Path) -> None:
     said = (done.stderr or done.stdout).strip().splitlines()
     reason = said[-1].strip() if said else f"exit code {done.returncode}"
     raise UnusableTrace(f"{report}: nsys export failed ({reason}); use an nsys at least as new as the report")
+
+
+# Exports of one file a table: nsys export --type parquetdir (TABLE.parquet) and arrowdir (TABLE.arrow).
+TABLE_SUFFIXES = (".parquet", ".arrow")
+# Every export has strings. Not every folder with a table of this name is an export of nsys, so another one must be there.
+_STRING_TABLE = "StringIds"
+_OTHERS = ("CUPTI_ACTIVITY_KIND_*", "NVTX_EVENTS", "OSRT_API", "META_DATA_EXPORT", "TARGET_INFO_*")
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """Return the files of the export that `path` is a table of, strings first; () if it is no such table."""
+    strings = path.with_name(f"{_STRING_TABLE}{path.suffix}")
+    if path.suffix not in TABLE_SUFFIXES or not strings.is_file():
+        return ()
+    if not any(True for other in _OTHERS for _ in path.parent.glob(f"{other}{path.suffix}")):
+        return ()
+    tables = (table for table in path.parent.glob(f"*{path.suffix}") if table.is_file() and table != strings)
+    return strings, *sorted(tables)
+
+
+def write_sqlite(files: tuple[Path, ...], target: Path) -> None:
+    """Write the tables into the SQLite file `target`, each under its file's name. Raises UnusableTrace for a damaged one."""
+    # The SQLite driver takes 0.3 s to import, which reading another trace should not have to wait for.
+    import pyarrow as pa
+    from adbc_driver_sqlite import dbapi
+
+    with closing(dbapi.connect(f"file:{target}")) as database, closing(database.cursor()) as cursor:
+        for file in files:
+            try:
+                schema, batches = _read_table(file)
+                cursor.adbc_ingest(file.stem, pa.RecordBatchReader.from_batches(schema, batches), mode="create")
+            except (pa.ArrowException, OSError) as error:
+                raise UnusableTrace(
+                    f"{file}: cannot be read ({' '.join(str(error).split())}); export it again"
+                ) from error
+        database.commit()
+
+
+def _read_table(file: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return the table's columns in types that SQLite has, and its rows batch by batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if file.suffix == ".parquet":
+        table = pq.ParquetFile(file)
+        schema, batches = table.schema_arrow, table.iter_batches()
+    else:
+        arrow = pa.ipc.open_file(pa.memory_map(str(file)))
+        schema, batches = arrow.schema, map(arrow.get_batch, range(arrow.num_record_batches))
+    plain = pa.schema([(field.name, _plain_type(field.type)) for field in schema])
+    return plain, (batch.cast(plain) for batch in batches)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return pa.int64()
+    if pa.types.is_floating(kind):
+        return pa.float64()
+    return pa.binary() if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else pa.string()

@@ -1,4 +1,4 @@
-"""Host activity: CUDA, OS and library calls, profiler overhead, file accesses, and switches of threads."""
+"""Host activity: CUDA, OS, MPI and library calls, profiler overhead, file accesses, and switches of threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import build_json_objects, compute_durations, decode_enum, null_if, to_int32
+from traceq.importers.nsys.columns import (
+    build_json_objects,
+    compute_durations,
+    decode_enum,
+    null_if,
+    null_negative,
+    to_int32,
+)
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.rows import repeat_text
 
@@ -115,6 +122,8 @@ def build_slices(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> 
     lengths = compute_durations(starts, rows.column("end"), calls.table, state.notes)
     state.extend_end(starts, lengths)
     names = state.strings.names_of(rows.column(calls.name))
+    members = {key: null_if(rows.column(own), 0) for key, own in calls.args.items()}
+    members |= {key: rows.column(own) for key, own in calls.args_or_zero.items()}
     return build_batch(
         {
             "slice_id": state.take_ids(rows.num_rows),
@@ -125,7 +134,7 @@ def build_slices(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> 
             "ts": starts,
             "dur": lengths,
             "correlation_id": null_if(rows.column("correlationId"), 0) if "correlationId" in calls.columns else None,
-            "args": _call_args(calls, rows),
+            "args": build_json_objects(members),
         }
     )
 
@@ -137,12 +146,6 @@ def _category_column(calls: CallTable, rows: pa.RecordBatch) -> pa.Array | None:
         return repeat_text(calls.category, rows.num_rows)
     column, words, other = calls.category
     return decode_enum(rows.column(column), words, other)
-
-
-def _call_args(calls: CallTable, rows: pa.RecordBatch) -> pa.Array | None:
-    members = {key: null_if(rows.column(own), 0) for key, own in calls.args.items()}
-    members |= {key: rows.column(own) for key, own in calls.args_or_zero.items()}
-    return build_json_objects(members)
 
 
 def _without_version(names: pa.DictionaryArray) -> pa.DictionaryArray:
@@ -198,9 +201,9 @@ def _decode_words(codes: pa.Array, words: dict[int, str]) -> pa.Array:
     return decode_enum(codes, words).cast(pa.string())
 
 
+# Recorded by nsys of 2026 with --osrt-file-access=true.
 _ACCESSES = "OSRT_FILE_ACCESS_EVENTS"
 _FILES = "OSRT_FILE_ACCESS_DESCRIPTORS"
-TABLES = (*(calls.table for calls in CALLS), _SCHEDULING, _ACCESSES)
 
 _OPERATION = re.compile(r"open|creat|close|read|write", re.IGNORECASE)
 _GLOBAL_IDS_FROM = 1 << 24
@@ -218,8 +221,8 @@ def read_file_accesses(state: ImportState) -> Rows:
         of_file = [files.get(each, (None, None)) for each in rows.column("fileAccessId").to_pylist()]
         threads = zip(rows.column("threadId").to_pylist(), of_file, strict=True)
         functions = state.strings.names_or_null(rows.column("apiCallId")).cast(pa.string())
-        labels = [kinds.get(each) for each in rows.column("eventType").to_pylist()]
-        operations = [_find_operation(*each) for each in zip(labels, functions.to_pylist(), strict=True)]
+        labels = [kinds.get(code) for code in rows.column("eventType").to_pylist()]
+        operations = [_find_operation(*words) for words in zip(labels, functions.to_pylist(), strict=True)]
         yield (
             "file_access",
             build_batch(
@@ -257,3 +260,74 @@ def _find_operation(label: str | None, function: str | None) -> str | None:
     """Return open, close, read or write: from nsys' word for the event, else from the function's name."""
     found = _OPERATION.search(label or "") or _OPERATION.search(function or "")
     return {"creat": "open"}.get(word := found[0].lower(), word) if found else None
+
+
+_COMMUNICATORS = "MPI_COMMUNICATORS"
+_P2P = "MPI_P2P_EVENTS"
+_COLLECTIVES = "MPI_COLLECTIVES_EVENTS"
+_UCX = ("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS")
+_MPI_ARGS = {"bytes": "size", "receive_bytes": "recvSize", "tag": "tag"}
+_MPI_RANKS = {"remote_rank": "remoteRank", "root_rank": "rootRank"}
+_UCX_ARGS = {"bytes": "packedSize", "tag": "tag"}
+
+MPI_CALLS = (
+    *(
+        CallTable(
+            table, "annotation", "MPI", name="textId", columns=("commHandle",), args=_MPI_ARGS, args_or_zero=_MPI_RANKS
+        )
+        for table in (_P2P, _COLLECTIVES, "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")
+    ),
+    *(
+        CallTable(table, "annotation", "UCX", name="textId", args=_UCX_ARGS, args_or_zero={"peer": "peerWorkerUid"})
+        for table in _UCX
+    ),
+)
+TABLES = (*(calls.table for calls in (*CALLS, *MPI_CALLS)), _COMMUNICATORS, _SCHEDULING, _ACCESSES)
+
+# Of other collectives nobody says whether nsys counts one rank's part or all of them.
+_WHOLE_MESSAGE = r"^MPI_I?(allreduce|bcast|reduce)(_init)?$"
+
+
+def read_mpi(state: ImportState) -> Rows:
+    """Yield rows of cpu_slice for every call, and of collective for those that move data."""
+    sizes = _read_group_sizes(state)
+    for calls in MPI_CALLS:
+        for rows in state.read_timed(calls.table, columns_to_read(calls)):
+            made = build_slices(state, calls, rows)
+            yield "cpu_slice", made
+            if calls.table in (_P2P, _COLLECTIVES):
+                yield "collective", _build_messages(state, rows, made, sizes, whole=calls.table == _P2P)
+            elif calls.table == _UCX[0]:
+                sent = null_negative(rows.column("packedSize"), "packedSize", state.notes)
+                yield "collective", _build_collectives(made, bytes=sent)
+
+
+def _read_group_sizes(state: ImportState) -> dict[int, int]:
+    """Return the ranks of each communicator by its handle; ambiguous handles are left out."""
+    sizes: dict[int, set[int]] = {}
+    for handle, size in state.source.fetch_rows(_COMMUNICATORS, ["commHandle", "size"]):
+        if isinstance(handle, int) and isinstance(size, int) and 0 < size < 1 << 31:
+            sizes.setdefault(handle, set()).add(size)
+    return {handle: found.pop() for handle, found in sizes.items() if len(found) == 1}
+
+
+def _build_messages(
+    state: ImportState, rows: pa.RecordBatch, made: pa.RecordBatch, sizes: dict[int, int], *, whole: bool
+) -> pa.RecordBatch:
+    sent = null_negative(rows.column("size"), "size", state.notes)
+    if not whole:
+        names = made.column("name").cast(pa.string())
+        is_known = pc.match_substring_regex(names, _WHOLE_MESSAGE, ignore_case=True)
+        sent = pc.if_else(is_known, sent, pa.scalar(None, pa.int64()))
+    handles = rows.column("commHandle")
+    places = pc.index_in(handles, value_set=pa.array(list(sizes), pa.int64()))
+    group_sizes = pa.array(list(sizes.values()), pa.int32()).take(places)
+    return _build_collectives(made, bytes=sent, group_name=handles.cast(pa.string()), group_size=group_sizes)
+
+
+def _build_collectives(made: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
+    """Build rows of collective from slices, with these columns besides."""
+    args = made.column("args").cast(pa.string()) if "args" in made.schema.names else None
+    return build_batch(
+        {"slice_id": made.column("slice_id"), "op": made.column("name").cast(pa.string()), "args": args, **columns}
+    )

@@ -244,6 +244,9 @@ def _to_json(text: str) -> str:
         return json.dumps(text)
 
 
+# Operators of PyTorch among NVTX ranges, as torch.autograd.profiler.emit_nvtx names them (torch/csrc/profiler/util.cpp,
+# getNvtxStr): "NAME[, seq = N][, op_id = N][, sizes = [...]][, input_op_ids = [...]]"; op_id since PyTorch 1.9, "stashed seq=N"
+# of backward functions before. Ranges of record_function are written so as well.
 _PARTS = (
     r"(?s)^(?P<name>.+?)(?:,(?: stashed)? seq ?= ?(?P<seq>[0-9]+))?(?:, op_id = (?P<op_id>[0-9]+))?"
     r"(?:, sizes = (?P<sizes>\[[][, 0-9-]*\]))?(?:, input_op_ids = \[[(), 0-9]*\])?$"

@@ -158,7 +158,7 @@ class Payloads:
         """
         counts: dict[tuple[int, int], int] = {}
         numbers: dict[int, int] = {}
-        for message in sorted(self._messages, key=lambda each: (each.ts, each.slice_id)):
+        for message in sorted(self._messages, key=lambda sent: (sent.ts, sent.slice_id)):
             key = message.pid, message.communicator
             is_one_rank = self._member_of(*key).rank is not None
             if message.op in _POINT_TO_POINT or not is_one_rank or self._made.get(key, message.ts + 1) > message.ts:
@@ -168,6 +168,7 @@ class Payloads:
 
     def _build_row(self, message: _NcclMessage, numbers: dict[int, int]) -> dict[str, Any]:
         member = self._member_of(message.pid, message.communicator)
+        kept = {own: message.fields[name] for name, own in _KEPT.items() if name in message.fields}
         return {
             "slice_id": message.slice_id,
             "op": message.op,
@@ -177,7 +178,7 @@ class Payloads:
             "group_rank": member.rank,
             "reduction": _reduction_name(message.fields.get(_REDUCTION)),
             "sequence": numbers.get(message.slice_id),
-            "args": _message_args(message),
+            "args": json.dumps({"message_bytes": message.size, **kept}),
         }
 
 
@@ -230,11 +231,6 @@ def _message_bytes(message: _NcclMessage, ranks: int | None) -> int | None:
     if message.op not in _PER_RANK:
         return message.size
     return message.size * ranks if ranks and message.size * ranks <= _MOST else None
-
-
-def _message_args(message: _NcclMessage) -> str:
-    kept = {own: message.fields[name] for name, own in _KEPT.items() if name in message.fields}
-    return json.dumps({"message_bytes": message.size, **kept})
 
 
 def _read_schemas(state: ImportState) -> dict[tuple[int, int], _Schema]:

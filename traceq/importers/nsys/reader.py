@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys import counters, gpu, host, mpi, nvtx, payload, samples, synchronizations
+from traceq.importers.nsys import counters, gpu, host, nvtx, payload, samples, synchronizations
 from traceq.importers.nsys.capture import build_trace_row
 from traceq.importers.nsys.context import ImportState, Rows
 from traceq.importers.nsys.devices import Devices
@@ -20,7 +20,7 @@ _READERS = (
     gpu.read_gpu,
     synchronizations.read_synchronizations,
     host.read_host,
-    mpi.read_mpi,
+    host.read_mpi,
     counters.read_counters,
     gpu.read_page_faults,
     gpu.read_graph_nodes,
@@ -34,7 +34,6 @@ _TABLES = (
     *gpu.TABLES,
     *synchronizations.TABLES,
     *host.TABLES,
-    *mpi.TABLES,
     *counters.TABLES,
     *nvtx.TABLES,
     *payload.TABLES,

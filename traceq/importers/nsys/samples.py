@@ -178,7 +178,7 @@ def _decode_strings(state: ImportState, ids: Integers, is_module: bool) -> pa.Di
     texts = state.strings.names_or_null(pa.array(ids, mask=ids == _NO_STRING))
     if not is_module:
         return texts
-    names = pa.array([_file_name(each) for each in texts.dictionary.to_pylist()], pa.string())
+    names = pa.array([_file_name(path) for path in texts.dictionary.to_pylist()], pa.string())
     return pa.DictionaryArray.from_arrays(texts.indices, names)
 
 

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 
 def find_filled_columns(path: Path, table: str, columns: Iterable[str]) -> set[str]:
-    """Return those of the table's columns that hold a value in some row; all when the file is damaged."""
+    """Return those of the table's columns that hold a value in some row; all when the file is damaged.
+
+    Exports declare every column there could be. Most are NULL throughout, and reading a NULL costs as much as reading a number:
+    a search for the first value costs less.
+    """
     empty = list(columns)
     filled: set[str] = set()
     with closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
@@ -139,7 +143,7 @@ class NsysExport:
             if name in have or (place, name) in self._told:
                 continue
             self._told.add((place, name))
-            for found in (each for each in have if each.lower() == name.lower()):
+            for found in (own for own in have if own.lower() == name.lower()):
                 self._touched.add(found)
                 self.notes.data_loss(
                     "spelled_otherwise",

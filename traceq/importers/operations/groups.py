@@ -51,18 +51,18 @@ def find_communication(operations: Operations) -> Communication:
         np.stack([operations.kind, operations.stage, operations.copy]), axis=1, return_inverse=True
     )
     told = [_collective_of(operations.names[kind], stage, copy, stages) for kind, stage, copy in which.T.tolist()]
-    names = sorted({each[1] for each in told if each})
-    group = np.array([names.index(each[1]) if each else NONE for each in told], np.int64)[number.reshape(-1)]
+    names = sorted({pair[1] for pair in told if pair})
+    group = np.array([names.index(pair[1]) if pair else NONE for pair in told], np.int64)[number.reshape(-1)]
     row = np.flatnonzero(group != NONE)
     pairs = np.unique(np.stack([group[row], operations.device[row]]), axis=1)
     size = np.bincount(pairs[0], minlength=len(names))
     row = row[size[group[row]] > 1]
-    ops = [each[0] if each else "" for each in told]
+    ops = [pair[0] if pair else "" for pair in told]
     return Communication(
         row,
         operations.device[row],
-        [ops[each] for each in number.reshape(-1)[row].tolist()],
-        [names[each] for each in group[row].tolist()],
+        [ops[code] for code in number.reshape(-1)[row].tolist()],
+        [names[place] for place in group[row].tolist()],
         size[group[row]],
         number_sequences(operations)[row],
         operations.start[row],

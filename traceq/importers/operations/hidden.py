@@ -80,14 +80,16 @@ def find_barriers_between(operations: Operations) -> Communication:
         names += [name if len(barriers) == 1 else f"{name}, group {group}" for group in range(len(barriers))]
     if not found:
         found, names = [_Barrier(*[np.zeros(0, np.int64)] * 3)], [""]
-    group = np.repeat(np.arange(len(found)), [len(each.row) for each in found])
-    row, begin, end = (np.concatenate([getattr(each, name) for each in found]) for name in ("row", "begin", "end"))
-    sizes = np.array([len(np.unique(operations.device[each.row])) for each in found], np.int64)
+    group = np.repeat(np.arange(len(found)), [len(barrier.row) for barrier in found])
+    row, begin, end = (
+        np.concatenate([getattr(barrier, name) for barrier in found]) for name in ("row", "begin", "end")
+    )
+    sizes = np.array([len(np.unique(operations.device[barrier.row])) for barrier in found], np.int64)
     return Communication(
         np.full(len(row), NONE, np.int64),
         operations.device[row],
         ["barrier"] * len(row),
-        [names[each] for each in group.tolist()],
+        [names[serial] for serial in group.tolist()],
         sizes[group],
         number_sequences(operations)[row],
         begin,

@@ -36,8 +36,8 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
     yield "gpu_slice", _build_slices(operations, (named, inner))
     first = len(operations.kind)
     yield "gpu_slice", _build_barriers(operations, hidden, first)
-    for each, slice_id in ((named, named.row), (inner, inner.row), (hidden, first + np.arange(len(hidden.row)))):
-        yield "collective", _build_collectives(each, slice_id)
+    for part, slice_id in ((named, named.row), (inner, inner.row), (hidden, first + np.arange(len(hidden.row)))):
+        yield "collective", _build_collectives(part, slice_id)
     yield from _note_counts(operations, inner, hidden)
 
 
@@ -85,7 +85,7 @@ def _build_slices(operations: Operations, parts: tuple[Communication, ...]) -> p
     is_part = np.zeros(len(operations.kind), bool)
     for part in parts:
         is_part[part.row] = True
-    args = [f'{{"micro_batch":{each}}}' if each != NONE else None for each in operations.micro_batch.tolist()]
+    args = [f'{{"micro_batch":{batch}}}' if batch != NONE else None for batch in operations.micro_batch.tolist()]
     return _gpu_batch(
         np.arange(len(operations.kind)),
         operations.device,

@@ -50,8 +50,8 @@ def read(connection: sqlite3.Connection, tables: Tables, builder: RowBuilder) ->
     suffixes = sorted({match[1] for name in tables if (match := _ID.fullmatch(name))})
     found = [_RocpdProcess(connection, tables, builder, suffix) for suffix in suffixes]
     devices = _number_devices(found, builder)
-    for each in found:
-        yield from each.read(devices)
+    for process in found:
+        yield from process.read(devices)
     yield from batches_of("trace", [_trace_row(found)])
 
 
@@ -151,7 +151,7 @@ class _RocpdProcess:
         start, end, stack, _, _, node, pid, source, target, name, stream, size = row
         source, target = (devices.get((node, agent)) for agent in (source, target))
         called, *told = describe_copy(self._strings.get(name, "copy"), source, target)
-        number = next((each for each in (target, source) if each is not None), -1)
+        number = next((device for device in (target, source) if device is not None), -1)
         return start, end, number, stream, called, self._pids.get(pid, pid), stack or None, *told, source, target, size
 
     def _build_regions(self, rows: Sequence[Sequence[Any]]) -> Rows:

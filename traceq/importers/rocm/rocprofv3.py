@@ -212,7 +212,7 @@ class _JsonProcess:
     def _copy_row(self, record: _CopyRecord) -> tuple[Any, ...]:
         source, target = (self._gpus.get(agent.handle) for agent in (record.src_agent_id, record.dst_agent_id))
         name, *told = describe_copy(self._operation_name(record.kind, record.operation), source, target)
-        number = next((each for each in (target, source) if each is not None), -1)
+        number = next((device for device in (target, source) if device is not None), -1)
         stream = record.stream_id.handle if record.stream_id else None
         place = (number, stream, name, self._pid, record.correlation_id.internal or None)
         return record.start_timestamp, record.end_timestamp, *place, *told, source, target, record.bytes

@@ -109,20 +109,20 @@ def _sort_events(events: Sequence[_RpdEvent]) -> _SortedEvents:
     for event in events:
         if event.ph == "M" and event.name == "process_name" and (match := _GPU.fullmatch(event.args.name)):
             found.devices[event.process] = int(match[1])
-    for each in events:
-        ts = _parse_ns(each.ts)
+    for event in events:
+        ts = _parse_ns(event.ts)
         if ts is None:
             continue
-        if each.ph == "X":
-            end = ts + (_parse_ns(each.dur) or 0)
-            if each.process in found.devices:
-                found.operations.append((ts, end, each))
+        if event.ph == "X":
+            end = ts + (_parse_ns(event.dur) or 0)
+            if event.process in found.devices:
+                found.operations.append((ts, end, event))
             else:
-                found.calls[each.process, each.thread].append((ts, end, each))
-        elif each.ph == "s":
-            found.starts[each.id] = (each.process, each.thread, ts)
-        elif each.ph == "f":
-            found.ends[each.process, each.thread, ts] = each.id
+                found.calls[event.process, event.thread].append((ts, end, event))
+        elif event.ph == "s":
+            found.starts[event.id] = (event.process, event.thread, ts)
+        elif event.ph == "f":
+            found.ends[event.process, event.thread, ts] = event.id
     for calls in found.calls.values():
         calls.sort(key=lambda call: (call[0], -call[1]))
     return found

@@ -71,7 +71,7 @@ def _kernel_columns(details: str) -> dict[str, Any]:
 
 
 def _parse_axes(sizes: str | None) -> Sequence[int | None]:
-    numbers = [_int32_or_none(each) for each in (sizes or "").split(",")]
+    numbers = [_int32_or_none(digits) for digits in (sizes or "").split(",")]
     return numbers if len(numbers) == 3 else (None, None, None)  # noqa: PLR2004 - x, y, z
 
 
