@@ -46,7 +46,7 @@ class UnpackMeter:
         self._unpacked = 0
 
     def count(self, packed: int, more: int) -> None:
-        """Of `packed` bytes of the file so far, `more` bytes were made now."""
+        """Count `more` unpacked bytes, after `packed` bytes of the file."""
         self._unpacked += more
         if self._unpacked > max(_ALWAYS_FINE, self._times * packed):
             raise UnusableTrace(

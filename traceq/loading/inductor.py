@@ -146,7 +146,7 @@ def _parse_kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
 
 
 def _read_provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
-    """Of kernels the nodes that they compute, and the lines that were recorded of them."""
+    """Return by kernel the nodes that it computes, and the recorded lines."""
     found: defaultdict[str, list[str | Origin]] = defaultdict(list)
     for file in files:
         if _is_named(file, _MAPPINGS):

@@ -67,7 +67,7 @@ class Fact(NamedTuple):
 
 
 def facts_of(content: dict[str, Any]) -> Iterator[Fact]:
-    """Of the values in a snapshot those that are known, whoever wrote it."""
+    """Yield the known values of a snapshot, whoever wrote it."""
     for topic, things in content.items():
         for instance, values in enumerate(things if isinstance(things, list) else ()):
             for name, value in values.items() if isinstance(values, dict) else ():

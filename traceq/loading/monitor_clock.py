@@ -53,7 +53,7 @@ _AROUND = 10
 
 @dataclass(frozen=True)
 class GpuLoad:
-    """When a GPU was busy: disjoint spans in order, ns on the trace's clock, between `since` and `until`."""
+    """Busy times of a GPU: disjoint spans in order, ns on the trace's clock, between `since` and `until`."""
 
     starts: Array
     ends: Array
@@ -323,7 +323,7 @@ def _seconds_text(ns: int) -> str:
 
 
 def _extent_of(log: Log) -> tuple[int, int]:
-    """When the first and the last sample were taken, as the log's clock reads."""
+    """Return when the first and the last sample were taken, as the log's clock reads."""
     times = [sample.ts for sample in log.samples]
     return min(times), max(times)
 

@@ -42,7 +42,7 @@ def close_gaps(numbers: Integers) -> Integers:
 
 
 def number_combinations(*keys: Integers) -> Integers:
-    """For each element a number, from 0, that is the same where all keys are."""
+    """Assign each element a number, from 0, that elements with equal keys share."""
     number: Integers = np.zeros(len(keys[0]), np.int64)
     for key in keys:
         least = int(key.min(initial=0))
@@ -71,6 +71,6 @@ def group_medians(group: Integers, values: Floats) -> Floats:
 
 
 def group_means(group: Integers, values: Floats) -> Floats:
-    """For each element the mean of its group."""
+    """Return for each element the mean of its group."""
     mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
     return mean

@@ -78,7 +78,7 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
 
 
 def _fit_lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
-    """For each pair of group and rank the line through `apart`: its level in the middle, its slope, and the time it spans."""
+    """Fit a line through `apart` for each pair of group and rank: its level in the middle, its slope, and the time it spans."""
     level, slope, span = (np.zeros(len(count)) for _ in range(3))
     for pair, mixed in enumerate(np.split(stable_order(of_pair), np.cumsum(count)[:-1])):
         rows = mixed[np.argsort(time[mixed], kind="stable")]
@@ -120,7 +120,7 @@ def _solve_differences(units: int, ranks: Integers, groups: Integers, seen: Floa
 
 
 def find_components(units: int, ranks: Integers, groups: Integers) -> Integers:
-    """Of each rank the number of the set of ranks that groups join it to, the largest set first; -1 for those without any."""
+    """Assign each rank the number of the set that groups join it to, the largest set first; -1 for ranks without a group."""
     label = np.arange(units + int(groups.max()) + 1)
     while True:
         least = label.copy()

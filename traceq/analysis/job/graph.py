@@ -96,7 +96,7 @@ def build_graph(members: Members) -> tuple[JobGraph, Integers]:
 
 
 def _find_predecessors(members: Members) -> list[Integers]:
-    """For each member those it follows, NONE for none; as many arrays as a member follows at most.
+    """Return the predecessors of each member as arrays, NONE where it has fewer.
 
     They are the one before it on its stream, and of each other stream the last one that the rank waited for.
     """
@@ -159,7 +159,7 @@ def _follow_pairs(match: Integers, before: Integers, count: int) -> Integers:
 
 
 def replay(graph: JobGraph, own: Floats, usual: Floats, first: Floats, transfer: Floats, cut: Flags) -> Floats:
-    """When each collective ends in each scenario, ns. Shape: collectives x scenarios.
+    """Return when each collective ends in each scenario, ns. Shape: collectives x scenarios.
 
     A scenario is a column of `cut`: ranks (rows) whose time before collectives is `usual` instead of `own`. `first` is when
     members that follow nothing arrive; `transfer` is by collective.
@@ -210,7 +210,7 @@ class ReplayRows:
     transfer: Floats
 
     def ends(self, cut: Flags) -> Floats:
-        """When each collective ends in each scenario of `cut`, ns."""
+        """Return when each collective ends in each scenario of `cut`, ns."""
         graph, count = self.graph, len(self.graph.collectives)
         ends = np.full((count + 2, cut.shape[1]), -np.inf)
         ends[count + 1] = 0.0

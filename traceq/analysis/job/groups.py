@@ -135,7 +135,7 @@ def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: 
 
 
 def _ends_by_place(groups: list[LocalGroup]) -> Floats:
-    """When the collectives of each group ended, ns, NaN where it has none of that place; groups x places."""
+    """Return when the collectives of each group ended, ns, NaN for places it lacks; groups x places."""
     places = list(dict.fromkeys(place for group in groups for place in group.ends))
     some = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_PLACES)).astype(int))
     return np.array([[group.ends.get(places[place], np.nan) for place in some] for group in groups])

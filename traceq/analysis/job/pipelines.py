@@ -65,7 +65,7 @@ def ranks_by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
 
 
 def find_depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:
-    """For each rank its place in a pipeline, by who sends to whom first: 0 for those that send first; -1 where none is told.
+    """Return each rank's place in a pipeline, by who sends to whom first: 0 for the first senders; -1 for unknown places.
 
     `is_between` are the members that send or receive.
     """

@@ -1,4 +1,4 @@
-"""Who makes the others wait: ranks, hosts or stages that would save most if they were like the usual one."""
+"""Stragglers: ranks, hosts or stages that would save most if they were like the usual one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class JobTimes:
     transfer: Floats
 
     def ends(self, cut: Flags) -> Floats:
-        """When collectives end in the scenarios of `cut` (ranks x scenarios); collectives x scenarios."""
+        """Return when collectives end in the scenarios of `cut` (ranks x scenarios); collectives x scenarios."""
         return self._rows.ends(cut)
 
     @cached_property
@@ -69,7 +69,7 @@ class Straggler:
 
 
 def find_stragglers(times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float) -> list[Straggler]:
-    """Who is to be named, of the kind that explains as much as any with the fewest names; of equals the first of `kinds`.
+    """Return the stragglers of the kind that explains as much as any with the fewest names; ties: the first of `kinds`.
 
     `kinds` has the ranks of each unit by its label; `dur` is what the job lasts, ns.
     """
@@ -184,7 +184,7 @@ def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int
 
 
 def blame_of_ranks(times: JobTimes, cut: Flags) -> Floats:
-    """For each rank how much longer than usual its own times on the critical path are, ns, when those in `cut` are usual."""
+    """Return by how much each rank's own times on the critical path exceed the usual, ns, when ranks in `cut` are usual."""
     own = np.where(cut[times.graph.members.unit], times.usual, times.own)
     path = critical_path(times.graph, own, times.first, times.transfer, times.ends(cut[:, None])[:, 0])
     late: Integers = path.members[1:]

@@ -22,7 +22,7 @@ _ENOUGH_COPIES = 3
 
 
 def find_stages(units: int, members: Members, signature: Integers, pipeline: Integers) -> Integers:
-    """For each rank the number of its stage: ranks whose streams hold the same `signature`s (of members) in the same order.
+    """Assign each rank the number of its stage: ranks whose streams hold the same `signature`s (of members) in the same order.
 
     And whose place in the `pipeline` is the same, where that is known.
     """
@@ -50,7 +50,7 @@ def number_members(members: Members, *keys: Integers) -> Integers:
 
 
 def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) -> tuple[Floats, Integers]:
-    """For each member the median of `own` at its place, NaN where there is no other; and the member that has it.
+    """Return for each member the median of `own` at its place (NaN if alone there), and the member that has it.
 
     The place is (stage, stream, ordinal); where fewer than three ranks share it, the ordinal within the step in any step.
     """
@@ -68,7 +68,7 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
 
 
 def _group_medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integers]:
-    """For each element the median of its group, the element that has it (the lower of two), and how many are in the group."""
+    """Return for each element the median of its group, the element that has it (the lower of two), and the group's size."""
     count = np.bincount(group).astype(np.int32)
     middle, lower = np.zeros(len(count)), np.zeros(len(count), np.int32)
     for which, elements in groups_by_size(group):
@@ -115,7 +115,7 @@ def usual_of_operations(graph: JobGraph, stage: Integers, step: Integers, operat
 
 
 def _operations_of(graph: JobGraph, operations: RankOperations) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each member the operations before it, from the first to before the last: those whose middle is in its own time."""
+    """Return for each member the range of operations before it whose middle is in its own time."""
     members = graph.members
     middle = (operations.start + operations.end) // 2
     least = int(min(members.start.min(), middle.min(initial=members.start.min())))

@@ -337,7 +337,7 @@ def _find_imbalance(compared: _ComparedRanks, slices: JobSlices, lasts: float, i
 
 
 def _usual_transfer(slices: JobSlices, transfer: Floats) -> Floats:
-    """For each collective the median transfer of its kind.
+    """Return for each collective the median transfer of its kind.
 
     Barriers move nothing: what even their last rank waits for is none of these ranks.
     """

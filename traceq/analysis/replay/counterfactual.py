@@ -110,7 +110,7 @@ class ReplayWorld:
 
     @cached_property
     def baseline(self) -> Scenario:
-        """Nothing changed."""
+        """The scenario without changes."""
         return Scenario(self.graph, as_predicted(self.graph))
 
 

@@ -92,7 +92,7 @@ class _Predecessors(NamedTuple):
 
 
 class _FromSlices(NamedTuple):
-    """Of GPU slices when they begin on the path, the edge by which it goes on, and what is usual on that."""
+    """Begins of GPU slices on the path, the edge by which the path continues, and the usual lag of that edge."""
 
     begin: Integers
     edge: Codes
@@ -101,7 +101,7 @@ class _FromSlices(NamedTuple):
 
 
 class _FromEvents(NamedTuple):
-    """Of host events when they begin on the path, when the one before ended, and whether the path goes to GPU work."""
+    """Begins of host events on the path, the end of the event before, and whether the path continues to GPU work."""
 
     begin: Integers
     before: Integers
@@ -153,7 +153,7 @@ class _PathGraph:
         return _Predecessors(until, node)
 
     def find_bounds(self) -> tuple[Integers, Integers]:
-        """When the path usually comes to each node, and the earliest time at which it goes on from there in the same way."""
+        """Return when the path usually reaches each node, and the earliest arrival from which it continues in the same way."""
         begin = np.maximum(self._ts, 0)
         before = self._end_of_previous(np.arange(self.events))
         # At what is outside the path ends, whenever it comes there.
@@ -264,12 +264,12 @@ class _PathGraph:
         return np.where(at_return, number, number - self.events), at_return
 
     def _end_of_previous(self, number: Integers) -> Integers:
-        """When the event before each in its lane ended; the start for none."""
+        """Return the end of the previous event in the lane of each event; the start for the first."""
         previous = self._previous[number]
         return np.where(previous >= 0, self._leave[np.maximum(previous, 0)], 0)
 
     def _find_last_awaited(self) -> tuple[Integers, Integers]:
-        """Of each event the slice that it waited for last, the first of several, and until when; -1 for none."""
+        """Return for each event the slice that it waited for last (the first of several) and until when; -1 without one."""
         waits = self._graph.waits
         times = np.where(waits.kind[waits.event] == QUEUE, self._ts[waits.slice], self._ts_end[waits.slice])
         order = np.lexsort((-times, waits.event))

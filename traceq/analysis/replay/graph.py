@@ -39,7 +39,7 @@ _CLOCK_ERROR = 1_000
 
 
 class Lag(NamedTuple):
-    """Of each edge of one kind: what is usual, and what nothing in the trace explains; ns."""
+    """Lags of the edges of one kind: the usual part, and the part that nothing in the trace explains; ns."""
 
     usual: Floats
     unexplained: Floats

@@ -36,7 +36,7 @@ def too_many_slices(slices: int, size: int) -> TooLarge:
 
 
 def too_many_threads(threads: int, most: int) -> TooLarge:
-    """More threads make calls than clocks are kept for."""
+    """Return the error that more threads make calls than clocks are kept for."""
     return TooLarge(
         threads,
         f"{threads:,} threads make calls for a GPU, and at most {most:,} are replayed",
@@ -314,7 +314,7 @@ def _assign_lanes(
 
 
 class _Calls(NamedTuple):
-    """When the calls of a thread begin, in order, and end, ns; the first of these times and the last."""
+    """Begins of a thread's calls, in order, and ends, ns; the first begin and the last end."""
 
     ts: Integers
     ts_end: Integers

@@ -209,7 +209,7 @@ def fill_replay(
 
 
 def _all_scenarios(world: ReplayWorld, variants: Iterable[Change], asked: dict[str, Change]) -> Iterator[Scenario]:
-    """Nothing changed, then each of `variants`, then a job no thread of which stands still, where that is asked."""
+    """Yield the baseline, each of `variants`, and, if asked for, a job whose threads never stand still."""
     yield world.baseline
     for variant in variants:
         yield apply_change(world, world.baseline, variant)

@@ -51,7 +51,7 @@ class ReplaySaving(NamedTuple):
 
 
 def marks_of(scenarios: Iterable[Scenario]) -> Floats:
-    """When each step starts and the last ends, by scenario (rows), ns; those of one graph are replayed together."""
+    """Return when each step starts and the last ends, by scenario (rows), ns; scenarios of one graph are replayed together."""
     replays: dict[int, tuple[Graph, Replay]] = {}
     places: list[tuple[int, int, float]] = []
     counts: dict[int, int] = {}
@@ -99,7 +99,7 @@ def _is_tied(world: ReplayWorld) -> bool:
 
 
 def marks_as_recorded(world: ReplayWorld) -> Floats:
-    """When each step starts and the last ends, as recorded, ns after the first starts."""
+    """Return when each step starts and the last ends, as recorded, ns after the first start."""
     starts = [step.ts - world.recorded.ts for step in world.recorded.steps]
     return np.array([*starts, world.graph.span], dtype=np.float64)
 

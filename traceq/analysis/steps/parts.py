@@ -141,7 +141,7 @@ class _RoundFinder:
         return int(places[np.argmax(likeness)])
 
     def _split_range(self, count: int) -> Iterator[tuple[int, int]]:
-        """From 0 to `count` in pieces, each twice as long as the one before, as far as they are looked at together."""
+        """Split the range from 0 to `count` into pieces, each twice as long as the one before, up to a limit."""
         low, size = 0, 8
         while low < count:
             high = min(low + min(size, self._several), count)
@@ -149,7 +149,7 @@ class _RoundFinder:
             low, size = high, 2 * size
 
     def _measure_likeness(self, places: Integers) -> Shares:
-        """For each place the share of launches from there on that are those of a template, in their places."""
+        """Return for each place the share of launches from there on that match a template in their places."""
         windows = self._numbers[places[:, None] + np.arange(self._length)]
         likeness: Shares = (windows[:, None, :] == self._templates).mean(axis=2).max(axis=1)
         return likeness

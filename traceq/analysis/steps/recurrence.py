@@ -81,7 +81,7 @@ class Launches(NamedTuple):
 
     @classmethod
     def read(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
-        """From rows with columns of these names, batch by batch: a table beside the arrays is as large. And what rows are."""
+        """Read rows with columns of these names batch by batch (a table beside the arrays is as large), and what rows are."""
         what = ""
         parts: dict[str, list[npt.NDArray[Any]]] = {
             name: [np.zeros(0, np.bool_ if name.startswith("is_") else np.int64)] for name in cls._fields

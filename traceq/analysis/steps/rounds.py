@@ -82,13 +82,13 @@ def _is_clipped(launches: Launches, places: list[int], starts: list[int]) -> boo
 
 
 def _gpu_starts(launches: Launches, places: list[int]) -> list[int]:
-    """When the GPU starts with each of the places, and ends with the launch before the last one of them."""
+    """Return when the GPU starts with each of the places, and ends with the launch before the last of them."""
     first = np.array(places[:-1])
     return [*launches.gpu_ts[first].tolist(), int(launches.gpu_ts_end[places[0] : places[-1]].max())]
 
 
 def _host_starts(connection: duckdb.DuckDBPyConnection, launches: Launches, places: list[int]) -> list[int]:
-    """When the host is done with what it did before each of the places.
+    """Return when the host is done with its work before each of the places.
 
     Before the first of all launches nothing shows that: it starts as long before its first launch as the others do.
     """

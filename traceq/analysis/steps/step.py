@@ -309,7 +309,7 @@ def _layer_evidence(
 
 
 def _find_communicating(connection: duckdb.DuckDBPyConnection) -> list[StepMark]:
-    """From the end of one recurring sequence of communication to the end of the next.
+    """Find steps from the end of one recurring sequence of communication to the end of the next.
 
     What lies before the first and after the last is no complete step.
     """

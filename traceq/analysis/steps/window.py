@@ -28,7 +28,7 @@ _CAPTURE = "select exists (from cpu_slice where kind = 'annotation' and regexp_m
 
 
 class Extent(NamedTuple):
-    """From `ts` to `ts_end`, ns."""
+    """The time from `ts` to `ts_end`, ns."""
 
     ts: int
     ts_end: int

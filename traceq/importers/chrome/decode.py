@@ -132,7 +132,7 @@ class BlockDecoder:
         return rows
 
     def _choose_ways(self, events: pa.Table, texts: _EventTexts) -> pa.Array:
-        """Who goes on with each event: Python, too, where an argument stands twice."""
+        """Choose who reads each event further: Python also where an argument stands twice."""
         ways = events["way"].combine_chunks()
         keys, first = np.unique(events["keys"].to_numpy(), return_index=True)
         for key, row in zip(keys.tolist(), first.tolist(), strict=True):

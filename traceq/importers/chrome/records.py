@@ -140,7 +140,7 @@ def _decode_members(text: bytes) -> dict[str, msgspec.Raw] | None:
 
 
 def pair_half_ranges(path: Path) -> dict[int, int]:
-    """Of each range that is written as two events the number of its end, by that of its beginning; none where none is."""
+    """Return for each range that is written as two events the number of its end by that of its beginning."""
     if not _has_half_ranges(path):
         return {}
     ends: list[RangeEnd] = []

@@ -50,7 +50,7 @@ class SegmentBlock(NamedTuple):
 
 
 class BlockUse(NamedTuple):
-    """Who used a block, as older files have it: what was asked for, bytes, and the stack."""
+    """Use of a block, as older files have it: requested bytes, and the stack."""
 
     bytes: int | None
     stack: Stack | None
@@ -260,7 +260,7 @@ def _get_integer(pairs: Pairs, key: str) -> int:
 
 
 def _get_time(pairs: Pairs) -> int:
-    """When, ns since the epoch."""
+    """Return the time, ns since the epoch."""
     ns = _get_integer(pairs, "time_us") * NS_PER_US
     if not 0 <= ns < _INT64:
         raise Malformed("'time_us' is no time")
