@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from random_graphs import graphs
 
 from traceq.analysis.replay.recorded import NONE
-from traceq.analysis.replay.scan import replay
+from traceq.analysis.replay.scan import as_predicted, replay
 from traceq.analysis.replay.waits import QUEUE
-from traceq.analysis.replay.weights import as_predicted
 
 a_hundred = settings(max_examples=100, deadline=None)
 

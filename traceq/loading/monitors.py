@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -21,10 +20,6 @@ from traceq.importers.rows import batches_of
 from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
 from traceq.loading.sources import logs_beside, split_duplicates
 from traceq.loading.staging import add_note, insert_staged
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000

@@ -17,7 +17,7 @@ from traceq.analysis.job.stragglers import WORTH_NAMING, JobTimes, Straggler, bl
 from traceq.analysis.job.usual import UsualTimes, find_stages, usual_of_operations, usual_own
 
 if TYPE_CHECKING:
-    from traceq.analysis.job.graph import Flags, Floats, Integers, JobGraph
+    from traceq.analysis.job.graph import Flags, Floats, Integers
     from traceq.analysis.job.usual import RankOperations
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from traceq.analysis.categories import BUSY, IDLE
 from traceq.analysis.replay.recorded import NONE
 from traceq.analysis.replay.replay_host import NO_CAUSE, HostTime
+from traceq.analysis.replay.scan import as_predicted
 from traceq.analysis.replay.waits import COPY, QUEUE, SYNCHRONIZATION, previous_with_key
-from traceq.analysis.replay.weights import as_predicted
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from traceq.analysis.replay.graph import Graph
     from traceq.analysis.replay.recorded import Booleans, Floats, Recorded
-    from traceq.analysis.replay.weights import Weights
+    from traceq.analysis.replay.scan import Weights
 
 # Copies with engines of their own: those within a device run on it, as kernels do.
 COPIES = ("copy_h2d", "copy_d2h")
