@@ -17,6 +17,6 @@ def test_a_temp_table_is_found_with_and_without_comments(table, file, comment, m
     def statements(text):
         return [SimpleNamespace(query=comment + without_end(each.query).strip()) for each in parse(text)]
 
-    monkeypatch.setattr(whatif, "parsed", statements)
+    monkeypatch.setattr(whatif, "parse", statements)
     found = whatif._temp_table_definition(file, table).query
     assert found.removeprefix(comment).startswith(f"create temp table {table} as")

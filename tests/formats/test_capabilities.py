@@ -61,7 +61,9 @@ def test_each_metric_and_each_need_has_its_words(form):
 
 def test_words_that_nobody_asks_for_are_not_kept():
     text = "\n".join(path.read_text("utf-8") for path in FILES)
-    asked_for = set(re.findall(r"""(?:way\((?:report, )?|lacks\([^()]*?,\s*|name = )["'](\w+)["']""", text))
+    asked_for = set(
+        re.findall(r"""(?:(?:way|how_to_record)\((?:report, )?|lacks\([^()]*?,\s*|name = )["'](\w+)["']""", text)
+    )
     asked_for |= set(re.findall(r"""else ["'](\w+)["']\)""", text))
     for form in FORMATS:
         assert set(form.ways) - set(NEEDS) <= asked_for, form.name

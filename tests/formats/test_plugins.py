@@ -46,7 +46,7 @@ def install(tmp_path, monkeypatch):
 
 def _forget():
     importers.all_importers.cache_clear()
-    for known in (reports._foreign, reports.all_renderers, reports.all_suffixes):
+    for known in (reports._find_foreign, reports.all_renderers, reports.all_suffixes):
         known.cache_clear()
     format_of.cache_clear()
 
