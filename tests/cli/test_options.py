@@ -9,6 +9,7 @@ import textwrap
 import click
 import pytest
 
+from traceq.app.ticket import TicketText
 from traceq.cli import main
 from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
@@ -130,3 +131,58 @@ def test_a_ticket_of_a_comparison_has_its_own_length(traceq, database):
 def test_options_about_traces_are_refused_for_a_database(traceq, database):
     result = traceq("sql", database, "select 1", "--step-range", "x")
     assert (result.exit_code, "The steps of a database are fixed" in result.stderr) == (2, True)
+
+
+# An option of `report` -> what stands on the command line for it; "error" where --ticket has no use for it.
+WITH_TICKET = {
+    "output": ["-o", "{folder}/t.md"],
+    "format_": ["--format", "html"],
+    "verbose": "error",
+    "full": "error",
+    "finding": "error",
+    "sql": "error",
+    "top": "error",
+    "traces": ["--trace", "7"],
+    "rank": ["--rank", "3"],
+    "step_range": ["--step-range", "x"],
+    "steps_per": ["--steps-per", "2"],
+    "window": ["--window", "gpu"],
+    "capture": ["--capture", "c.json"],
+    "inductor": ["--inductor", "folder"],
+    "memory_limit": ["--memory-limit", "2GiB"],
+    "cache": ["--no-cache"],
+    "goal": ["--goal", "latency"],
+    "against": ["--against", "base.duckdb"],
+    "site": ["--for", "jira"],
+    "charts": "error",
+    "rules": ["--rules", "{folder}"],
+    "timeout": ["--timeout", "2s"],
+    "store": "error",
+}
+
+
+def test_every_option_of_report_is_known_to_the_test_of_tickets():
+    (report,) = [command for path, command in commands() if path == "traceq report"]
+    assert {each.name for each in report.params} - {"sources", "ticket"} == set(WITH_TICKET)
+
+
+@pytest.mark.parametrize("option", [name for name, words in WITH_TICKET.items() if words != "error"])
+def test_every_option_of_report_has_an_effect_together_with_a_ticket(traceq, monkeypatch, tmp_path, option):
+    """Those that have none are refused, which is tested above."""
+
+    def seen(*words):
+        calls = []
+
+        def record(*arguments, **options):
+            calls.append((arguments, options, limits().memory, limits().timeout))
+            return TicketText("text\n", "verdict")
+
+        monkeypatch.setattr("traceq.app.ticket.ticket", record)
+        monkeypatch.setattr(
+            "traceq.app.report.report", lambda *_arguments, **_options: calls.append("a report") or 1 / 0
+        )
+        traceq("report", "t.duckdb", "--ticket", *words)
+        return calls
+
+    words = [word.format(folder=tmp_path) for word in WITH_TICKET[option]]
+    assert seen(*words) != seen() != []
