@@ -12,7 +12,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from traceq.app.open import open_locked
-from traceq.cli._prompt import completer, history, prompt_for
+from traceq.cli._prompt import make_completer, prompt_for, read_history
 from traceq.cli.shell import ShellSession, is_ready, line_editor
 from traceq.errors import MissingTool
 
@@ -125,17 +125,17 @@ def test_completion_knows_tables_columns_and_keywords(database):
         return [each.text for each in complete.get_completions(Document(text), None)]
 
     with open_locked(database) as connection:
-        complete = completer(connection)
+        complete = make_completer(connection)
     assert "time_ledger" in offers("select * from time_l")
     assert "registers_per_thread" in offers("select k.regis")
     assert "having" in offers("select HAV")
 
 
 def test_history_is_private_and_optional(tmp_path):
-    assert isinstance(history(tmp_path / "new"), FileHistory)
+    assert isinstance(read_history(tmp_path / "new"), FileHistory)
     assert (tmp_path / "new" / "history").stat().st_mode & 0o077 == 0
     (tmp_path / "file").touch()
-    assert isinstance(history(tmp_path / "file"), InMemoryHistory)
+    assert isinstance(read_history(tmp_path / "file"), InMemoryHistory)
 
 
 @pytest.mark.parametrize("package", ["prompt_toolkit", "pygments"])

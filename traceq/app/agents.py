@@ -110,13 +110,13 @@ class Session:
         most = min(max(max_rows, 1), _MOST_ROWS)
         with self._asking, open_locked(self._find(source).file) as connection:
 
-            def work() -> tuple[list[str], list[list[Any]]]:
+            def run_query() -> tuple[list[str], list[list[Any]]]:
                 relation = run(connection, query)
                 with one_line_errors():
                     result = result_of(connection, relation, "json")
                     return result.schema.names, read_records(result, most + 1)
 
-            columns, found = run_interruptibly(connection, work, _LONGEST_QUERY)
+            columns, found = run_interruptibly(connection, run_query, _LONGEST_QUERY)
         return answer_rows(columns, found, most, clamp_budget(max_chars))
 
     def whatif(
@@ -168,13 +168,13 @@ class Session:
         place = Path(path).expanduser()
         key = (place.absolute(), _stamp_of(place), step_range, window)
         if key not in self._by_source:
-            database = _Database(f"db{len(self._by_name) + 1}", str(place), self._file(place, step_range, window))
+            database = _Database(f"db{len(self._by_name) + 1}", str(place), self._file_of(place, step_range, window))
             # What cannot be reported on gets no name.
             _ = database.content
             self._by_name[database.name] = self._by_source[key] = database
         return self._by_source[key]
 
-    def _file(self, place: Path, step_range: str | None, window: str | None) -> Path:
+    def _file_of(self, place: Path, step_range: str | None, window: str | None) -> Path:
         if not place.exists() and not is_trace(place):
             known = ", ".join(self._by_name) or "none yet"
             raise StoreError(f"{place}: no such file, and no database is open by this name (open: {known})")

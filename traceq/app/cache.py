@@ -95,12 +95,12 @@ def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterato
 def _name(source: str | Path, options: TraceOptions) -> str:
     """Return the name of the entry: that of the source, and the hash of all that the database depends on."""
     found = find_sources([source])
-    traces = [(str(each.path.resolve()), content_hash(each.files)) for each in found]
-    logs = [content_hash([log]) for each in found for log in logs_beside(each.path, ())]
-    made_with = [content_hash([path]) for each in found if (path := path_beside(each.path)).is_file()]
-    graphs = [content_hash(each.files) for each in capture_sources(options.capture)]
+    traces = [(str(trace.path.resolve()), content_hash(trace.files)) for trace in found]
+    logs = [content_hash([log]) for trace in found for log in logs_beside(trace.path, ())]
+    made_with = [content_hash([path]) for trace in found if (path := path_beside(trace.path)).is_file()]
+    graphs = [content_hash(capture.files) for capture in capture_sources(options.capture)]
     given = paths_of(options.inductor)
-    compiled = [(str(file), content_hash([file])) for each in found for file in inductor_files(given, each.path)]
+    compiled = [(str(file), content_hash([file])) for trace in found for file in inductor_files(given, trace.path)]
     depends = [
         __version__,
         SCHEMA_VERSION,

@@ -104,10 +104,10 @@ def check(
         against = replace(against, fail_on_likely=True)
     inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
     check_writes(read.writes, inputs)
-    measured = [each for source in sources for each in _measure(source, file.budgets if file else (), which, read)]
+    measured = [result for source in sources for result in _measure(source, file.budgets if file else (), which, read)]
     if not measured:
         raise WrongUse(f"There is no trace in {', '.join(map(str, sources))}: nothing to check.")
-    runs = [each.run for each in measured]
+    runs = [result.run for result in measured]
     comparison = None if against.baseline is None else _compare_with(against.baseline, against, runs, which, read)
     judged = list(evaluate(file.budgets, measured)) if file else []
     if against.is_asked:

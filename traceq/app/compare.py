@@ -142,5 +142,5 @@ def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> 
             found += runs.values()
             if drawn and connection is not None and timeline is None:
                 drawings = (build_typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())
-                timeline = next((each for each in drawings if each), None)
+                timeline = next((drawing for drawing in drawings if drawing), None)
     return found, timeline

@@ -83,7 +83,7 @@ def is_snapshot(source: Source) -> bool:
     if is_dataset(source) or is_database(path):
         with open_source(source, "compared") as connection:
             formats = [row["format"] for row in read_rows(connection, "trace")]
-        return bool(formats) and not any(format_of(each).has_times for each in formats)
+        return bool(formats) and not any(format_of(name).has_times for name in formats)
     from traceq.importers.memory_snapshot import sniff
 
     return is_trace(source) and sniff(path)

@@ -24,13 +24,13 @@ class HealthView:
     @property
     def broken(self) -> list[str]:
         """Return the numbers that must agree and do not; empty when all is well."""
-        return [f"{each.identity.name} (trace {trace.trace_id})" for trace in self.content for each in trace.broken]
+        return [f"{result.identity.name} (trace {trace.trace_id})" for trace in self.content for result in trace.broken]
 
     @property
     def damage(self) -> list[str]:
         """Return the damage of the traces whose numbers do not agree; empty where one of these is whole."""
-        broken = [each for each in self.content if each.broken]
-        return [what for each in broken for what in each.damage] if all(each.damage for each in broken) else []
+        broken = [trace for trace in self.content if trace.broken]
+        return [what for trace in broken for what in trace.damage] if all(trace.damage for trace in broken) else []
 
     def to_text(self) -> str:
         """Render as `traceq doctor` prints it."""
@@ -53,7 +53,7 @@ def doctor(
     """
     with open_source(source, "examined", read) as connection:
         wanted = select_traces(connection, traces, rank)
-        content = tuple(each for each in diagnose(connection) if each.trace_id in wanted)
+        content = tuple(trace for trace in diagnose(connection) if trace.trace_id in wanted)
     # Of a database the files may be gone, or others by now.
-    paths = [each.path for each in content] if is_trace(source) else []
+    paths = [trace.path for trace in content] if is_trace(source) else []
     return HealthView(content, {path: found for path in paths if (found := find_secrets(Path(path)))})

@@ -69,7 +69,7 @@ def export(
 
     # tables include finding, which a temporary database has as these rules fill it
     judging = (goal, chosen_rules) if name in _TABLE else None
-    with open_source(source, "exported", read.writing(output), judging) as connection:
+    with open_source(source, "exported", read.with_writes(output), judging) as connection:
         if rules:
             lock(connection)
         chosen = list(select_traces(connection, traces, rank, ranks))
@@ -79,7 +79,7 @@ def export(
         # Of a job of many ranks those that are named are asked all rules, as in a report.
         named = chosen if traces or ranks or rank is not None else None
 
-        def work() -> Written:
+        def write_findings() -> Written:
             judged = load_judgements(connection, goal, chosen_rules, named)
             findings = {subject.trace_id: judge().every_finding for subject, judge in judged}
             shown = None if finding is None else choose(finding, findings)
@@ -88,7 +88,7 @@ def export(
                     return write_finding(connection, shown, findings, file, MOST_OF_FINDING)
                 return write_trace(connection, chosen, findings, file)
 
-        return run_interruptibly(connection, work)
+        return run_interruptibly(connection, write_findings)
 
 
 def _format_of(output: Path) -> Format:
@@ -126,7 +126,7 @@ def _write_tables(
 ) -> None:
     """Write tables and views, those with rows unless they are named."""
     known = catalogue.list_tables(connection)
-    wanted = [catalogue.find(known, each) for each in dict.fromkeys(names)] or known
+    wanted = [catalogue.find(known, name) for name in dict.fromkeys(names)] or known
     if _is_one_file(output):
         with atomic_write(output) as file:
             _write_table(connection, name, file, wanted[0], traces)

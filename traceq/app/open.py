@@ -71,7 +71,7 @@ class Traces:
         from traceq.app.report import ReportView, report_of
 
         chosen = user_rules.load_rules(rules)
-        with self._reading("reported"):
+        with self._store_errors("reported"):
             content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
             return ReportView(content, self.path)
 
@@ -90,18 +90,18 @@ class Traces:
         from traceq.app.whatif import answer_of
 
         asked = WhatIfRequest(remove, scale, overlap, move, graph, transfer_only).changes()
-        with self._reading("replayed"):
+        with self._store_errors("replayed"):
             return answer_of(self._connection, asked, trace)
 
     def whatif_choices(self, *, trace: int | None = None) -> WhatIfChoicesView:
         """List what `whatif` can change in a trace; `trace` is a trace_id, by default the first."""
         from traceq.app.whatif import choices_of
 
-        with self._reading("replayed"):
+        with self._store_errors("replayed"):
             return choices_of(self._connection, trace)
 
     @contextmanager
-    def _reading(self, done: str) -> Iterator[None]:
+    def _store_errors(self, done: str) -> Iterator[None]:
         """Raise StoreError where the database is closed or damaged."""
         try:
             yield

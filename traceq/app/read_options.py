@@ -26,7 +26,7 @@ class ReadOptions(TraceOptions):
     cache: bool = True
     writes: tuple[Path, ...] = ()
 
-    def writing(self, *paths: Path | None) -> Self:
+    def with_writes(self, *paths: Path | None) -> Self:
         """Add files that the use case is going to write; None stands for none."""
         return replace(self, writes=(*self.writes, *(path for path in paths if path is not None)))
 

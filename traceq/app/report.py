@@ -165,7 +165,7 @@ class ReportView(View[Report]):
             with atomic_write(files[chart.name]) as file:
                 file.write(draw_svg_file(chart.draw()))
         with atomic_write(path) as file:
-            file.write(self.to_markdown({name: each.name for name, each in files.items()}).encode())
+            file.write(self.to_markdown({name: file.name for name, file in files.items()}).encode())
 
     def _repr_html_(self) -> str:
         return notebook.frame_report(self.content, self.to_html())
@@ -198,7 +198,7 @@ def report(
         if store:
             raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE... -o DB.")
         with ingest_together(source, read) as database:
-            bare = AS_FOUND.writing(*read.writes)
+            bare = AS_FOUND.with_writes(*read.writes)
             view = report(
                 database, top, bare, goal=goal, rules=rules, drawn=drawn, ticket=ticket, traces=traces, rank=rank
             )
@@ -213,7 +213,7 @@ def report(
         )
     chosen = user_rules.load_rules(rules)
     # what rules of users read is not known: of other ranks they shall not find less than there is
-    is_whole = any(each not in all_rules() for each in chosen)
+    is_whole = any(rule not in all_rules() for rule in chosen)
     with open_selection(source, traces, rank, read, whole=is_whole) as (connection, looked):
         if rules:
             lock(connection)
@@ -232,12 +232,12 @@ def report(
 
 def _check_recorded(connection: duckdb.DuckDBPyConnection, content: Report, source: Source) -> None:
     """Raise UnusableTrace where the traces hold nothing to report on."""
-    traces = [each.trace.trace_id for each in content.traces]
+    traces = [trace.trace.trace_id for trace in content.traces]
     (row,) = ask(connection, statement("reports/sql/recorded.sql"), traces=traces)
     if row["is_recorded"]:
         return
     # A ticket is made from a copy, whose path nobody knows.
-    name = ", ".join(each.trace.file for each in content.traces) or source
+    name = ", ".join(trace.trace.file for trace in content.traces) or source
     raise UnusableTrace(
         f"{name}: nothing recorded: no work of a GPU or the host, no memory history, no monitor samples; was the profiler"
         " stopped too early? Record steps again: traceq record -- python train.py"
@@ -265,16 +265,16 @@ def report_of(
         raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
 
     if looked is not None and traces is None:
-        traces = [each.trace_id for each in looked.pieces]
+        traces = [piece.trace_id for piece in looked.pieces]
     jobs = None if looked is None else looked.jobs
 
-    def work() -> tuple[Report, list[Judged]]:
+    def build() -> tuple[Report, list[Judged]]:
         found = load_judgements(connection, goal, rules, traces)
         spared = () if looked is None else looked.spared
         judged = [
-            (each, partial(not_asked, each.trace_id) if each.trace_id in spared else cache(judge))
-            for each, judge in found
+            (subject, partial(not_asked, subject.trace_id) if subject.trace_id in spared else cache(judge))
+            for subject, judge in found
         ]
         return build_judged(connection, top, judged, drawn=drawn, jobs=jobs), [judge() for _, judge in judged]
 
-    return run_interruptibly(connection, work)
+    return run_interruptibly(connection, build)

@@ -82,7 +82,7 @@ def tradeoff(
         raise WrongUse(f"0=SOURCE: a step with {knob or AMOUNTS[0]} 0 does nothing.")
     if plot is not None and plot.suffix.lower() not in _PICTURES:
         raise WrongUse(f"--plot {plot}: pictures end in {' or '.join(_PICTURES)}.")
-    read = read.writing(plot)
+    read = read.with_writes(plot)
     check_writes(read.writes, [source for _, source in given])
     taken, named, values_from = _find_values(
         [(value, run) for value, source in given for run in read_runs_of(source, which, read)], knob

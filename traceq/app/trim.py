@@ -64,19 +64,19 @@ def trim(
     span = None if steps is None else read_steps(steps)
     output = Path(output)
     found = _choose(source, ranks, read)
-    check_writes([output], [each.path for each in found])
+    check_writes([output], [trace.path for trace in found])
     is_several = len(found) > 1 or output.is_dir()
     if is_several and not output.is_dir() and (output.is_file() or output.suffix.lower() in _ENDINGS):
         raise WrongUse(f"{output}: {source} holds {len(found)} traces, which go into a directory: -o DIR.")
-    targets = [output / _name(each) if is_several else output for each in found]
-    for each, target in zip(found, targets, strict=True):
-        check_suffix(each, target)
+    targets = [output / _name(trace) if is_several else output for trace in found]
+    for trace, target in zip(found, targets, strict=True):
+        check_suffix(trace, target)
         check_is_new(target, force=force)
     is_new = is_several and not output.exists()
     if is_several:
         output.mkdir(exist_ok=True)
     try:
-        return [_trim(each, target, span, read) for each, target in zip(found, targets, strict=True)]
+        return [_trim(trace, target, span, read) for trace, target in zip(found, targets, strict=True)]
     finally:
         if is_new and not any(output.iterdir()):
             output.rmdir()
@@ -140,7 +140,7 @@ def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> No
 
 
 def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read: ReadOptions) -> Trimmed:
-    with open_source(source.path, "trimmed", read.writing(target)) as connection:
+    with open_source(source.path, "trimmed", read.with_writes(target)) as connection:
         ((trace_id,),) = connection.execute("select trace_id from trace").fetchall()
         if span is not None:
             part = part_of_steps(connection, trace_id, *span)

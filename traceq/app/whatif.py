@@ -98,7 +98,7 @@ def whatif(
     asked, finding = request.changes(), request.finding
     with open_source(source, "replayed", read) as connection:
 
-        def work() -> WhatIfView:
+        def predict() -> WhatIfView:
             trace_id = _trace_id_of(connection, trace, rank)
             if finding is None:
                 return answer_of(connection, asked, trace_id)
@@ -111,7 +111,7 @@ def whatif(
             without = _changes_without(subject, finding, chosen)
             return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
 
-        return run_interruptibly(connection, work)
+        return run_interruptibly(connection, predict)
 
 
 def whatif_choices(
@@ -169,16 +169,18 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
         if answer is None:
             raise _not_there(subject, asked[0])
         return WhatIfView(answer)
-    parts = [(each, change) for each in asked for change in _replay_changes(each)]
+    parts = [(request, change) for request in asked for change in _replay_changes(request)]
     with closing(connection.cursor()) as own:
         try:
             found = what_if(own, subject.trace_id, [change for _, change in parts])
         except NothingToReplay as error:
             return WhatIfView(replace(facts, reason=str(error)))
-    changed = {each for (each, _), is_found in zip(parts, found.found, strict=True) if is_found or each.factor == 1}
-    for each in asked:
-        if each not in changed:
-            raise _not_there(subject, each)
+    changed = {
+        request for (request, _), is_found in zip(parts, found.found, strict=True) if is_found or request.factor == 1
+    }
+    for request in asked:
+        if request not in changed:
+            raise _not_there(subject, request)
     return WhatIfView(_fill_answer(facts, found))
 
 
@@ -215,7 +217,7 @@ def _replay_changes(asked: Asked) -> list[Change]:
     if asked.what == COPIES and asked.kind != "overlap":
         what = [name for name in BUSY if name.startswith("copy")]
     slower = SLOWER if asked.kind == "move" else 0.0
-    return [Change(asked.kind, each, asked.factor or 0.0, slower) for each in what]
+    return [Change(asked.kind, name, asked.factor or 0.0, slower) for name in what]
 
 
 def _fill_answer(facts: Answer, found: Found) -> Answer:
@@ -229,7 +231,7 @@ def _fill_answer(facts: Answer, found: Found) -> Answer:
         error_share=found.told.error,
         unexplained_share=found.told.unexplained,
         reason=_doubt_of(found.told, facts.asked),
-        limits=tuple(Part(each.category, each.dur_ns) for each in found.limits),
+        limits=tuple(Part(part.category, part.dur_ns) for part in found.limits),
     )
 
 
@@ -238,7 +240,7 @@ def _doubt_of(told: ReplayAccuracy, asked: Sequence[Asked]) -> str | None:
         return f"the replay is {share(told.error)} off, more than the {share(MOST_ERROR)} for a likely saving"
     if told.unexplained > MOST_UNEXPLAINED:
         return f"nothing known explains {share(told.unexplained)} of the critical path, more than {share(MOST_UNEXPLAINED)}"
-    if any(each.what == UNKNOWN_CAUSE for each in asked):
+    if any(change.what == UNKNOWN_CAUSE for change in asked):
         return f"nothing says what the host did in {UNKNOWN_CAUSE}"
     return None
 
@@ -247,10 +249,10 @@ def _subject_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Sub
     found = load_subjects(connection)
     if not found:
         raise WrongUse("The database holds no trace.")
-    for each in found:
-        if trace in (None, each.trace_id):
-            return each
-    known = ", ".join(str(each.trace_id) for each in found)
+    for subject in found:
+        if trace in (None, subject.trace_id):
+            return subject
+    known = ", ".join(str(subject.trace_id) for subject in found)
     raise WrongUse(f"--trace {trace}: there is no such trace; there are {known}.")
 
 
@@ -258,9 +260,9 @@ def _check_present(connection: duckdb.DuckDBPyConnection, subject: Subject, aske
     times = _times_by_category(connection, subject)
     # Without a GPU nothing is idle; what the host does has these categories all the same.
     present = {*times, *((*IDLE, *HOST) if subject.device is None else ())}
-    for each in asked:
-        if is_missing(each, present) or (subject.device is None and each.kind in ("overlap", "graph", "transfer")):
-            raise _not_there(subject, each)
+    for change in asked:
+        if is_missing(change, present) or (subject.device is None and change.kind in ("overlap", "graph", "transfer")):
+            raise _not_there(subject, change)
 
 
 def _not_there(subject: Subject, asked: Asked) -> WrongUse:
@@ -288,7 +290,7 @@ def _options_for(name: str) -> tuple[str, ...]:
 
 
 def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
-    traces = {each["trace_id"]: each["path"] for each in ask(connection, statement("database/trace.sql"))}
+    traces = {row["trace_id"]: row["path"] for row in ask(connection, statement("database/trace.sql"))}
     return PurePath(traces[trace_id]).name
 
 

@@ -63,11 +63,11 @@ def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hos
     times = read_times(connection, job.job, job.time_window, len(job.members), job.claim_limit_ns)
     if times is None:
         raise WrongUse("This job cannot be replayed: none of its collectives was matched.")
-    units = [unit for unit, each in enumerate(job.members) if each.rank in chosen]
+    units = [unit for unit, member in enumerate(job.members) if member.rank in chosen]
     before, after = durations_without(times, units)
     if abs(before - job.dur_ns) > _MOST_ERROR * job.dur_ns:
         raise WrongUse(f"This job cannot be replayed: the replay is {abs(before / job.dur_ns - 1):.1%} off.")
-    left = [each.name for each in job.stragglers if not set(each.ranks) <= set(chosen)]
+    left = [straggler.name for straggler in job.stragglers if not set(straggler.ranks) <= set(chosen)]
     return JobWhatIfView(
         JobAnswer(
             name=job.name,
@@ -84,14 +84,14 @@ def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hos
 
 
 def _choose_ranks(job: Job, ranks: Sequence[int], hosts: Sequence[str]) -> list[int]:
-    there = {each.rank for each in job.members}
+    there = {member.rank for member in job.members}
     missing = sorted(set(ranks) - there)
     if missing:
         raise WrongUse(f"The job has no {list_ranks(missing)}; there are {list_ranks(there)}.")
     by_host: dict[str, list[int]] = {}
-    for each in job.members:
-        if each.host is not None:
-            by_host.setdefault(each.host, []).append(each.rank)
+    for member in job.members:
+        if member.host is not None:
+            by_host.setdefault(member.host, []).append(member.rank)
     for host in hosts:
         if host not in by_host:
             known = ", ".join(sorted(by_host)) or "none that a trace names"

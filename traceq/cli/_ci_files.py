@@ -35,11 +35,11 @@ class CiFiles(NamedTuple):
 def ci_options(junit_help: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Declare --junit, --sarif and --code-quality, and pass them as one argument `ci`."""
 
-    def decorated(command: Callable[..., T]) -> Callable[..., T]:
+    def decorate(command: Callable[..., T]) -> Callable[..., T]:
         command = gather("ci", CiFiles, "junit", "sarif", "code_quality")(command)
         help_ = "Write a Code Quality report for GitLab."
         command = click.option("--code-quality", type=FILE, metavar="FILE", help=help_)(command)
         command = click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")(command)
         return click.option("--junit", type=FILE, metavar="FILE", help=junit_help)(command)
 
-    return decorated
+    return decorate

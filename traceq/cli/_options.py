@@ -222,7 +222,7 @@ def within_limits(command: Callable[..., T]) -> Callable[..., T]:
 def gather(name: str, make: Callable[..., object], *options: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Replace the arguments of these options by one argument `name` that `make` builds from them."""
 
-    def decorated(command: Callable[..., T]) -> Callable[..., T]:
+    def decorate(command: Callable[..., T]) -> Callable[..., T]:
         @wraps(command)
         def run(*arguments: Any, **others: Any) -> T:
             made = make(**{option: others.pop(option) for option in options})
@@ -230,7 +230,7 @@ def gather(name: str, make: Callable[..., object], *options: str) -> Callable[[C
 
         return run
 
-    return decorated
+    return decorate
 
 
 def trace_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -298,14 +298,14 @@ def goal_option(help_: str) -> Callable[[F], F]:
 def rank_option(verb: str, default: str = "the lowest") -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Declare --rank and --trace of commands that compare, and pass them as one argument `which`."""
 
-    def decorated(command: Callable[..., T]) -> Callable[..., T]:
+    def decorate(command: Callable[..., T]) -> Callable[..., T]:
         command = gather("which", Which, "rank", "trace")(command)
         command = click.option("--trace", type=int, metavar="N", help=f"{verb} the trace with this trace_id.")(command)
         return click.option(
             "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: {default}]"
         )(command)
 
-    return decorated
+    return decorate
 
 
 def traces_options(command: F) -> F:
@@ -338,7 +338,7 @@ def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None
 def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[[F], F]:
     """Declare --format beside output_option: what is given, else the format of the suffix of -o, else `default`."""
 
-    def chosen(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    def choose_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
         output: Path | None = ctx.params.get("output")
         if value is not None or output is None:
             return value or default
@@ -352,7 +352,7 @@ def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[
         "--format",
         "format_",
         type=click.Choice(tuple(suffixes.values())),
-        callback=chosen,
+        callback=choose_format,
         help=f"[default: by the suffix of -o, else {default or 'text'}]",
     )
 

@@ -29,24 +29,26 @@ def prompt_for(connection: duckdb.DuckDBPyConnection, is_ready: Callable[[str], 
         prompt_continuation="   ...> ",
         # Enter ends the input when it can be answered, and starts a line when not.
         multiline=Condition(lambda: not is_ready(get_app().current_buffer.text)),
-        history=history(Path(click.get_app_dir("traceq"))),
+        history=read_history(Path(click.get_app_dir("traceq"))),
         auto_suggest=AutoSuggestFromHistory(),
         lexer=PygmentsLexer(SqlLexer),
-        completer=completer(connection),
+        completer=make_completer(connection),
         complete_while_typing=False,
     )
     return session.prompt
 
 
-def completer(connection: duckdb.DuckDBPyConnection) -> WordCompleter:
+def make_completer(connection: duckdb.DuckDBPyConnection) -> WordCompleter:
     """Completes names of tables, views, macros and columns, then SQL's keywords."""
     known = list_all(connection)
-    names = dict.fromkeys([each.name for each in known] + [column.name for each in known for column in each.columns])
+    names = dict.fromkeys(
+        [table.name for table in known] + [column.name for table in known for column in table.columns]
+    )
     keywords = connection.execute("select keyword_name from duckdb_keywords() order by 1").fetchall()
     return WordCompleter([*names, *(word for (word,) in keywords if word not in names)], ignore_case=True)
 
 
-def history(directory: Path) -> History:
+def read_history(directory: Path) -> History:
     """Read what was typed in earlier sessions; only of this one where `directory` cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ def write_plain(
         if len(shown) < len(widths):
             note = f"{len(shown)} of {len(widths)} columns are shown; --vertical shows all\n"
             lines, widths, numeric = _leave_out(lines, widths, numeric, shown)
-    for row in (lines[0], ["-" * each for each in widths], *lines[1:]):
+    for row in (lines[0], ["-" * size for size in widths], *lines[1:]):
         cells = map(_fit_cell, row, widths, numeric)
         file.write(f"{_GAP.join(cells).rstrip()}\n".encode())
     if len(lines) == 1:
@@ -72,8 +72,8 @@ def write_markdown(
     header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool], file: BinaryIO
 ) -> None:
     """Write a table of GitHub's Markdown."""
-    rule = ["---:" if each else "---" for each in numeric]
-    cells = chain((map(markdown, header), rule), ([telling_nobody(markdown(each)) for each in row] for row in rows))
+    rule = ["---:" if is_number else "---" for is_number in numeric]
+    cells = chain((map(markdown, header), rule), ([telling_nobody(markdown(cell)) for cell in row] for row in rows))
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
 
 
@@ -105,7 +105,7 @@ def _columns_that_fit(widths: Sequence[int], available: int) -> list[int]:
     while len(left) + len(right) < len(widths):
         takes_left = len(left) <= len(right)
         column = len(left) if takes_left else len(widths) - 1 - len(right)
-        kept = [widths[each] for each in (*left, *right, column)]
+        kept = [widths[place] for place in (*left, *right, column)]
         if _total_width([*kept, len(_ELLIPSIS)]) > available:
             break
         (left if takes_left else right).append(column)

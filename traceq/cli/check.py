@@ -85,7 +85,7 @@ def check(
     view = check_runs(
         sources,
         which,
-        read.writing(*ci, output),
+        read.with_writes(*ci, output),
         budgets=budgets,
         baseline=baseline,
         max_regression=max_regression,

@@ -83,7 +83,7 @@ def compare(
     """  # noqa: D301 - click wants the backspace itself
     base, new = _split_sides(sources, base, new)
     name = format_ or ("md" if ticket else "text")
-    read = read.writing(output, *ci)
+    read = read.with_writes(output, *ci)
     from traceq.app.compare import compare as compare_runs
     from traceq.app.compare_memory import is_snapshot
 

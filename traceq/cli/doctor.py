@@ -71,7 +71,7 @@ def doctor(
     source = _examine_source(names)
     from traceq.app.doctor import doctor as examine
 
-    view = examine(source, read.writing(output), traces=traces, rank=rank)
+    view = examine(source, read.with_writes(output), traces=traces, rank=rank)
     is_json = format_ == "json" or (format_ is None and output is not None and output.suffix.lower() == ".json")
     write(view.to_json() if is_json else view.to_text(), output)
     if view.broken:
@@ -115,15 +115,17 @@ def _plan_sections(metrics: Sequence[Metric]) -> Iterator[str]:
 
     for metric in metrics:
         yield "\n".join(_describe(metric))
-    for form in (each for each in FORMATS if each.is_recorded):
-        able = {each.name: form.captures[each.name] for each in metrics}
-        captures = [each for each in able.values() if isinstance(each, Capture)]
-        missing = [name for name, each in able.items() if isinstance(each, str)]
+    for form in (form for form in FORMATS if form.is_recorded):
+        able = {metric.name: form.captures[metric.name] for metric in metrics}
+        captures = [capture for capture in able.values() if isinstance(capture, Capture)]
+        missing = [name for name, capture in able.items() if isinstance(capture, str)]
         yield _format_commands(form.profiler, form.commands(merge_records(captures)) if captures else None, missing)
     backend = record_backend(metrics)
-    options = "".join(f" {each.options}" for each in metrics if each.options and backend in each.record)
+    options = "".join(f" {metric.options}" for metric in metrics if metric.options and backend in metric.record)
     command = backend and f"traceq record --backend {backend}{options} -- python train.py"
-    yield _format_commands("traceq record", command, [each.name for each in metrics if backend not in each.record])
+    yield _format_commands(
+        "traceq record", command, [metric.name for metric in metrics if backend not in metric.record]
+    )
 
 
 def _describe(metric: Metric) -> Iterator[str]:
@@ -131,7 +133,7 @@ def _describe(metric: Metric) -> Iterator[str]:
     facts = {
         "costs": metric.cost,
         **{form.profiler: _plan_verdict(capture) for form, capture in metric.captures()},
-        "traceq record": " or ".join(f"--backend {each} {metric.options}".rstrip() for each in metric.record)
+        "traceq record": " or ".join(f"--backend {backend} {metric.options}".rstrip() for backend in metric.record)
         or "cannot",
     }
     for label, text in facts.items():

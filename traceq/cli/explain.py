@@ -42,14 +42,14 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
     from traceq.diagnosis.job.judge import RULES, rule_page
     from traceq.errors import NoSuchRule
 
-    known = {each.name: each for each in user_rules.load_rules([*rules, EXTRA])}
+    known = {found.name: found for found in user_rules.load_rules([*rules, EXTRA])}
     if source is not None:
         from traceq.app.report import report
         from traceq.diagnosis.packs import is_of_extra
 
         wanted_rules = [*rules, EXTRA] if is_of_extra(rule) else rules
         view = within_limits(report)(source, _EVERY, rules=wanted_rules, drawn=False)
-        of_jobs = {each.rule for job in view.content.jobs for each in job.findings}
+        of_jobs = {finding.rule for job in view.content.jobs for finding in job.findings}
         rule = rule if rule.lower() in of_jobs else view.finding(rule).rule
     elif _PLACE.fullmatch(rule):
         raise click.UsageError(

@@ -120,9 +120,9 @@ def summarize(result: IngestResult) -> str:
     parts = [some(len(new), "trace")]
     if new:
         parts += [
-            some(sum(each.gpu_slices for each in new), "GPU slice"),
-            some(sum(each.cpu_slices for each in new), "host slice"),
-            some(sum(each.notes for each in new), "note"),
+            some(sum(trace.gpu_slices for trace in new), "GPU slice"),
+            some(sum(trace.cpu_slices for trace in new), "host slice"),
+            some(sum(trace.notes for trace in new), "note"),
         ]
     if result.resumed:
         parts.append(f"{result.resumed:,} of them read by an earlier ingest")

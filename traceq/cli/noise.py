@@ -43,4 +43,4 @@ def noise(
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.noise import noise as noise_of
 
-    write_view(noise_of(sources, which, read.writing(output), statistic=statistic), format_, output)
+    write_view(noise_of(sources, which, read.with_writes(output), statistic=statistic), format_, output)

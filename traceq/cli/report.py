@@ -125,7 +125,7 @@ def report(
       traceq report profile.duckdb -o report.html
       traceq report profile.sqlite --ticket --against main --for gitlab -o ticket.md
     """  # noqa: D301 - click wants the backspace itself
-    read = read.writing(output)
+    read = read.with_writes(output)
     name = format_ or ("md" if ticket else "text")
     if against is not None or site is not None or (ticket and name == "md" and not charts):
         _check_ticket(format_, sources, is_ticket=ticket)

@@ -90,12 +90,12 @@ class ShellSession:
         self._over = False
         self._vertical = False
         self._commands: dict[str, Callable[[str], None]] = {
-            ".tables": self._tables,
-            ".schema": self._schema,
+            ".tables": self._show_tables,
+            ".schema": self._show_schema,
             ".help": lambda _: click.echo(HELP),
-            ".vertical": self._toggle,
-            ".quit": self._quit,
-            ".exit": self._quit,
+            ".vertical": self._toggle_vertical,
+            ".quit": self._stop,
+            ".exit": self._stop,
         }
 
     def interact(self, ask: Callable[[], str]) -> None:
@@ -126,10 +126,10 @@ class ShellSession:
         from traceq.database.user_sql import split_statements
 
         if text.lstrip().startswith("."):
-            self._try(self._dot, text.strip())
+            self._try(self._run_dot_command, text.strip())
         else:
             for statement in split_statements(text):
-                self._try(self._query, statement)
+                self._try(self._run_query, statement)
 
     def _try(self, answer: Callable[[str], None], text: str) -> None:
         try:
@@ -138,7 +138,7 @@ class ShellSession:
             self.failures += 1
             click.echo(f"error: {printable(str(error))}", err=True)
 
-    def _query(self, statement: str) -> None:
+    def _run_query(self, statement: str) -> None:
         from traceq.cli._table import write_result
         from traceq.cli.sql import terminal_width
         from traceq.database.user_sql import one_line_errors, run, run_interruptibly
@@ -150,27 +150,27 @@ class ShellSession:
             write_result(result, sys.stdout.buffer, vertical=self._vertical)
         sys.stdout.buffer.flush()
 
-    def _dot(self, text: str) -> None:
+    def _run_dot_command(self, text: str) -> None:
         name, _, argument = text.rstrip("; ").partition(" ")
         if name not in self._commands:
             raise QueryError(f"no command {name}; there are: {', '.join(self._commands)}")
         self._commands[name](argument.strip())
 
-    def _tables(self, _: str) -> None:
+    def _show_tables(self, _: str) -> None:
         from traceq.cli.tables import write_overview
         from traceq.database import catalogue
 
         write_overview(catalogue.list_all(self._connection), sys.stdout.buffer, "table")
 
-    def _schema(self, name: str) -> None:
+    def _show_schema(self, name: str) -> None:
         from traceq.cli.tables import write_columns
         from traceq.database import catalogue
 
         table = catalogue.find(catalogue.list_all(self._connection), name)
         write_columns(table, sys.stdout.buffer, "table")
 
-    def _toggle(self, _: str) -> None:
+    def _toggle_vertical(self, _: str) -> None:
         self._vertical = not self._vertical
 
-    def _quit(self, _: str) -> None:
+    def _stop(self, _: str) -> None:
         self._over = True

@@ -38,7 +38,7 @@ class _WithQuery(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let no comment be taken for an option: names of options have no spaces."""
-        return super().parse_args(ctx, [f" {each}" if _COMMENT.match(each) else each for each in args])
+        return super().parse_args(ctx, [f" {word}" if _COMMENT.match(word) else word for word in args])
 
 
 @click.command(cls=_WithQuery, short_help="Ask a trace database in SQL.")
@@ -104,7 +104,7 @@ def sql(
     opened: AbstractContextManager[BinaryIO] = (
         nullcontext(sys.stdout.buffer) if output is None else atomic_write(output)
     )
-    with open_locked(database, read.writing(output)) as connection, opened as file:
+    with open_locked(database, read.with_writes(output)) as connection, opened as file:
         found = yield_results(connection, text, only_one=format_ == "parquet")
         stopped = too_long("the query", timeout)
         separator = b""

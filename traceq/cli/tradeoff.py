@@ -77,7 +77,7 @@ def tradeoff(
     view = trade_off(
         _group_sources(sources),
         which,
-        read.writing(output),
+        read.with_writes(output),
         knob=knob,
         work=work,
         latency_budget=latency_budget,

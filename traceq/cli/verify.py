@@ -71,7 +71,7 @@ def verify(
     from traceq.app.verify import verify as verify_runs
 
     view = verify_runs(
-        finding, before, after, which, read.writing(output, append), noise=noise, anyway=anyway, calibration=append
+        finding, before, after, which, read.with_writes(output, append), noise=noise, anyway=anyway, calibration=append
     )
     if append is not None and (reason := view.append_to(append, program)) is not None:
         print_note(reason)

@@ -90,7 +90,7 @@ def whatif(
       traceq whatif job.duckdb --ranks 0,6 like median
       traceq whatif job.duckdb --scale 'kernel:*flash*' 0.5 --overlap communication
     """  # noqa: D301 - click wants the backspace itself
-    read = read.writing(output)
+    read = read.with_writes(output)
     if like or ranks or hosts:
         from traceq.app.whatif_job import whatif_job
 

@@ -58,7 +58,7 @@ def _limits_of_groups() -> Iterator[int]:
 
 def memory_limit() -> int | None:
     """Return the bytes of memory that the control groups of this process allow; None where that is all of the machine's."""
-    return min((each for each in _limits_of_groups() if each < _LEAST_UNLIMITED), default=None)
+    return min((limit for limit in _limits_of_groups() if limit < _LEAST_UNLIMITED), default=None)
 
 
 def address_space() -> int | None:
@@ -129,7 +129,7 @@ def _read_quotas() -> Iterator[float]:
         if is_new:
             quota, _, period = _read(folder / "cpu.max").partition(" ")
         else:
-            quota, period = (_read(folder / f"cpu.cfs_{each}_us") for each in ("quota", "period"))
+            quota, period = (_read(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
         if quota.isdecimal() and period.isdecimal() and int(period):  # else "max", or -1
             yield int(quota) / int(period)
 

@@ -20,7 +20,7 @@ _IN_FOLDER = re.compile(r"(?i)rank[\[\-_ ]?(\d+)\]?")
 
 def rank_in_path(path: Path) -> int | None:
     """Return the rank that the name of a file tells, else that of its folder; None for neither."""
-    found = [match for each in _IN_NAME if (match := each.search(path.name))]
+    found = [match for pattern in _IN_NAME if (match := pattern.search(path.name))]
     match = found[0] if found else _IN_FOLDER.fullmatch(path.parent.name)
     rank = int(match[1]) if match else None
     return rank if rank is None or rank < _MOST_RANKS else None

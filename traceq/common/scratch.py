@@ -68,7 +68,7 @@ def remove_gone(place: Path, pattern: re.Pattern[str]) -> None:
 def _age_of(path: Path) -> float:
     """Return the seconds since the file or folder, or a file in it, was written; 0 when somebody else has just removed it."""
     try:
-        return time.time() - max(each.stat().st_mtime for each in (path, *path.rglob("*")))
+        return time.time() - max(file.stat().st_mtime for file in (path, *path.rglob("*")))
     except FileNotFoundError:
         return 0.0
 

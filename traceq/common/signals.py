@@ -148,7 +148,7 @@ def _watch() -> None:
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
     _wakeup_pipes.append(told)
 
-    def listen() -> None:
+    def hear_signals() -> None:
         global _is_elsewhere  # noqa: PLW0603 - see above
         while True:
             (number,) = os.read(heard, 1)
@@ -160,7 +160,7 @@ def _watch() -> None:
     # Threads inherit what is blocked: no signal is for this one.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
-        threading.Thread(target=listen, daemon=True, name="traceq-signals").start()
+        threading.Thread(target=hear_signals, daemon=True, name="traceq-signals").start()
     except RuntimeError:
         # No more threads are allowed: the handlers of the main thread have to do.
         return
@@ -234,7 +234,7 @@ def _clean_up(arguments: list[str]) -> int:
             os.write(2, f"{_TIDY if os.isatty(2) else ''}traceq: {what}\n".encode())
     ended = _end_children()
     temporary = Path(tempfile.gettempdir())
-    for path in [*map(Path, arguments[1:]), *(each for pid in ended for each in temporary.glob(f"traceq-{pid}-*"))]:
+    for path in [*map(Path, arguments[1:]), *(folder for pid in ended for folder in temporary.glob(f"traceq-{pid}-*"))]:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
