@@ -68,7 +68,7 @@ class ExperimentView(View[Experiment]):
 
 
 def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
-    """Run what is not run yet, keep each trial in `directory`, and judge all of them.
+    """Run the trials that are missing, keep each in `directory`, and judge all of them.
 
     Raises WrongUse where the plan cannot be, or the directory is another experiment's; ProgramFailed where the program does not
     run as it is.

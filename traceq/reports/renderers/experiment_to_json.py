@@ -6,7 +6,7 @@ from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.run import FindingKept
-from traceq.runs.trials.experiment import Choice, Experiment, Result
+from traceq.runs.trials.experiment import Experiment, Result, SettingChoice
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
@@ -55,7 +55,7 @@ def _encode_setting(result: Result) -> dict[str, Any]:
     }
 
 
-def _encode_choice(found: Choice) -> dict[str, Any]:
+def _encode_choice(found: SettingChoice) -> dict[str, Any]:
     return {**pick(found, "setting", "alike", "wins", "combined", "unsure"), "over": dict(found.over)}
 
 

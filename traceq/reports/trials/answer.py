@@ -17,7 +17,7 @@ from traceq.reports.trials.words import (
     per_second,
     title_of,
 )
-from traceq.runs.trials.experiment import Choice, Experiment, Limits, Quantity, Result, Win
+from traceq.runs.trials.experiment import Experiment, Limits, Quantity, Result, SettingChoice, Win
 from traceq.runs.trials.study_experiment import EFFECT
 from traceq.runs.trials.trial import BASELINE
 from traceq.runs.trials.values import is_of_work, number_in
@@ -75,7 +75,7 @@ def _say_unknown(found: Experiment) -> Spans:
     return ("Cannot tell: settings do different work in a step, and nothing says how much. Mark it: ", mark, ".")
 
 
-def _say_setting(found: Experiment, choice: Choice, chosen: str) -> Spans:
+def _say_setting(found: Experiment, choice: SettingChoice, chosen: str) -> Spans:
     wins = [win.setting for win in choice.wins]
     others = [name for name in wins if name != chosen]
     if choice.together:
@@ -88,7 +88,7 @@ def _say_setting(found: Experiment, choice: Choice, chosen: str) -> Spans:
     return ("Set ", name_setting(chosen), f": {_describe_gain(found, chosen)}.", *also, *_say_limits(found))
 
 
-def _say_baseline(found: Experiment, choice: Choice) -> Spans:
+def _say_baseline(found: Experiment, choice: SettingChoice) -> Spans:
     tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
     if not tried:
         return ("No change was tried.",)
@@ -182,7 +182,7 @@ def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
         yield "left to try", tuple(_join_spans(left))
 
 
-def _describe_combined(found: Experiment, choice: Choice, name: str) -> str:
+def _describe_combined(found: Experiment, choice: SettingChoice, name: str) -> str:
     """Return the gain of several changes at once, beside the product of their single gains."""
     alone = prod(win.ratio for win in choice.wins)
     return f"{_describe_gain(found, name)}; each alone, multiplied: {format_ratio(alone, None)}"
@@ -194,7 +194,7 @@ def _verdict_of(found: Experiment, result: Result) -> str:
 
 
 def _list_results(results: Sequence[Result], quantity: Quantity | None) -> Iterator[str]:
-    """Yield settings with the interval of what they change."""
+    """Yield settings with the interval of their change."""
     for place, result in enumerate(results[:_LISTED]):
         yield ", " if place else ""
         yield name_setting(result.setting.name)

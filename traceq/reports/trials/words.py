@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from traceq.common.text import printable, shortened
 from traceq.common.units import UNKNOWN, change_share, duration, rate, share, short, size
 from traceq.reports.document import Name, Spans
-from traceq.runs.trials.experiment import Difference, Experiment, Measure, Quantity
+from traceq.runs.trials.experiment import Experiment, Measure, Quantity, SettingDifference
 from traceq.runs.trials.tradeoff import TradeoffTerms
 from traceq.runs.trials.trial import BASELINE
 
@@ -85,7 +85,7 @@ def format_measure(quantity: Quantity, found: Measure | None) -> str:
     return value if low == high == value.removesuffix(f" {unit}") else f"{value} ({low} to {high})"
 
 
-def format_change(found: Difference | None) -> str:
+def format_change(found: SettingDifference | None) -> str:
     """Return a ratio as a change with its interval: -12.3 % (-13.0 to -11.5 %)."""
     return "-" if found is None else format_ratio(found.ratio, found.interval)
 
@@ -108,12 +108,12 @@ def format_range(low: float, high: float) -> str:
 def format_share(value: float | None, interval: Interval | None) -> str:
     """Return a share with its interval: 31.2 % (30.1 to 32.0 %)."""
     if interval is None:
-        return _signed_share(value)
-    low, high = map(_signed_share, interval)
-    return f"{_signed_share(value)} ({low.removesuffix(' %')} to {high})"
+        return _share_with_sign(value)
+    low, high = map(_share_with_sign, interval)
+    return f"{_share_with_sign(value)} ({low.removesuffix(' %')} to {high})"
 
 
-def _signed_share(value: float | None) -> str:
+def _share_with_sign(value: float | None) -> str:
     return share(value) if value is None or value >= 0 else change_share(value)
 
 

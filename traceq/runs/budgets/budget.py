@@ -1,4 +1,4 @@
-"""The shapes of budgets and of what became of them. Times are ns, shares 0..1; amounts are exact."""
+"""The shapes of budgets and of their results. Times are ns, shares 0..1; amounts are exact."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def part_interval(
         return None
     between = _variance_between(sides, runs)
     variance = sum(
-        max(_variance_within(side), between / number) + _assumed_deviation(side, noise) ** 2 / number
+        max(_variance_within(side), between / number) + _deviation_by_noise(side, noise) ** 2 / number
         for side, number in zip(sides, runs, strict=True)
     )
     known = 0 if noise is None else noise.freedom
@@ -222,7 +222,7 @@ def _variance_within(pieces: Sequence[Piece]) -> float:
     return sum(error**2 for error in errors.values())
 
 
-def _assumed_deviation(pieces: Sequence[Piece], noise: KnownNoise | None) -> float:
+def _deviation_by_noise(pieces: Sequence[Piece], noise: KnownNoise | None) -> float:
     """Return the standard deviation that a run of the side is assumed to have, ns."""
     if noise is None or not pieces:
         return 0.0

@@ -45,7 +45,7 @@ _STATISTICS: tuple[Statistic, ...] = ("typical", "mean")
 
 
 class Criteria(TypedDict, total=False):
-    """What a change must be to be called one; `compare` describes each. What is left out is as usual."""
+    """Criteria of a change, described in `compare`; those left out are as usual."""
 
     level: float
     floor_share: float
@@ -189,7 +189,7 @@ def _judge_sides(
     )
 
 
-class _Measured(NamedTuple):
+class _MeasuredChange(NamedTuple):
     """The change and the intervals of the categories of the ledger, none where steps are too few.
 
     `strict` are intervals that hold all true changes at once with that confidence (Bonferroni).
@@ -202,13 +202,13 @@ class _Measured(NamedTuple):
 
 def _measure_change(
     base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float, noise: KnownNoise | None
-) -> _Measured:
+) -> _MeasuredChange:
     base_ns, new_ns = (round(step_ns(runs, statistic)) for runs in (base, new))
     names = [*list_categories([*base, *new]), UNTOLD]
     samples = [[_sample(run, names) for run in runs] for runs in (base, new)]
     change = Change(statistic, base_ns, new_ns, new_ns - base_ns, None, None, None)
     if are_same_files(base, new):
-        return _Measured(
+        return _MeasuredChange(
             replace(change, interval_ns=(0, 0), p=1.0, detectable_ns=0), *([dict.fromkeys(names, (0, 0))] * 2)
         )
     centers = [np.mean([statistics.center_of(run, statistic) for run in runs], axis=0) for runs in samples]
@@ -219,7 +219,7 @@ def _measure_change(
         )
     found = statistics.measure_spread(samples[0], samples[1], statistic, known)
     if found is None:
-        return _Measured(change, {}, {})
+        return _MeasuredChange(change, {}, {})
     first, second = ([run[:, 0] for run in runs] for runs in samples)
     p = max(statistics.permutation_p(first, second, statistic), found.p(0, change.delta_ns))
     low, high = found.interval(0, change.delta_ns, level)
@@ -237,7 +237,7 @@ def _measure_change(
         {name: found.interval(column, float(deltas[column]), each) for column, name in enumerate(names, 1)}
         for each in (level, level / len(names))
     )
-    return _Measured(change, intervals, strict)
+    return _MeasuredChange(change, intervals, strict)
 
 
 def _usual_deviations(noise: KnownNoise, center: statistics.Floats, names: Sequence[str]) -> statistics.Floats:

@@ -47,7 +47,7 @@ _FRAGMENTS = ("graph_capture", "devices_missing", "cut", "sampled", "lost", "no_
 
 
 class Likely(NamedTuple):
-    """A verdict, its reason, and the statistic of the step that it is about."""
+    """A verdict, its reason, and the statistic by which the step was judged."""
 
     verdict: Verdict
     reason: str

@@ -70,7 +70,7 @@ def match_pieces(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     unless it is so small that the other side may hold it among what is too small to be listed (pieces without a name).
     """
     left: list[list[Piece]] = [list(base), list(new)]
-    known = [{_canonical(piece) for piece in side} for side in left]
+    known = [{_canonical_name_of(piece) for piece in side} for side in left]
     found: list[Matched] = []
     places = [_places_of_regions(side) for side in left]
     moved = _by_moved_place(places[0], places[1]), _by_moved_place(places[1], places[0])
@@ -105,7 +105,7 @@ def _match_rest(
         told = [piece for piece in left[side] if not _may_be_unlisted(piece, listed[1 - side])]
         for pieces in _group_pieces(told, _name_and_shape).values():
             # A further launch shape of what the other side has, too, is neither new nor gone.
-            named: Kind = "resized" if _canonical(pieces[0]) in known[1 - side] else kind
+            named: Kind = "resized" if _canonical_name_of(pieces[0]) in known[1 - side] else kind
             found.append(_match(named, *((pieces, []) if side == 0 else ([], pieces))))
     return found
 
@@ -121,7 +121,7 @@ def _may_be_unlisted(piece: Piece, least: Fraction | None) -> bool:
     return piece.name is None or (least is not None and piece.dur <= _AS_SMALL * least)
 
 
-def _canonical(piece: Piece) -> str | None:
+def _canonical_name_of(piece: Piece) -> str | None:
     return None if piece.name is None else canonical_name(piece.name)
 
 

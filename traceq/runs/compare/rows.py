@@ -1,4 +1,4 @@
-"""Other cuts through what the GPU did: by operator, by phase, and how many of what."""
+"""Other cuts through the work of the GPU: by operator, by phase, and counts."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from traceq.common.distributions import LEVEL
 from traceq.runs.trials.experiment import (
     MORE_IS_BETTER,
-    Choice,
     Dominated,
     Goal,
     Limits,
     Quantity,
     Result,
+    SettingChoice,
     Win,
 )
 from traceq.runs.trials.pareto import ALIKE, find_alike, find_dominated
@@ -104,7 +104,7 @@ def _may_be_alike(table: Table, quantity: Quantity, one: str, other: str) -> boo
     return mean is None or mean.p is None or mean.p > LEVEL
 
 
-def choose_setting(field: Field, goal: Goal, limits: Limits) -> Choice | None:
+def choose_setting(field: Field, goal: Goal, limits: Limits) -> SettingChoice | None:
     """Choose what to set; None if the goal's quantity was not measured."""
     quantity = goal_quantity(field, goal)
     if quantity is None:
@@ -113,7 +113,7 @@ def choose_setting(field: Field, goal: Goal, limits: Limits) -> Choice | None:
     kept = [name for name in field.results if name not in over]
     unsure = tuple(name for name in kept if _may_exceed(field.results[name], limits))
     if not kept:
-        return Choice(goal, None, (), (), None, over, unsure)
+        return SettingChoice(goal, None, (), (), None, over, unsure)
     equals = _list_alike(field, quantity, kept)
     # Where the baseline keeps the limits, what is not surely better is no change to make.
     able = [name for name in kept if BASELINE in over or name == BASELINE or field.is_better(name, quantity)]
@@ -122,7 +122,7 @@ def choose_setting(field: Field, goal: Goal, limits: Limits) -> Choice | None:
     others = tuple(name for name in equals if name != chosen and not (is_better and name == BASELINE))
     wins = tuple(_find_wins(field, goal, quantity, kept))
     combined = _find_combination(field, kept, wins) if len(wins) > 1 else None
-    return Choice(goal, chosen, others, wins, combined, over, unsure)
+    return SettingChoice(goal, chosen, others, wins, combined, over, unsure)
 
 
 def _list_alike(field: Field, quantity: Quantity, names: Sequence[str]) -> list[str]:
@@ -194,7 +194,7 @@ def _is_open(field: Field, quantity: Quantity, name: str, best: str) -> bool:
 
 
 def _choose_simplest(field: Field, goal: Goal, names: Sequence[str]) -> str:
-    """Choose among settings that are alike: the baseline, those that change least, the least number of one knob.
+    """Choose among alike settings: the baseline, those with the fewest changes, the smallest number of one knob.
 
     Where these are several, the one that is best in what is not the goal.
     """

@@ -54,7 +54,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Difference:
+class SettingDifference:
     """A quantity of a setting as a multiple of the baseline's, from rounds in which both ran.
 
     `p` is that of no difference at all, and `adjusted` the same for as many settings as were tried (Holm), by which the verdict
@@ -88,7 +88,7 @@ class Result:
     work: float
     on_gpu: bool
     measures: Mapping[Quantity, Measure]
-    differences: Mapping[Quantity, Difference]
+    differences: Mapping[Quantity, SettingDifference]
 
     @property
     def is_judged(self) -> bool:
@@ -125,7 +125,7 @@ class Win:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SettingChoice:
     """The setting to choose for the goal.
 
     `setting` is the one of those tried that serves it best within the limits: neither failed nor dominated, the baseline where
@@ -157,7 +157,7 @@ class Effect:
 
     knob: str
     value: str
-    difference: Difference
+    difference: SettingDifference
     pairs: int
     of: int
 
@@ -168,7 +168,7 @@ class Interaction:
 
     knobs: tuple[str, str]
     values: tuple[str, str]
-    difference: Difference
+    difference: SettingDifference
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Experiment:
     results: tuple[Result, ...]
     front: tuple[str, ...]
     dominated: tuple[Dominated, ...]
-    choice: Choice | None
+    choice: SettingChoice | None
     effects: tuple[Effect, ...]
     interactions: tuple[Interaction, ...]
     removed: tuple[Removed, ...]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 
 from traceq.common.distributions import LEVEL, student_p, student_quantile
-from traceq.runs.trials.experiment import Difference, Verdict
+from traceq.runs.trials.experiment import SettingDifference, Verdict
 
 _PRIOR = 3
 # The scatter of the others does not count for two rounds, and where that of a setting is so many times as large (variances):
@@ -99,12 +99,12 @@ def adjust_holm(ps: Sequence[float]) -> list[float]:
 
 def judge_differences(
     means: Mapping[str, Mean], least: float, *, more_is_better: bool, level: float = LEVEL
-) -> dict[str, Difference]:
+) -> dict[str, SettingDifference]:
     """Return the differences of settings, by name, as one family of tests."""
     known = {name: mean.p for name, mean in means.items() if mean.p is not None}
     adjusted = dict(zip(known, adjust_holm([p for p in known.values() if p is not None]), strict=True))
     return {
-        name: Difference(
+        name: SettingDifference(
             ratio=exp(mean.value),
             interval=mean.interval(level),
             p=mean.p,

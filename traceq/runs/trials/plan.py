@@ -40,7 +40,7 @@ class Plan:
     @property
     def in_command(self) -> tuple[str, ...]:
         """The names that the command has a place for."""
-        return tuple(name for name in self.vary if any(_placeholder(name) in word for word in self.command))
+        return tuple(name for name in self.vary if any(_place_of(name) in word for word in self.command))
 
 
 def check(plan: Plan) -> None:
@@ -104,7 +104,7 @@ def command_at(plan: Plan, setting: Setting) -> tuple[str, ...]:
     words = list(plan.command)
     for name in plan.in_command:
         value = setting.values.get(name, plan.vary[name][0])
-        words = [word.replace(_placeholder(name), value) for word in words]
+        words = [word.replace(_place_of(name), value) for word in words]
     return tuple(words)
 
 
@@ -120,7 +120,7 @@ def variables_at(plan: Plan, setting: Setting) -> dict[str, str]:
 
 
 def seed_of(round_: int) -> int:
-    """Return the seed of a round, the same for all of its settings."""
+    """Return the seed of a round; all settings of the round share it."""
     return _FIRST_SEED + round_
 
 
@@ -152,7 +152,7 @@ def round_name(round_: int) -> str:
     return f"round {round_ + 1}" if round_ < _TOGETHER else f"all together, round {round_ - _TOGETHER + 1}"
 
 
-def _placeholder(name: str) -> str:
+def _place_of(name: str) -> str:
     return f"{{{name}}}"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from traceq.common.distributions import LEVEL, student_quantile, widening
 from traceq.runs.statistics import Floats, typical_step
-from traceq.runs.trials.experiment import MORE_IS_BETTER, Difference, Measure, Quantity, Result
+from traceq.runs.trials.experiment import MORE_IS_BETTER, Measure, Quantity, Result, SettingDifference
 from traceq.runs.trials.paired import Mean, Rounds, judge_differences, log_ratios, mean_of, subtract_means
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 from traceq.runs.trials.values import STEPS
@@ -176,13 +176,13 @@ def results_of(table: Table) -> tuple[Result, ...]:
     )
 
 
-def _judge_quantity(table: Table, quantity: Quantity, names: Sequence[str]) -> dict[str, Difference]:
+def _judge_quantity(table: Table, quantity: Quantity, names: Sequence[str]) -> dict[str, SettingDifference]:
     means = {name: table.mean(quantity, name) for name in names if name != BASELINE}
     known = {name: mean for name, mean in means.items() if mean is not None}
     return judge_differences(known, table.least, more_is_better=quantity in MORE_IS_BETTER)
 
 
-def _make_result(table: Table, setting: Setting, differences: Mapping[Quantity, Difference]) -> Result:
+def _make_result(table: Table, setting: Setting, differences: Mapping[Quantity, SettingDifference]) -> Result:
     trials = [trial for trial in table.trials if trial.setting == setting.name]
     failed = [trial for trial in trials if trial.outcome != "ok"]
     fine = [trial for trial in trials if trial.outcome == "ok"]

@@ -53,7 +53,7 @@ def study_tradeoff(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
         parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),
         limit=limit_of(points, growth),
         headroom=tuple(headroom_of(each, growth, is_alone=is_alone) for each in _list_largest(taken, points)),
-        launches=_extent(kept) if all(each.run.is_window for each in kept) else None,
+        launches=_find_extent(kept) if all(each.run.is_window for each in kept) else None,
     )
 
 
@@ -68,7 +68,7 @@ def _find_left_out(taken: Sequence[Taken]) -> list[LeftOut]:
     if not all(each.run.is_window for each in rest):
         found += [LeftOut(each, "no steps") for each in rest if each.run.is_window]
         rest = [each for each in rest if not each.run.is_window]
-    elif (extent := _extent(rest)) is not None and extent[1] > _SAME_WINDOW * extent[0]:
+    elif (extent := _find_extent(rest)) is not None and extent[1] > _SAME_WINDOW * extent[0]:
         found += [LeftOut(each, "other windows") for each in rest]
         rest = []
     return [*found, *(LeftOut(each, "cold") for each in rest if _is_cold(each.run))]
@@ -79,7 +79,7 @@ def _is_cold(run: Run) -> bool:
     return len(run.counted) == 1 and run.start_up_ns > MOST_ERROR * run.counted[0].dur
 
 
-def _extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
+def _find_extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
     """Return the least and the most that a window launches; on the host, how many operators it has."""
     launched = [_count_launches(taken_run.run) for taken_run in taken]
     return (min(launched), max(launched)) if launched else None

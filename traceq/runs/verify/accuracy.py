@@ -29,7 +29,7 @@ def measure_accuracy(lines: Sequence[Calibrated]) -> Accuracy:
 
 
 def relative_error(line: Calibrated) -> float:
-    """Return how much more was predicted than won, as a share of what was won."""
+    """Return the predicted less the won share, as a share of the won one."""
     return line.error / max(line.won_share, LEAST_WON)
 
 
