@@ -213,7 +213,7 @@ def test_lines_of_prose_fit_into_a_diff():
 def test_functions_that_the_architecture_names_are_in_the_files_it_names():
     text = (DOCS / "architecture.md").read_text("utf-8")
     named = re.findall(r"`(\w+/[\w/]+\.py)`\s+\(`(\w+)`", text)
-    assert {("app/pipeline.py", "cached_database"), ("app/pipeline.py", "make_database")} <= set(named)
+    assert {("app/pipeline.py", "ensure_cached"), ("app/pipeline.py", "make_database")} <= set(named)
     root = DOCS.parent / "traceq"
     assert [each for each in named if f"def {each[1]}(" not in (root / each[0]).read_text("utf-8")] == []
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from traceq.app import cache
 from traceq.app.api import report
-from traceq.app.pipeline import cached_database
+from traceq.app.pipeline import ensure_cached
 from traceq.app.read_options import AS_FOUND
 from traceq.cli import main
 from traceq.common.cache_folder import is_cache_wanted
@@ -162,7 +162,7 @@ def test_a_cache_of_another_user_is_not_used(place, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
     notes = []
     with within(Limits(note=notes.append)):
-        assert cached_database("x", AS_FOUND) is None
+        assert ensure_cached("x", AS_FOUND) is None
     assert "belongs to user" in notes[0]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from traceq.loading.options import Paths, TraceOptions
 
 
-def cached_database(source: str | Path, read: ReadOptions) -> Path | None:
+def ensure_cached(source: str | Path, read: ReadOptions) -> Path | None:
     """Return the database of the traces `source` in the cache, which is made where the cache lacks it.
 
     None where there is to be no cache, or, after a note that says why, where it cannot be used.

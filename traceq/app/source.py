@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.app.pipeline import cached_database, make_database
+from traceq.app.pipeline import ensure_cached, make_database
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
 from traceq.app.trace_selection import select_traces
 from traceq.common.ranks import select_rank
@@ -114,7 +114,7 @@ def database_of(
     if not is_stored and not is_trace(source) and Path(source).exists():
         yield Path(source)
         return
-    cached = None if is_stored else cached_database(source, read)
+    cached = None if is_stored else ensure_cached(source, read)
     if cached is not None and judging is None:
         yield cached
         return

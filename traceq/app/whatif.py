@@ -106,7 +106,7 @@ def whatif(
             ((subject, judge),) = load_judgements(connection, rules=rules_for(finding), traces=[trace_id])
             chosen = choose(finding, {trace_id: judge().every_finding}).finding
             if subject.device is None:
-                facts = replace(_known_facts(connection, subject, (Asked("remove", chosen.rule),)), finding=chosen)
+                facts = replace(_facts_before(connection, subject, (Asked("remove", chosen.rule),)), finding=chosen)
                 return WhatIfView(_without_finding(facts, chosen))
             without = _changes_without(subject, finding, chosen)
             return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
@@ -163,7 +163,7 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
     """Predict the steps of the trace. Raises WrongUse for what it does not have."""
     subject = _subject_of(connection, trace)
     _check_present(connection, subject, asked)
-    facts = _known_facts(connection, subject, asked)
+    facts = _facts_before(connection, subject, asked)
     if subject.device is None:
         answer = _host_answer(subject, facts)
         if answer is None:
@@ -184,7 +184,7 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
     return WhatIfView(_fill_answer(facts, found))
 
 
-def _known_facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> Answer:
+def _facts_before(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> Answer:
     """Return an answer that holds what is known before anything is changed."""
     return Answer(
         trace_id=subject.trace_id,

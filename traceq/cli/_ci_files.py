@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from traceq.cli._options import FILE, T, gather
 from traceq.cli._output import write
 
-
-class _View(Protocol):
-    def to_junit(self) -> str: ...
-    def to_sarif(self) -> str: ...
-    def to_code_quality(self) -> str: ...
+if TYPE_CHECKING:
+    from traceq.app.check import CiView
 
 
 class CiFiles(NamedTuple):
@@ -25,7 +22,7 @@ class CiFiles(NamedTuple):
     sarif: Path | None
     code_quality: Path | None
 
-    def write(self, view: _View) -> None:
+    def write(self, view: CiView[Any]) -> None:
         """Write those that are wanted."""
         for path, render in zip(self, (view.to_junit, view.to_sarif, view.to_code_quality), strict=True):
             if path is not None:
