@@ -129,7 +129,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path, monkeypatch):
 
 
 def test_what_a_killed_process_left_is_removed(place, trace):
-    code = f"import sys; sys.path[:] = {sys.path!r}; from traceq.common.owner import owner; print(owner())"
+    code = f"import sys; sys.path[:] = {sys.path!r}; from traceq.common.owner import owner_word; print(owner_word())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     (place / f".{ended}.t.json-x.duckdb").mkdir(parents=True)
     (place / f".{owner_word()}.t.json-y.duckdb").mkdir()

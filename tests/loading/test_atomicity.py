@@ -221,7 +221,7 @@ def test_directories_of_dead_processes_of_this_machine_go_at_once(database, sour
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "tmp").mkdir()
-    with started("from traceq.common.owner import owner; print(owner(), flush=True); input()") as child:
+    with started("from traceq.common.owner import owner_word; print(owner_word(), flush=True); input()") as child:
         dead = child.stdout.readline().strip()
         left = [database.parent / scratch_of(dead), tmp_path / "tmp" / f"traceq-{dead}-01234567"]
         for each in left:
