@@ -88,18 +88,13 @@ def describe(report: TraceReport) -> str:
 
 
 def _list_speeds(report: TraceReport) -> list[_Speed]:
-    return [
-        _Speed(
-            kind.kind,
-            1000 * kind.tflop_per_s / kind.gb_per_s,
-            kind.tflop_per_s,
-            kind.tflop_per_s / kind.peak_share if kind.peak_share else None,
-            kind.memory_gb_per_s,
-            kind.gpu_ns,
-        )
-        for kind in report.topics.kernels.operators
-        if kind.tflop_per_s and kind.gb_per_s
-    ]
+    speeds = []
+    for kind in report.topics.kernels.operators:
+        if kind.tflop_per_s and kind.gb_per_s:
+            intensity = 1000 * kind.tflop_per_s / kind.gb_per_s
+            peak = kind.tflop_per_s / kind.peak_share if kind.peak_share else None
+            speeds.append(_Speed(kind.kind, intensity, kind.tflop_per_s, peak, kind.memory_gb_per_s, kind.gpu_ns))
+    return speeds
 
 
 def _list_roofs(points: list[_Speed]) -> list[float]:

@@ -27,14 +27,9 @@ def template_environment() -> Environment:
     """Build the environment that the templates of this folder are rendered in."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(read_source))
     environment.filters |= {"text": printable, "shortened": shortened}
-    environment.globals |= {"markup": render_block, "kind_of": lambda value: type(value).__name__, "share": share}
-    environment.globals |= {
-        "duration": duration,
-        "variable": css_variable,
-        "svg": draw_svg,
-        "timeline_picture": TimelinePicture,
-    }
-    environment.globals |= {"flame_data": flame_data, "flame_legend": flame_legend, "hottest": hottest_frames}
+    used = (css_variable, draw_svg, duration, flame_data, flame_legend, hottest_frames, render_block, share)
+    environment.globals |= {helper.__name__: helper for helper in used}
+    environment.globals |= {"TimelinePicture": TimelinePicture, "kind_of": lambda value: type(value).__name__}
     return environment
 
 
