@@ -1,18 +1,7 @@
 -- Collectives that several ranks took part in, and which of them needed least: it came last. Traces count as of one job when run and
 -- size of the world agree and every rank is there once.
+-- uses: job_trace
 with
-job as (
-    select t.trace_id, t.rank, coalesce(t.utc_origin_ns, 0) as origin, t.world_size
-    from trace as t
-    inner join trace as own on own.trace_id = $trace_id
-    where
-        t.run is not distinct from own.run
-        and t.world_size is not distinct from own.world_size
-        and t.rank is not null
-        and own.rank is not null
-    qualify count(*) over (partition by t.rank) = 1
-),
-
 described as (
     select
         j.trace_id,
@@ -27,7 +16,7 @@ described as (
         coalesce(c.group_size, -1) as size,
         c.sequence,
         j.origin + g.ts as began
-    from job as j
+    from job_trace as j
     inner join collective as c on c.trace_id = j.trace_id
     inner join collective_slice as s on s.trace_id = j.trace_id and s.slice_id = c.slice_id
     inner join gpu_slice as g on g.trace_id = j.trace_id and g.slice_id = c.slice_id

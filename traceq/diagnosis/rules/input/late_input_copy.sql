@@ -34,7 +34,7 @@
 -- likely: 1.0
 -- threshold: link_share = 0.8: pinned copies reach about 80 % of what PCIe carries, the rest is its protocol
 -- threshold: right_after = 20000: the next call of the host: an operator takes it 5 to 20 us
--- uses: idle, busy, drained_gap
+-- uses: busy, wait_piece
 with
 copy as (
     select
@@ -70,23 +70,10 @@ hidden as (
     group by b.step
 ),
 
-piece as (
-    select *, cpu_slice_id as call_id, dur as claimed
-    from idle
-    where cause = 'idle_sync'
-    union all
-    select p.*, w.call_id, p.dur * w.share
-    from idle as p
-    inner join drained_gap as w using (gap_id)
-    where
-        p.next_slice_id is not null
-        and (p.cause in ('idle_launch', 'idle_python') or (p.cause = 'idle_launch_latency' and p.dur < $queued_ns))
-),
-
 call as materialized (
     select slice_id, thread_id, ts, name, operator_id
     from cpu_slice
-    where trace_id = $trace_id and slice_id in (select call_id from piece)
+    where trace_id = $trace_id and slice_id in (select call_id from wait_piece)
 ),
 
 -- a call that waits is the copy's own, or comes right after it
@@ -115,5 +102,6 @@ inner join hidden as h on h.step = b.step
 where b.ledger_dur > 0 and k.is_late
 union all
 select p.step, p.ts, p.dur, w.name, p.call_id, p.claimed, p.cause, p.gap_id, null, 'idle_sync', w.bytes, w.bandwidth, w.is_pageable
-from piece as p
+from wait_piece as p
 inner join waiting as w using (call_id)
+where p.cause = 'idle_sync' or p.next_slice_id is not null
