@@ -77,10 +77,7 @@ divided as (
 )
 
 select
-    category,
-    nearness,
-    part,
-    limit_kind,
+    category, nearness, part, limit_kind,
     arg_max(name, rest) as example,
     count(distinct name) as names,
     count(*) as slices,

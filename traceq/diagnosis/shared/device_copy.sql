@@ -57,11 +57,6 @@ known as (
 
 select
     step, ts, dur, name, slice_id, exposed as claimed, 'copy_other' as cause, slice_id as busy_id,
-    'd2d' as direction,
-    bytes,
-    bandwidth,
-    origin,
-    operator,
-    around
+    'd2d' as direction, bytes, bandwidth, origin, operator, around
 from known
 where origin is not null

@@ -4,9 +4,7 @@
 with
 state as (
     select
-        log_id,
-        ts,
-        ts_end,
+        log_id, ts, ts_end,
         max(value) filter (name = 'gpu_sm_clock') as clock_mhz,
         max(value) filter (name = 'gpu_sm_clock_max') as highest_mhz,
         max(value) filter (name = 'gpu_utilization') as utilization,

@@ -26,13 +26,7 @@ call as materialized (
     select
         slice_id,
         coalesce(operator_id, annotation_id) as around_id,
-        kind,
-        thread_id,
-        ts,
-        name,
-        operator_id,
-        annotation_id,
-        phase_id,
+        kind, thread_id, ts, name, operator_id, annotation_id, phase_id,
         regexp_matches(name, '^(cuda|hip)DeviceSynchronize|^cuCtxSynchronize') as waits_for_device
     from cpu_slice
     where trace_id = $trace_id and slice_id in (select call_id from piece)
@@ -104,10 +98,7 @@ named as materialized (
 
 meant as (
     select
-        c.slice_id as call_id,
-        c.ts,
-        c.name,
-        o.operator,
+        c.slice_id as call_id, c.ts, c.name, o.operator,
         regexp_replace(nullif(a.name, o.operator), '\d+', '#', 'g') as annotation,
         h.phase,
         case
@@ -133,12 +124,7 @@ dry as (
 
 select
     p.step, p.ts, p.dur, p.claimed, p.cause, p.gap_id,
-    p.call_id,
-    m.name,
-    m.operator,
-    m.annotation,
-    m.phase,
-    m.kind as meant,
+    p.call_id, m.name, m.operator, m.annotation, m.phase, m.kind as meant,
     d.ts - m.ts as waited
 from piece as p
 inner join meant as m using (call_id)

@@ -1,12 +1,6 @@
 -- The training thread's operators in the counted steps that no other operator is around, in the order of time (number, from 1).
 select
-    c.slice_id,
-    c.name,
-    c.ts,
-    c.ts_end,
-    c.dur,
-    c.annotation_id,
-    s.step,
+    c.slice_id, c.name, c.ts, c.ts_end, c.dur, c.annotation_id, s.step,
     coalesce(h.phase, 'other') as phase,
     p.name as phase_name,
     row_number() over (order by c.ts, c.slice_id) as number

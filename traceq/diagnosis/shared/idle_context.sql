@@ -16,8 +16,6 @@ inside as (
 
 select
     i.step, i.ts, i.dur, x.name, i.slice_id, i.dur as claimed, i.cause, i.gap_id,
-    x.dur as context_ns,
-    i.kind,
-    i.is_inside
+    x.dur as context_ns, i.kind, i.is_inside
 from inside as i
 inner join cpu_slice as x on x.trace_id = $trace_id and x.slice_id = i.slice_id

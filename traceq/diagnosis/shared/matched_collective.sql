@@ -4,10 +4,7 @@
 with
 described as (
     select
-        j.trace_id,
-        j.rank,
-        s.slice_id,
-        s.dur,
+        j.trace_id, j.rank, s.slice_id, s.dur,
         -- an address tells groups of one rank apart and matches nothing on another, unless all ranks are in the group
         if(regexp_full_match(c.group_name, '\d{9,}|0x[0-9a-f]+'), 'world', c.group_name)
         || coalesce(c.args ->> 'Process Group Ranks', '') as members,

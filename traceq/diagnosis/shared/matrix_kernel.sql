@@ -22,9 +22,7 @@ select
     b.ledger_dur,
     coalesce(r.operator, o.name) as operator,
     if(k.family = 'cudnn', 'convolution', 'matmul') as kind,
-    n.is_old,
-    n.has_tensor_cores,
-    n.is_unaligned,
+    n.is_old, n.has_tensor_cores, n.is_unaligned,
     x.bytes / (0.8 * x.memory_bandwidth / 1e9) / nullif(x.gpu_dur, 0) as memory_share,
     case
         when x.dtype = 'fp32' then if(k.tensor_core, 'tf32', 'fp32')

@@ -25,10 +25,7 @@ held as (
 )
 
 select
-    p.device,
-    p.bytes as peak_bytes,
-    h.category,
-    h.bytes as held_bytes,
+    p.device, p.bytes as peak_bytes, h.category, h.bytes as held_bytes,
     h.bytes / p.bytes as held_share,
     h.allocations,
     h.largest.owner as owner,

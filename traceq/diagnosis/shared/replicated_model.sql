@@ -83,9 +83,7 @@ optimizer as (
 
 parameter as (
     select
-        s.op,
-        s.ranks,
-        s.element_bytes,
+        s.op, s.ranks, s.element_bytes,
         any_value(r.bytes)::bigint as gradient_bytes,
         (any_value(r.bytes) / s.element_bytes)::bigint as parameters,
         count(*) / (select count(*) from counted) as reductions
@@ -97,10 +95,7 @@ parameter as (
 )
 
 select
-    m.*,
-    p.micro_batches,
-    p.updates,
-    o.name as optimizer,
+    m.*, p.micro_batches, p.updates, o.name as optimizer,
     m.parameters * if(m.op = 'all_reduce', m.element_bytes, g.element_bytes)::bigint as parameter_bytes,
     parameter_bytes * o.numbers as state_bytes,
     (

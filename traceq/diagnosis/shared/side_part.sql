@@ -5,9 +5,7 @@
 with
 spent as (
     select
-        p.piece_id,
-        p.slice_id,
-        p.dur,
+        p.piece_id, p.slice_id, p.dur,
         p.category in ('annotation', 'python') as is_own,
         if(p.ts < w.ts_end, w.work, null) as work,
         case

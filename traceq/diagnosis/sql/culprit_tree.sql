@@ -21,9 +21,7 @@ other as materialized (
 
 replayed as materialized (
     select
-        slice_id,
-        launch_id,
-        line,
+        slice_id, launch_id, line,
         coalesce(operator_id, launch_id) as around_id,
         if(line is null, around_id, -dense_rank() over (order by around_id, line)) as node_id
     from graph_kernel

@@ -7,11 +7,7 @@ create or replace temp table host_changed as
 with
 change as (
     select
-        c.number,
-        c.glob,
-        c.categories,
-        c.left,
-        c.workers
+        c.number, c.glob, c.categories, c.left, c.workers
     from (
         select unnest(from_json($changes, '[{"number":"INTEGER","glob":"VARCHAR","categories":["VARCHAR"],"left":"DOUBLE","workers":"DOUBLE"}]')) as c
     )
@@ -19,9 +15,7 @@ change as (
 
 matched as (
     select
-        c.number,
-        s.ts,
-        s.ts_end,
+        c.number, s.ts, s.ts_end,
         s.thread_id = (select min(thread_id) from host_ledger where trace_id = $trace_id) as is_own
     from change as c
     inner join cpu_slice as s on s.name glob c.glob
@@ -75,10 +69,7 @@ held as (
 
 beside as (
     select
-        f.step,
-        f.number,
-        f.moved,
-        f.dur,
+        f.step, f.number, f.moved, f.dur,
         greatest(f.dur - f.moved, f.moved / f.workers) as free,
         greatest(f.dur - f.moved, f.moved / f.workers, coalesce(f.dur / n.cores, 0)) as likely
     from (

@@ -2,9 +2,7 @@
 insert into ordered_claim
 select
     $number,
-    cause,
-    gap_id,
-    busy_id,
+    cause, gap_id, busy_id,
     sum(claimed::decimal(18, 3)) as claimed_ns,
     coalesce(sum((claimed * goes_low)::decimal(18, 3)) / nullif(claimed_ns, 0), 1),
     coalesce(sum((claimed * goes)::decimal(18, 3)) / nullif(claimed_ns, 0), 1),

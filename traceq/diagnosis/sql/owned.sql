@@ -3,14 +3,7 @@
 with
 piece as (
     select
-        claim,
-        claimed,
-        cause,
-        gap_id,
-        busy_id,
-        goes_low,
-        goes,
-        goes_high,
+        claim, claimed, cause, gap_id, busy_id, goes_low, goes, goes_high,
         greatest(0, least(claimed, max(claimed) over same - coalesce(sum(claimed) over before, 0))) as owned,
         first_value(claim) over (partition by cause, gap_id, busy_id order by claim) as first_claim
     from ordered_claim
@@ -22,9 +15,7 @@ piece as (
 )
 
 select
-    claim,
-    first_claim,
-    cause,
+    claim, first_claim, cause,
     sum(claimed)::double as claimed,
     sum(owned)::double as owned,
     sum((claimed * goes_low)::decimal(18, 3))::double as claimed_low,

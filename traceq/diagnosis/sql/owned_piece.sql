@@ -1,10 +1,6 @@
 -- What each claim owns of each piece of the ledger, first come first served, ns over the counted steps: as owned.sql has it in sums.
 select
-    claim,
-    cause,
-    gap_id,
-    busy_id,
-    is_down_to_limit,
+    claim, cause, gap_id, busy_id, is_down_to_limit,
     greatest(0, least(claimed, max(claimed) over same - coalesce(sum(claimed) over before, 0)))::double as owned
 from ordered_claim
 window

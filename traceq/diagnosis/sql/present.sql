@@ -90,12 +90,7 @@ select
     host.* replace (
         greatest(host_alone * (unmeasured.unmeasured = 0)::integer, (gpu.gpu_slices > 0)::integer) as host_alone
     ),
-    gpu.*,
-    copies.*,
-    communication.*,
-    occupancy.*,
-    operators.*,
-    monitored.*,
+    gpu.*, copies.*, communication.*, occupancy.*, operators.*, monitored.*,
     (select count(*) from counter where trace_id = $trace_id and log_id is not null and name = 'cpu_count') as cpu_count,
     exists (
         select 1 from cpu_slice where trace_id = $trace_id and kind = 'op' and contains(args, '"Input type"')

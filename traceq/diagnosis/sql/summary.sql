@@ -35,9 +35,7 @@ cross join (
         )::decimal(18, 3)) as likely
     from (
         select
-            c.claimed,
-            c.after,
-            c.scenario,
+            c.claimed, c.after, c.scenario,
             r.scenario is not null as is_replayed,
             r.scenario is not null and r.saved is null as only_bounds,
             c.claimed / greatest(r.removable, 1) as part,

@@ -42,9 +42,7 @@ recording as (
 
 piece as (
     select
-        h.step,
-        h.piece_id,
-        h.dur,
+        h.step, h.piece_id, h.dur,
         greatest(h.dur - h.events * coalesce(r.event_ns, 0), 0) * (1 - if(h.category = 'operator', coalesce(r.slower, 0), 0)) as less,
         h.dur * (1 - if(h.category = 'operator', coalesce(r.slowest, 0.5), 0)) as least
     from host_time as h

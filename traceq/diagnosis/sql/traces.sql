@@ -16,13 +16,7 @@ critical as (
 )
 
 select
-    t.trace_id,
-    t.run,
-    t.rank,
-    t.world_size,
-    t.sha256,
-    t.format,
-    c.device,
+    t.trace_id, t.run, t.rank, t.world_size, t.sha256, t.format, c.device,
     coalesce(c.devices, 0) as devices,
     d.name as device_name,
     d.compute_capability,

@@ -84,12 +84,7 @@ member as (
 
 numbered as (
     select
-        m.group_id,
-        m.unit,
-        m.op,
-        m.bytes,
-        c.sequence,
-        g.ts,
+        m.group_id, m.unit, m.op, m.bytes, c.sequence, g.ts,
         -- a list of tensors may be gathered or scattered in parts of different sizes
         m.op in ('all_reduce', 'broadcast', 'reduce')
         or regexp_matches(c.op, '_base$|^ncclAllGather|^ncclReduceScatter') as is_equal
@@ -166,11 +161,7 @@ odd as (
 -- What the ranks have there; of a rank that lacks it nothing.
 variant as (
     select
-        o.group_id,
-        o.sequence,
-        o.differs,
-        o.places,
-        n.op,
+        o.group_id, o.sequence, o.differs, o.places, n.op,
         if(o.differs = 'bytes', n.bytes, null) as bytes,
         list(r.rank order by r.unit) as ranks
     from odd as o
@@ -195,17 +186,8 @@ member_rank as (
 )
 
 select
-    o.ranks,
-    o.sequence,
-    o.differs,
-    o.op,
-    o.bytes,
-    u.ranks as other_ranks,
-    u.op as other_op,
-    u.bytes as other_bytes,
-    o.places,
-    o.group_id,
-    g.ranks as group_ranks
+    o.ranks, o.sequence, o.differs, o.op, o.bytes, u.ranks as other_ranks, u.op as other_op,
+    u.bytes as other_bytes, o.places, o.group_id, g.ranks as group_ranks
 from ranked as o
 inner join ranked as u on u.group_id = o.group_id and u.number = 1
 inner join member_rank as g on g.group_id = o.group_id

@@ -35,9 +35,7 @@ compared_step as (
 
 launched as (
     select
-        c.unit,
-        c.is_late,
-        g.name,
+        c.unit, c.is_late, g.name,
         concat_ws('x', g.grid_x, g.grid_y, g.grid_z, 'of', g.block_x, g.block_y, g.block_z) as geometry,
         c.steps,
         count(*) / c.steps as calls,
@@ -81,11 +79,7 @@ usual_name as (
 
 kernel as (
     select
-        l.name,
-        l.geometry,
-        l.calls,
-        u.calls as usual_calls,
-        l.typical as typical_ns,
+        l.name, l.geometry, l.calls, u.calls as usual_calls, l.typical as typical_ns,
         u.typical as usual_typical_ns,
         l.dur::bigint as late_ns,
         -- ranks record different numbers of steps, and what runs in some steps only is one call off then

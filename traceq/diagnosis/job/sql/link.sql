@@ -17,11 +17,7 @@ host as (
 
 best as (
     select
-        c.op,
-        c.bytes,
-        c.members,
-        h.level,
-        c.group_id,
+        c.op, c.bytes, c.members, h.level, c.group_id,
         any_value(h.ranks) as ranks,
         count(*) as collectives,
         quantile_disc(c.transfer, 0.05) as best_ns
@@ -36,12 +32,7 @@ best as (
 
 compared as (
     select
-        op,
-        bytes,
-        level,
-        ranks,
-        collectives,
-        best_ns,
+        op, bytes, level, ranks, collectives, best_ns,
         median(best_ns) over kind as usual_ns,
         count(*) over kind as groups
     from best

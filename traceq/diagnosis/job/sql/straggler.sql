@@ -1,12 +1,7 @@
 -- One that holds up the job: what it saves alone and beside those before it, and the own time of its ranks beyond the usual before
 -- collectives for which all waited; ns of all steps.
 select
-    s.name,
-    r.rank,
-    s.win as saving_ns,
-    s.adds as adds_ns,
-    s.late_steps as late_steps_share,
-    s.cause,
+    s.name, r.rank, s.win as saving_ns, s.adds as adds_ns, s.late_steps as late_steps_share, s.cause,
     s.cause_ns,
     count(m.slice_id) filter (m.on_path and m.own > m.usual) as late_arrivals,
     coalesce(sum(greatest(m.own - m.usual, 0)) filter (m.on_path), 0)::bigint as beyond_usual_ns

@@ -86,10 +86,7 @@ class as (
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     (b.dur - c.alone) * b.ledger_dur / b.dur * _above(c.slower, $slower) * _below(c.spread, $steady) as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    c.alone as alone_ns,
-    c.accompanied as accompanied_ns
+    'compute' as cause, b.slice_id as busy_id, c.alone as alone_ns, c.accompanied as accompanied_ns
 from beside as b
 inner join class as c on c.same = b.same
 where c.slower > $slower and b.talked >= 0.9 * b.dur and b.dur > c.alone

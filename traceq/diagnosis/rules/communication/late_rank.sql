@@ -9,15 +9,8 @@ select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     -- taken to transfer alone as long as the last rank does: the least that can have been waiting
     b.ledger_dur - s.shortest as claimed,
-    'communication' as cause,
-    'communication' as scenario,
-    b.slice_id as busy_id,
-    s.late_rank,
-    s.late_trace,
-    s.ranks,
-    s.op,
-    c.bytes,
-    s.shortest as shortest_ns
+    'communication' as cause, 'communication' as scenario, b.slice_id as busy_id, s.late_rank, s.late_trace,
+    s.ranks, s.op, c.bytes, s.shortest as shortest_ns
 from busy as b
 inner join matched_collective as s on s.trace_id = b.trace_id and s.slice_id = b.slice_id
 inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id

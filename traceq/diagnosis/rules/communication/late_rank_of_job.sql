@@ -1,9 +1,7 @@
 -- Which ranks waited for which, by collectives that both took part in; see late_rank.sql.
 -- uses: matched_collective
 select
-    s.late_rank,
-    s.late_trace,
-    s.rank as waiting_rank,
+    s.late_rank, s.late_trace, s.rank as waiting_rank,
     count(*) as collectives,
     sum(c.exposed - s.shortest) / any_value(t.steps) as waiting_ns,
     any_value(t.mean) as step_ns

@@ -74,11 +74,7 @@ slice as (
 -- the best of a class has waited least: that of a class where all wait says nothing of the link, so the class must have many
 class as (
     select
-        device,
-        group_name,
-        group_size,
-        op,
-        bytes,
+        device, group_name, group_size, op, bytes,
         max(bus_bandwidth) as best,
         count(*) as number,
         min(dur) as shortest,
@@ -92,9 +88,7 @@ class as (
 
 linked as (
     select
-        c.*,
-        l.link,
-        l.bandwidth as link_bandwidth,
+        c.*, l.link, l.bandwidth as link_bandwidth,
         $ring_start + c.ring_steps * $ring_step + c.sent / l.bandwidth as link_dur,
         max(c.long / c.shortest) over same <= $steady and sum(c.number) over same >= $steady_fewest as is_steady
     from class as c
@@ -124,12 +118,7 @@ select
     -- only what its own best is slower than the bus: the rest is waiting for ranks
     least(s.ledger_dur, s.dur * (s.bus_bandwidth / r.best) * (1 - r.best / r.reachable))
     * if(r.below_link, 1, _below(r.best, $far * r.best_of_smaller)) as claimed,
-    'communication' as cause,
-    s.slice_id as busy_id,
-    s.op,
-    s.bytes,
-    s.group_size,
-    r.best as best_bandwidth,
+    'communication' as cause, s.slice_id as busy_id, s.op, s.bytes, s.group_size, r.best as best_bandwidth,
     r.reachable as reachable_bandwidth,
     if(r.below_link, r.link, null) as link,
     if(r.below_link, r.link_bandwidth, null) as link_bandwidth

@@ -8,15 +8,9 @@
 with
 model as (
     select
-        gradient_bytes as g,
-        parameter_bytes as p,
-        state_bytes as s,
-        ranks as n,
+        gradient_bytes as g, parameter_bytes as p, state_bytes as s, ranks as n,
         (ranks - 1) / ranks as f,
-        micro_batches as m,
-        reductions as r,
-        updates as u,
-        best_rate,
+        micro_batches as m, reductions as r, updates as u, best_rate,
         op = 'all_reduce' as is_replicated
     from replicated_model
 ),
@@ -61,8 +55,6 @@ select
     (sends / best_rate)::bigint as sending_ns,
     holds::bigint as held_bytes,
     states::bigint as state_bytes,
-    bubble as bubble_share,
-    sends_by,
-    holds_by
+    bubble as bubble_share, sends_by, holds_by
 from choice
 order by number

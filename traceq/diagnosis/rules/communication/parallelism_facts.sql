@@ -1,19 +1,10 @@
 -- What is known of the parallelism of a job, one row: nulls for what is not.
 -- uses: replicated_model, tensor_ranks, attention_query, memory_use
 select
-    m.op,
-    m.ranks,
-    m.parameters,
-    m.gradient_bytes,
-    m.parameter_bytes,
-    m.state_bytes,
-    m.optimizer,
-    m.micro_batches,
-    m.reductions,
+    m.op, m.ranks, m.parameters, m.gradient_bytes, m.parameter_bytes, m.state_bytes, m.optimizer,
+    m.micro_batches, m.reductions,
     coalesce(m.best_rate, t.best_rate) as best_rate,
-    t.ranks as tensor_ranks,
-    t.reductions as tensor_reductions,
-    t.bytes as tensor_bytes,
+    t.ranks as tensor_ranks, t.reductions as tensor_reductions, t.bytes as tensor_bytes,
     a.bytes as activation_bytes,
     if(u.is_total, u.used, null) as used_bytes,
     coalesce(u.capacity, d.memory_bytes) as capacity_bytes

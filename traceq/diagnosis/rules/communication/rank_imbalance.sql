@@ -64,10 +64,7 @@ part as (
 
 unit as (
     select
-        p.trace_id,
-        p.device,
-        p.rank,
-        a.steps,
+        p.trace_id, p.device, p.rank, a.steps,
         sum(p.dur) / a.steps as step_ns,
         coalesce(sum(p.dur) filter (p.category = 'compute'), 0) / a.steps as compute_ns,
         sum(p.dur) filter (p.category not in ('communication', 'idle_communication', 'idle_dependency', 'idle_launch_latency'))
@@ -104,10 +101,7 @@ most as (
 )
 
 select
-    u.trace_id,
-    u.rank,
-    u.device,
-    u.steps,
+    u.trace_id, u.rank, u.device, u.steps,
     u.step_ns::bigint as step_ns,
     u.compute_ns::bigint as compute_ns,
     u.own_ns::bigint as own_ns,

@@ -39,10 +39,7 @@ with
 slice as (
     select
         b.step, b.ts, b.dur, b.name, b.slice_id,
-        b.ledger_dur,
-        c.op,
-        c.bytes,
-        c.group_size,
+        b.ledger_dur, c.op, c.bytes, c.group_size,
         coalesce(c.group_name, '') as members,
         -- without sizes, only the same one of each step is comparable
         coalesce(c.bytes, -row_number() over (partition by b.step order by b.ts, b.slice_id)) as message,
@@ -68,12 +65,7 @@ class as (
 select
     s.step, s.ts, s.dur, s.name, s.slice_id,
     least(s.ledger_dur, s.dur - c.typical) * _above(s.dur, $outlier * c.typical) as claimed,
-    'communication' as cause,
-    'communication' as scenario,
-    s.slice_id as busy_id,
-    s.op,
-    s.bytes,
-    s.group_size,
+    'communication' as cause, 'communication' as scenario, s.slice_id as busy_id, s.op, s.bytes, s.group_size,
     c.typical as typical_ns
 from usual as s
 inner join class as c on c.op = s.op and c.members = s.members and c.message = s.message

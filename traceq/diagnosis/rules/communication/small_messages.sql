@@ -95,12 +95,7 @@ select
     step, ts, dur, name, slice_id,
     -- the time of a message this small is latency; what exceeds that is waiting for ranks
     least(ledger_dur, $latency) as claimed,
-    'communication' as cause,
-    slice_id as busy_id,
-    op,
-    bytes,
-    group_size,
-    phase
+    'communication' as cause, slice_id as busy_id, op, bytes, group_size, phase
 from run
 where
     ledger_dur > 0

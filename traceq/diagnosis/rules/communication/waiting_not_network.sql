@@ -30,11 +30,7 @@
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     least(b.ledger_dur, b.dur - t.transfer) as claimed,
-    b.category as cause,
-    'communication_waiting' as scenario,
-    b.slice_id as busy_id,
-    c.op,
-    c.bytes,
+    b.category as cause, 'communication_waiting' as scenario, b.slice_id as busy_id, c.op, c.bytes,
     t.transfer as transfer_ns
 from busy as b
 inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id

@@ -51,14 +51,8 @@ shortest as (
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     least(b.ledger_dur, t.transfer) / 2 as claimed,
-    b.category as cause,
-    'communication_half' as scenario,
-    b.slice_id as busy_id,
-    c.op,
-    c.bytes,
-    c.group_size,
-    c.overlapped as overlapped_ns,
-    t.transfer
+    b.category as cause, 'communication_half' as scenario, b.slice_id as busy_id, c.op, c.bytes, c.group_size,
+    c.overlapped as overlapped_ns, t.transfer
 from busy as b
 inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
 left join collective as d on d.trace_id = b.trace_id and d.slice_id = b.slice_id

@@ -32,15 +32,7 @@
 with
 copy as (
     select
-        c.slice_id,
-        c.step,
-        c.copy_kind,
-        c.bytes,
-        c.bandwidth,
-        c.category,
-        c.dur,
-        c.exposed,
-        c.position,
+        c.slice_id, c.step, c.copy_kind, c.bytes, c.bandwidth, c.category, c.dur, c.exposed, c.position,
         c.returns_slice_id
     from copy_overlap as c
     inner join counted using (step)
@@ -80,10 +72,7 @@ way as (
 
 select
     c.step, g.ts, c.dur, g.name, c.slice_id, c.exposed as claimed, c.category as cause, c.slice_id as busy_id,
-    c.copy_kind as direction,
-    c.bytes,
-    c.bandwidth,
-    w.back_id as back_slice_id
+    c.copy_kind as direction, c.bytes, c.bandwidth, w.back_id as back_slice_id
 from way as w
 inner join copy as c using (slice_id)
 inner join gpu_slice as g on g.trace_id = $trace_id and g.slice_id = c.slice_id

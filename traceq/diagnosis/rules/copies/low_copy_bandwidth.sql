@@ -42,13 +42,7 @@ with
 copy as (
     select
         c.slice_id, c.step, c.ts, c.dur, c.name,
-        c.category,
-        c.direction,
-        c.bytes,
-        c.bandwidth,
-        c.best_bandwidth,
-        c.link_bandwidth,
-        c.is_pageable,
+        c.category, c.direction, c.bytes, c.bandwidth, c.best_bandwidth, c.link_bandwidth, c.is_pageable,
         c.exposed,
         greatest(
             c.best_bandwidth, if(c.is_pageable = false and c.copy_kind <> 'um', $link_share * c.link_bandwidth, null)
@@ -63,13 +57,7 @@ copy as (
 select
     step, ts, dur, name, slice_id,
     exposed * (1 - bandwidth / possible) * _below(bandwidth, $slow_share * possible) as claimed,
-    category as cause,
-    slice_id as busy_id,
-    direction,
-    bytes,
-    bandwidth,
-    best_bandwidth,
-    link_bandwidth,
+    category as cause, slice_id as busy_id, direction, bytes, bandwidth, best_bandwidth, link_bandwidth,
     is_pageable
 from copy
 where bandwidth < $slow_share * possible

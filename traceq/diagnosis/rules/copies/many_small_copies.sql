@@ -55,9 +55,7 @@ wait as (
 
 select
     step, ts, dur, name, slice_id, exposed as claimed, category as cause, null as gap_id, slice_id as busy_id,
-    direction,
-    bytes,
-    bandwidth
+    direction, bytes, bandwidth
 from copy
 where exposed > 0
 union all

@@ -33,13 +33,7 @@ with
 copy as (
     select
         c.slice_id, c.step, c.ts, c.dur, c.name,
-        c.direction,
-        c.bytes,
-        c.bandwidth,
-        c.category,
-        c.position,
-        c.exposed,
-        c.overlapped
+        c.direction, c.bytes, c.bandwidth, c.category, c.position, c.exposed, c.overlapped
     from counted_copy as c
     where
         c.copy_kind in ('h2d', 'd2h')
@@ -60,11 +54,7 @@ offloading as (
 
 select
     step, ts, dur, name, slice_id, exposed as claimed, category as cause, slice_id as busy_id,
-    direction,
-    bytes,
-    bandwidth,
-    position,
-    overlapped as overlapped_ns
+    direction, bytes, bandwidth, position, overlapped as overlapped_ns
 from copy
 where
     exposed > 0

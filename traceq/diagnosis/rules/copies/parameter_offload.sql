@@ -61,9 +61,7 @@ alike as (
 
 select
     c.step, c.ts, c.dur, c.name, c.slice_id, c.exposed as claimed, c.category as cause, c.slice_id as busy_id,
-    c.direction,
-    c.bytes,
-    c.bandwidth,
+    c.direction, c.bytes, c.bandwidth,
     coalesce(f.range, a.range) as range
 from counted_copy as c
 left join fetched as f using (slice_id)

@@ -30,11 +30,7 @@
 -- only-with: counted_copy: copy_kind = 'p2p' and exposed > 0
 select
     c.step, c.ts, c.dur, c.name, c.slice_id, c.exposed as claimed, c.category as cause, c.slice_id as busy_id,
-    c.direction,
-    c.bytes,
-    c.bandwidth,
-    c.best_bandwidth,
-    m.host_link_bandwidth as host_link_rate,
+    c.direction, c.bytes, c.bandwidth, c.best_bandwidth, m.host_link_bandwidth as host_link_rate,
     -- AMD joins each pair of eight by one of seven links
     m.peer_link_bandwidth / if(m.peer_link = 'xGMI', 7, 1) as peer_link_rate,
     c.src_device,

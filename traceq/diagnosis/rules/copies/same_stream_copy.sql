@@ -46,14 +46,8 @@ next_work as (
 select
     c.step, c.ts, c.dur, c.name, c.slice_id,
     least(c.exposed, c.could_overlap) as claimed,
-    c.category as cause,
-    'copies_overlap' as scenario,
-    c.slice_id as busy_id,
-    c.direction,
-    c.bytes,
-    c.bandwidth,
-    c.stream,
-    c.position
+    c.category as cause, 'copies_overlap' as scenario, c.slice_id as busy_id, c.direction, c.bytes, c.bandwidth,
+    c.stream, c.position
 from counted_copy as c
 -- what starts later waited for something else than the copy
 asof inner join next_work as n on n.stream = c.stream and c.ts + c.dur <= n.ts

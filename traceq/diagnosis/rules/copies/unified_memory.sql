@@ -85,26 +85,15 @@ faulted as (
 select
     step, ts, dur, name, slice_id, exposed as claimed, 'copy_other' as cause, slice_id as busy_id,
     -- whoever touches a page waits for it, and no call says so: a replay knows nothing of that
-    'migration' as scenario,
-    direction,
-    bytes,
-    bandwidth,
-    1 as migrations,
-    null as faults
+    'migration' as scenario, direction, bytes, bandwidth, 1 as migrations, null as faults
 from migration
 where exposed > 0 and step is not null and excluded is null
 union all
 select
     k.step, k.ts, k.dur, k.name, k.slice_id,
     least(k.exclusive_dur, greatest(coalesce(p.dur, 0), coalesce(f.dur, 0))) as claimed,
-    'compute' as cause,
-    k.slice_id as busy_id,
-    'compute' as scenario,
-    null as direction,
-    p.bytes,
-    null as bandwidth,
-    p.pages as migrations,
-    f.faults
+    'compute' as cause, k.slice_id as busy_id, 'compute' as scenario, null as direction, p.bytes,
+    null as bandwidth, p.pages as migrations, f.faults
 from kernel_piece as k
 left join fetched as p using (slice_id)
 left join faulted as f using (slice_id)

@@ -108,9 +108,7 @@ undone as (
     select
         n.ts,
         if(lead(n.is_part) over w and lead(n.number) over w = n.number + 1, lead(n.ts) over w, n.ts_end) as ts_end,
-        n.goes,
-        n.goes_high,
-        n.heads
+        n.goes, n.goes_high, n.heads
     from (
         select n.ts, n.ts_end, n.number, coalesce(h.ts < f.ts_end, false) as is_part, f.goes, f.goes_high, f.heads
         from backward_node as n

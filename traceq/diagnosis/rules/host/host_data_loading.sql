@@ -50,9 +50,7 @@ fetching as (
 -- of each step what the fetch and the rest last with the workers that are advised
 beside as (
     select
-        f.step,
-        f.fetch,
-        f.dur,
+        f.step, f.fetch, f.dur,
         greatest(
             coalesce(f.rest, 0),
             f.fetch / least(greatest(ceil(sum(f.fetch) over () / nullif(sum(f.rest) over (), 0)), 2), $most_workers, coalesce(c.cores, $most_workers)),
@@ -67,14 +65,9 @@ beside as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.dur,
+    p.step, p.ts, p.dur,
     coalesce(f.loader, c.name, p.name) as name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     greatest(b.dur - if(k.loader_kind = 'multi_process', b.in_more_workers, b.in_workers), 0) / b.fetch as goes,
     k.loader_kind,
     f.dur as fetch_ns

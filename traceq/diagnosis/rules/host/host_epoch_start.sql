@@ -30,13 +30,7 @@
 with
 fetched as (
     select
-        slice_id,
-        thread_id,
-        loader,
-        ts,
-        ts_end,
-        dur,
-        is_first,
+        slice_id, thread_id, loader, ts, ts_end, dur, is_first,
         bool_or(coalesce(is_first, false)) over (partition by thread_id, loader) as has_iterators,
         median(dur) over (partition by thread_id, loader) as usual,
         lag(ts) over (partition by thread_id, loader order by ts) as ended_ts,
@@ -69,9 +63,7 @@ followed as (
 
 run as (
     select
-        thread_id,
-        loader,
-        run,
+        thread_id, loader, run,
         -- counted steps are whole: what the last fetches bring is computed in them
         lead(max(passes), 1, (select max(passes) from computed)) over (partition by thread_id, loader order by run) - max(passes) as batches,
         count(*) - batches as without_batch
@@ -106,10 +98,7 @@ stretch as (
 select
     p.step, p.ts, p.dur, p.name, p.slice_id,
     p.dur * s.extra as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
-    s.boundary_ns,
-    s.usual as usual_ns
+    p.category as cause, p.piece_id as gap_id, s.boundary_ns, s.usual as usual_ns
 from host_time as p
 asof inner join stretch as s on p.ts >= s.ts
 where p.ts < s.ts_end and s.extra > 0

@@ -64,14 +64,10 @@ undone as (
         o.step,
         n.ts,
         if(lead(n.is_loop) over w and lead(n.number) over w = n.number + 1, lead(n.ts) over w, n.ts_end) as ts_end,
-        n.reads,
-        n.range,
-        n.takes
+        n.reads, n.range, n.takes
     from (
         select
-            n.ts,
-            n.ts_end,
-            n.number,
+            n.ts, n.ts_end, n.number,
             h.ts < l.ts_end as is_loop,
             l.reads,
             l.range,

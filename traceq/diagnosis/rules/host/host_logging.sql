@@ -25,14 +25,9 @@
 -- likely: 0.9
 -- uses: host_time, side_work
 select
-    p.step,
-    p.ts,
-    p.dur,
+    p.step, p.ts, p.dur,
     coalesce(if(p.ts < w.ts_end, w.name, null), c.name, p.name) as name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
+    p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     if(p.ts < w.ts_end, w.work, 'checkpoint') as work
 from host_time as p
 asof left join (from side_work where work in ('logging', 'checkpoint')) as w on p.ts >= w.ts

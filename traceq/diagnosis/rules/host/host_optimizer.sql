@@ -50,9 +50,7 @@ select
     p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id,
     if(p.category in ('operator', 'synchronization'), 0, 1) as goes_low,
     if(p.category in ('operator', 'synchronization'), 1 - 1 / k.kinds, 1) as goes,
-    k.operators,
-    k.kinds,
-    m.name as optimizer
+    k.operators, k.kinds, m.name as optimizer
 from host_time as p
 inner join crowd as k on k.step = p.step
 left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id

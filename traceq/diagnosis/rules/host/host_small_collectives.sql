@@ -30,10 +30,7 @@
 with
 sized as (
     select
-        s.step,
-        c.ts,
-        c.ts_end,
-        c.dur,
+        s.step, c.ts, c.ts_end, c.dur,
         list_sum(list_transform(
             cast(json_extract(c.args, '$."Input Dims"') as json[]),
             -- a list of tensors is a list of lists
@@ -80,13 +77,8 @@ stretch as (
 select
     p.step, p.ts, p.dur, p.name, p.slice_id,
     p.dur * s.sure as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
-    s.surely as goes_low,
-    s.likely as goes,
-    s.collectives,
-    s.step_bytes,
-    s.buffers
+    p.category as cause, p.piece_id as gap_id, s.surely as goes_low, s.likely as goes, s.collectives,
+    s.step_bytes, s.buffers
 from host_time as p
 inner join of_step as s on s.step = p.step
 asof inner join stretch as h on p.ts >= h.ts

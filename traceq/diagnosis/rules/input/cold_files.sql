@@ -78,11 +78,7 @@ epoch as (
 )
 
 select
-    loader,
-    epoch,
-    fetches,
-    fetch_ns,
-    reading_ns,
+    loader, epoch, fetches, fetch_ns, reading_ns,
     max(fetch_ns) filter (epoch = 1) over () as first_fetch_ns,
     median(fetch_ns) filter (epoch > 1) over () as later_fetch_ns,
     max(reading_ns) filter (epoch = 1) over () as first_reading_ns,

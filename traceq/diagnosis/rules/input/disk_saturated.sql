@@ -28,10 +28,7 @@
 with
 disk as (
     select
-        log_id,
-        ts,
-        ts_end,
-        instance as disk,
+        log_id, ts, ts_end, instance as disk,
         max(value) filter (name = 'disk_utilization') as utilization,
         max(value) filter (name = 'disk_queue') as queue,
         max(value) filter (name = 'disk_read') as read_bytes
@@ -61,9 +58,7 @@ waited as (
 )
 
 select
-    w.step,
-    w.ts,
-    w.dur,
+    w.step, w.ts, w.dur,
     any_value(w.name) as name,
     any_value(w.cpu_slice_id) as slice_id,
     least(w.dur, sum(least(s.ts_end, w.ts + w.dur) - greatest(s.ts, w.ts))) as claimed,

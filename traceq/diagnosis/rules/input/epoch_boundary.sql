@@ -32,11 +32,7 @@
 with
 fetched as (
     select
-        slice_id,
-        loader,
-        dur,
-        is_first,
-        iterator_dur,
+        slice_id, loader, dur, is_first, iterator_dur,
         median(dur) over one_loader as typical,
         count(*) over one_loader as fetches
     from data_fetch
@@ -61,28 +57,14 @@ fetching as (
 select
     step, ts, dur, loader as name, slice_id,
     dur * extra_share as claimed,
-    cause,
-    gap_id,
-    fetch_ns,
-    typical as usual_ns,
-    iterator_dur as iterator_ns,
-    is_first
+    cause, gap_id, fetch_ns, typical as usual_ns, iterator_dur as iterator_ns, is_first
 from fetching
 union all
 -- the iterator is made right before, in the same gap
 select
-    p.step,
-    p.ts,
-    p.dur,
-    f.loader,
-    f.slice_id,
+    p.step, p.ts, p.dur, f.loader, f.slice_id,
     least(p.dur, f.iterator_dur),
-    p.cause,
-    p.gap_id,
-    f.fetch_ns,
-    f.typical,
-    f.iterator_dur,
-    f.is_first
+    p.cause, p.gap_id, f.fetch_ns, f.typical, f.iterator_dur, f.is_first
 from (select *, row_number() over (partition by gap_id order by ts) as number from fetching where iterator_dur > 0) as f
 inner join idle as p on p.gap_id = f.gap_id and p.cause = 'idle_python'
 where f.number = 1

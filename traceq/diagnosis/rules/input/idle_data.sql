@@ -28,16 +28,10 @@
 -- uses: fetch_idle
 -- categories: idle_data
 select
-    p.step,
-    p.ts,
-    p.dur,
+    p.step, p.ts, p.dur,
     coalesce(f.loader, c.name) as name,
     coalesce(f.slice_id, c.slice_id) as slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
-    f.loader_kind,
-    f.dur as fetch_ns
+    p.dur as claimed, p.cause, p.gap_id, f.loader_kind, f.dur as fetch_ns
 from fetch_idle as p
 left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.fetch_id
 left join data_fetch as f on f.trace_id = $trace_id and f.slice_id = p.fetch_id

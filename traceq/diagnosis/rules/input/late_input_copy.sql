@@ -38,14 +38,7 @@
 with
 copy as (
     select
-        o.slice_id,
-        g.launch_id,
-        c.thread_id,
-        c.ts,
-        c.ts_end,
-        c.operator_id,
-        o.bytes,
-        o.bandwidth,
+        o.slice_id, g.launch_id, c.thread_id, c.ts, c.ts_end, c.operator_id, o.bytes, o.bandwidth,
         o.is_pageable,
         -- from pinned memory it takes what the link takes; beside kernels only that can hide
         if(o.is_pageable, coalesce(least(1, o.bandwidth / ($link_share * o.link_bandwidth)), 1), 1) as pinned_share,
@@ -89,12 +82,7 @@ waiting as (
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - k.pinned_share * (1 - h.share)) as claimed,
-    b.category as cause,
-    null::bigint as gap_id,
-    b.slice_id as busy_id,
-    null as scenario,
-    k.bytes,
-    k.bandwidth,
+    b.category as cause, null::bigint as gap_id, b.slice_id as busy_id, null as scenario, k.bytes, k.bandwidth,
     k.is_pageable
 from busy as b
 inner join copy as k on k.slice_id = b.slice_id

@@ -52,11 +52,7 @@ fetched as (
 select
     p.step, p.ts, p.dur, f.loader as name, f.slice_id,
     p.dur * f.busy_share * _above(f.busy_share, $least_busy) as claimed,
-    p.cause,
-    p.gap_id,
-    f.dur as fetch_ns,
-    f.transform as operators_ns,
-    f.python as python_ns,
+    p.cause, p.gap_id, f.dur as fetch_ns, f.transform as operators_ns, f.python as python_ns,
     f.calls as calls_ns
 from fetch_idle as p
 inner join fetched as f on f.slice_id = p.fetch_id

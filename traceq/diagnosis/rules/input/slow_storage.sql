@@ -67,9 +67,7 @@ worker as (
 
 fetched as (
     select
-        slice_id,
-        loader,
-        dur,
+        slice_id, loader, dur,
         if(
             coalesce(loader_kind, 'multi_process') = 'multi_process',
             greatest(reading / nullif(dur, 0), least(1, coalesce((select reading_share from worker), 0))),
@@ -82,10 +80,7 @@ fetched as (
 select
     p.step, p.ts, p.dur, f.loader as name, f.slice_id,
     p.dur * f.reading_share * _above(f.reading_share, $least_reading) as claimed,
-    p.cause,
-    p.gap_id,
-    f.dur as fetch_ns,
-    f.reading_share
+    p.cause, p.gap_id, f.dur as fetch_ns, f.reading_share
 from fetch_idle as p
 inner join fetched as f on f.slice_id = p.fetch_id
 where f.reading_share >= $least_reading

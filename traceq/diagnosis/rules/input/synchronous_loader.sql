@@ -37,10 +37,7 @@
 select
     p.step, p.ts, p.dur, f.loader as name, f.slice_id, p.dur as claimed, p.cause, p.gap_id,
     -- workers take cores from the training thread
-    'data_in_workers' as scenario,
-    f.dur as fetch_ns,
-    f.transform as operators_ns,
-    f.reading as reading_ns
+    'data_in_workers' as scenario, f.dur as fetch_ns, f.transform as operators_ns, f.reading as reading_ns
 from fetch_idle as p
 inner join data_fetch as f on f.trace_id = $trace_id and f.slice_id = p.fetch_id
 where f.loader_kind = 'in_process'

@@ -101,11 +101,7 @@ slow as (
 select
     k.step, k.ts, k.dur, k.name, k.slice_id,
     k.ledger_dur * (1 - r.fast_dur / k.dur) as claimed,
-    'compute' as cause,
-    k.slice_id as busy_id,
-    r.fast_dur as fast_ns,
-    s.drift as drift_share,
-    s.slower_share,
+    'compute' as cause, k.slice_id as busy_id, r.fast_dur as fast_ns, s.drift as drift_share, s.slower_share,
     (select count(*) from slow) as slow_steps
 from kernel as k
 inner join reference as r using (kernel)

@@ -50,12 +50,7 @@ low as (
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - g.clock_mhz / g.highest_mhz) as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    g.low_by as held_by,
-    g.clock_mhz,
-    g.highest_mhz,
-    g.power_limit,
+    'compute' as cause, b.slice_id as busy_id, g.low_by as held_by, g.clock_mhz, g.highest_mhz, g.power_limit,
     g.power_limit_max
 from busy as b
 asof inner join low as g on b.ts + b.dur // 2 <= g.ts_end

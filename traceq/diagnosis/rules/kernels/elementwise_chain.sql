@@ -41,10 +41,7 @@ named as (
 
 kernel as (
     select
-        b.stream,
-        b.ts,
-        b.slice_id,
-        n.hash,
+        b.stream, b.ts, b.slice_id, n.hash,
         k.family in ('elementwise', 'copy', 'norm', 'softmax', 'reduce') and n.is_single and s.phase is distinct from 'optimizer' as is_elementwise
     from busy as b
     inner join kernel_occupancy as k using (trace_id, slice_id)
@@ -56,10 +53,7 @@ kernel as (
 -- A run is identified by how many other kernels came before (a difference of row numbers; counting them in a window is slow).
 numbered as (
     select
-        slice_id,
-        stream,
-        hash,
-        is_elementwise,
+        slice_id, stream, hash, is_elementwise,
         row_number() over (partition by stream order by ts, slice_id)
         - row_number() over (partition by stream, is_elementwise order by ts, slice_id) as run
     from kernel

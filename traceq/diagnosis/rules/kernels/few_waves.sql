@@ -37,13 +37,8 @@
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - if(k.sm_coverage < 1, k.sm_coverage, k.wave_efficiency)) as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    k.blocks,
-    k.waves,
-    k.sm_coverage as multiprocessors_share,
-    k.family,
-    k.threads_per_block
+    'compute' as cause, b.slice_id as busy_id, k.blocks, k.waves, k.sm_coverage as multiprocessors_share,
+    k.family, k.threads_per_block
 from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
 where

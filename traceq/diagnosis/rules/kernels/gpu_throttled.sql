@@ -38,9 +38,7 @@ kernel as (
 
 watched as (
     select
-        k.*,
-        g.held_by,
-        g.clock_mhz,
+        k.*, g.held_by, g.clock_mhz,
         coalesce(g.free_mhz, g.highest_mhz) as free_clock_mhz,
         g.free_mhz is not null as has_free,
         g.temperature
@@ -68,13 +66,7 @@ throttled as (
 select
     step, ts, dur, name, slice_id,
     ledger_dur * least(1 - clock_mhz / free_clock_mhz, if(free_ns is null, 1, 1 - free_ns / held_ns)) as claimed,
-    'compute' as cause,
-    slice_id as busy_id,
-    held_by,
-    clock_mhz,
-    free_clock_mhz,
-    has_free,
-    temperature,
+    'compute' as cause, slice_id as busy_id, held_by, clock_mhz, free_clock_mhz, has_free, temperature,
     (select sum(ledger_dur) from throttled) / (select sum(ledger_dur) from kernel) as throttled_share
 from throttled
 where clock_mhz < free_clock_mhz and (free_ns is null or free_ns < held_ns)

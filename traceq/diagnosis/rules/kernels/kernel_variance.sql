@@ -78,9 +78,7 @@ usual as (
 select
     u.step, u.ts, u.dur, g.name, u.slice_id,
     u.ledger_dur * (1 - u.usual_dur / u.dur) as claimed,
-    'compute' as cause,
-    u.slice_id as busy_id,
-    u.usual_dur as usual_ns,
+    'compute' as cause, u.slice_id as busy_id, u.usual_dur as usual_ns,
     u.dur / u.usual_dur as times
 from usual as u
 inner join gpu_slice as g on g.trace_id = $trace_id and g.slice_id = u.slice_id

@@ -38,13 +38,8 @@
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - k.theoretical_occupancy / 0.5) * _below(k.theoretical_occupancy, $low_share) as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    k.limiter,
-    k.theoretical_occupancy as occupancy_share,
-    k.threads_per_block,
-    g.registers_per_thread,
-    g.shared_memory as shared_memory_bytes
+    'compute' as cause, b.slice_id as busy_id, k.limiter, k.theoretical_occupancy as occupancy_share,
+    k.threads_per_block, g.registers_per_thread, g.shared_memory as shared_memory_bytes
 from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
 inner join gpu_slice as g using (trace_id, slice_id)

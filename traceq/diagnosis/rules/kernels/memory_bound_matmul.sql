@@ -35,11 +35,7 @@
 with
 cost as (
     select
-        slice_id,
-        dtype,
-        intensity,
-        ridge,
-        achieved_bandwidth,
+        slice_id, dtype, intensity, ridge, achieved_bandwidth,
         memory_bandwidth / 1e9 as peak_bandwidth,
         1 - greatest(bytes / (memory_bandwidth / 1e9 * $memory), flops / (1000 * peak * $compute)) / gpu_dur as excess
     from operator_cost
@@ -60,11 +56,7 @@ select
     b.slice_id as busy_id,
     coalesce(r.name, o.name) as operator,
     coalesce(r.args, o.args) ->> 'Input Dims' as sizes,
-    x.dtype,
-    x.intensity,
-    x.ridge,
-    x.achieved_bandwidth,
-    x.peak_bandwidth
+    x.dtype, x.intensity, x.ridge, x.achieved_bandwidth, x.peak_bandwidth
 from busy as b
 inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
 left join graph_kernel as g on g.trace_id = b.trace_id and g.slice_id = b.slice_id

@@ -36,10 +36,7 @@ select
         1 - coalesce(k.theoretical_occupancy, 1) * k.threads_per_block / w.warp,
         $of_lanes * (1 - k.threads_per_block / (ceil(k.threads_per_block / w.warp) * w.warp))
     ) as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    k.threads_per_block,
-    k.blocks
+    'compute' as cause, b.slice_id as busy_id, k.threads_per_block, k.blocks
 from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
 left join device_model as m on m.trace_id = b.trace_id and m.device = b.device

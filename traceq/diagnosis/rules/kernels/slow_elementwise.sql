@@ -31,10 +31,7 @@
 with
 cost as (
     select
-        slice_id,
-        kind,
-        bytes,
-        achieved_bandwidth,
+        slice_id, kind, bytes, achieved_bandwidth,
         memory_bandwidth / 1e9 as peak_bandwidth,
         -- normalising reads its input more than once where a row does not fit into shared memory
         1 - if(kind = 'norm', 2, 1) * bytes / (memory_bandwidth / 1e9 * $memory) / gpu_dur as excess
@@ -53,10 +50,7 @@ select
     b.slice_id as busy_id,
     coalesce(r.name, o.name) as operator,
     coalesce(r.args, o.args) ->> 'Input Dims' as sizes,
-    x.bytes,
-    x.achieved_bandwidth,
-    x.peak_bandwidth,
-    x.kind,
+    x.bytes, x.achieved_bandwidth, x.peak_bandwidth, x.kind,
     regexp_matches(b.name, '(^|[^d])_elementwise_kernel|[: ]elementwise_kernel') as is_strided
 from busy as b
 inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id

@@ -58,10 +58,7 @@ select
     w.slice_id as busy_id,
     coalesce(r.name, o.name) as operator,
     coalesce(r.args, o.args) ->> 'Input Dims' as sizes,
-    x.kind,
-    x.compute_type,
-    x.achieved,
-    x.peak
+    x.kind, x.compute_type, x.achieved, x.peak
 from owned as w
 inner join cost as x on x.slice_id = w.cost_id
 left join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = w.cost_id

@@ -33,10 +33,7 @@
 with
 kernel as (
     select
-        b.slice_id,
-        b.stream,
-        b.ts,
-        k.sm_coverage,
+        b.slice_id, b.stream, b.ts, k.sm_coverage,
         k.family in ('cublas', 'nvjet', 'cutlass', 'hipblas') and b.dur < $longest as is_small,
         hash(b.name, k.blocks) as hash
     from busy as b
@@ -46,11 +43,7 @@ kernel as (
 
 numbered as (
     select
-        slice_id,
-        stream,
-        sm_coverage,
-        is_small,
-        hash,
+        slice_id, stream, sm_coverage, is_small, hash,
         row_number() over same - row_number() over (partition by stream, is_small, hash order by ts, slice_id) as run
     from kernel
     window same as (partition by stream order by ts, slice_id)
@@ -67,10 +60,7 @@ run as (
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * (1 - coalesce(n.sm_coverage, 0.5)) as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    r.run_length,
-    n.sm_coverage
+    'compute' as cause, b.slice_id as busy_id, r.run_length, n.sm_coverage
 from run as r
 inner join numbered as n on n.stream is not distinct from r.stream and n.hash = r.hash and n.run = r.run and n.is_small
 inner join busy as b on b.slice_id = n.slice_id

@@ -65,12 +65,7 @@ model as (
 select
     p.step, p.ts, p.dur, p.name, p.slice_id,
     p.ledger_dur * greatest(0, 1 - greatest(if(p.arithmetic = 'tf32', m.from_tf32, m.from_fp32), coalesce(p.memory_share / 2, 0))) as claimed,
-    'compute' as cause,
-    p.slice_id as busy_id,
-    p.operator,
-    p.arithmetic,
-    m.half_share,
-    m.has_bfloat
+    'compute' as cause, p.slice_id as busy_id, p.operator, p.arithmetic, m.half_share, m.has_bfloat
 from product as p
 cross join model as m
 where

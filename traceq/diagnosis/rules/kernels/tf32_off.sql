@@ -46,10 +46,7 @@ model as (
 select
     p.step, p.ts, p.dur, p.name, p.slice_id,
     p.ledger_dur * greatest(0, 1 - greatest(m.slower, coalesce(p.memory_share, 0))) as claimed,
-    'compute' as cause,
-    p.slice_id as busy_id,
-    p.kind,
-    p.operator
+    'compute' as cause, p.slice_id as busy_id, p.kind, p.operator
 from judged as p
 cross join model as m
 where p.arithmetic = 'fp32' and not p.is_on and claimed > 0

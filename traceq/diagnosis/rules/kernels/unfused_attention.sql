@@ -58,10 +58,7 @@ named as (
 
 kernel as (
     select
-        b.stream,
-        b.ts,
-        b.slice_id,
-        n.is_backward,
+        b.stream, b.ts, b.slice_id, n.is_backward,
         case
             when n.sort = 'softmax' then 'softmax'
             when n.sort = 'other' and k.family in ('cublas', 'nvjet', 'cutlass', 'hipblas', 'composable_kernel') then 'product'
@@ -81,10 +78,7 @@ kernel as (
 -- many of these there were.
 sectioned as (
     select
-        stream,
-        slice_id,
-        role,
-        is_backward,
+        stream, slice_id, role, is_backward,
         if(is_end, of_sort, number - of_sort) as section
     from (
         select
@@ -142,10 +136,7 @@ candidate as (
 judged as (
     select
         b.step, b.ts, b.dur, b.name, b.slice_id,
-        b.ledger_dur,
-        c.stream,
-        c.section,
-        c.is_product,
+        b.ledger_dur, c.stream, c.section, c.is_product,
         split_part(coalesce(r.operator, o.name), ',', 1) as launched_by,
         coalesce(launched_by not in ('aten::mm', 'aten::addmm', 'aten::linear', 'aten::_addmm_activation'), true) as is_batched,
         1 - least(1, coalesce(x.flops / (1000 * x.peak * $efficiency) / nullif(x.gpu_dur, 0), 0.5)) as spare
@@ -175,8 +166,5 @@ piece as (
 select
     step, ts, dur, name, slice_id,
     ledger_dur * if(is_product, spare, 1) as claimed,
-    'compute' as cause,
-    slice_id as busy_id,
-    launched_by as operator,
-    is_product
+    'compute' as cause, slice_id as busy_id, launched_by as operator, is_product
 from piece

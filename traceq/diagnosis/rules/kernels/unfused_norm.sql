@@ -54,17 +54,9 @@ named as (
 
 kernel as (
     select
-        b.slice_id,
-        b.stream,
-        b.ts,
+        b.slice_id, b.stream, b.ts,
         k.family in ('elementwise', 'reduce', 'copy') and not n.is_several as is_small,
-        n.is_mean,
-        n.is_power,
-        n.is_root,
-        n.is_tanh,
-        n.is_erf,
-        n.is_sigmoid,
-        n.is_product
+        n.is_mean, n.is_power, n.is_root, n.is_tanh, n.is_erf, n.is_sigmoid, n.is_product
     from busy as b
     inner join kernel_occupancy as k using (trace_id, slice_id)
     inner join named as n on n.name = b.name
@@ -85,13 +77,7 @@ numbered as (
 
 surrounded as (
     select
-        stream,
-        run,
-        number,
-        is_root,
-        is_tanh,
-        is_erf,
-        is_sigmoid,
+        stream, run, number, is_root, is_tanh, is_erf, is_sigmoid,
         max(if(is_mean, number, null)) over before as mean_at,
         max(if(is_power, number, null)) over before as power_at,
         lead(is_product) over same as product_follows
@@ -136,10 +122,7 @@ select
     b.ledger_dur * (1 - 1 / s.kernels) as claimed,
     'compute' as cause,
     -- kernels go with their launches, so that the host gets as much faster: no replay of kernels alone bounds it
-    'fusion' as scenario,
-    b.slice_id as busy_id,
-    s.pattern,
-    s.kernels
+    'fusion' as scenario, b.slice_id as busy_id, s.pattern, s.kernels
 from sized as s
 inner join busy as b on b.slice_id = s.slice_id
 where s.kernels > 1

@@ -52,15 +52,9 @@
 --   %}Keep the CPU from holding up launches: the GPU waits for it (CPU-bound){% else %}Launch less often: the GPU waits
 --   for the CPU (CPU-bound){% endif %}
 select
-    p.step,
-    p.ts,
-    p.dur,
+    p.step, p.ts, p.dur,
     coalesce(o.name, c.name) as name,
-    p.cpu_slice_id as slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
-    p.slice_dur as in_slice_ns,
+    p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, p.slice_dur as in_slice_ns,
     if(p.cause = 'idle_unattributed', 'host_unrecorded', p.cause) as scenario
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id

@@ -52,14 +52,9 @@
 -- uses: idle
 -- categories: idle_cpu
 select
-    p.step,
-    p.ts,
-    p.dur,
+    p.step, p.ts, p.dur,
     coalesce(c.name, f.name) as name,
-    p.cpu_slice_id as slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id
+    p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 left join (

@@ -49,9 +49,7 @@ sibling as (
         c.slice_id,
         c.thread_id,
         coalesce(c.parent_id, -1) as parent,
-        c.name,
-        c.ts,
-        c.ts_end,
+        c.name, c.ts, c.ts_end,
         c.name in ('aten::select', 'aten::index', 'aten::__getitem__') as is_index,
         count(*) filter (c.name in ('aten::select', 'aten::index', 'aten::__getitem__')) over (
             partition by c.thread_id, coalesce(c.parent_id, -1) order by c.ts, c.slice_id rows unbounded preceding
@@ -64,9 +62,7 @@ sibling as (
 -- What each round consists of.
 body as (
     select
-        thread_id,
-        parent,
-        round,
+        thread_id, parent, round,
         min(ts) as ts,
         max(ts_end) as ts_end,
         min_by(slice_id, ts) as slice_id,

@@ -46,9 +46,7 @@ usual as (
 slow as (
     select
         p.step, p.ts, p.dur, c.name, c.slice_id, p.cause, p.gap_id,
-        c.dur as call_ns,
-        u.dur as usual_ns,
-        t.queue_depth,
+        c.dur as call_ns, u.dur as usual_ns, t.queue_depth,
         least(i.ts_end, c.ts_end) - greatest(i.ts, c.ts) as inside_ns
     from idle as p
     inner join idle_gap as i using (trace_id, gap_id)

@@ -50,11 +50,7 @@
 with
 kernel as (
     select
-        g.slice_id,
-        g.dur,
-        c.dur as call_dur,
-        c.thread_id,
-        c.ts,
+        g.slice_id, g.dur, c.dur as call_dur, c.thread_id, c.ts,
         contains(coalesce(c.name, ''), 'Graph') as is_graph
     from gpu_slice as g
     inner join counted using (step)
@@ -83,10 +79,7 @@ gap as (
 -- Counted steps hold so many kernels, most of them tiny; of these a share waits behind a synchronizing call.
 habit as (
     select
-        k.kernels,
-        k.tiny_kernels,
-        k.launch_ns,
-        k.launched_every_ns,
+        k.kernels, k.tiny_kernels, k.launch_ns, k.launched_every_ns,
         (select count(*) filter (is_drained) from gap) as synchronized,
         (select count(*) filter (is_drained) from gap) >= $synchronized_share * k.tiny_kernels as is_synchronized
     from (
@@ -107,13 +100,7 @@ habit as (
 
 select
     p.step, p.ts, p.dur, n.name, p.next_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id,
-    g.kernel_ns,
-    h.launch_ns,
-    h.launched_every_ns,
-    h.kernels,
-    h.tiny_kernels,
-    h.synchronized,
-    h.is_synchronized,
+    g.kernel_ns, h.launch_ns, h.launched_every_ns, h.kernels, h.tiny_kernels, h.synchronized, h.is_synchronized,
     if(p.cause = 'idle_unattributed', 'host_unrecorded', p.cause) as scenario
 from idle as p
 inner join gap as g using (gap_id)

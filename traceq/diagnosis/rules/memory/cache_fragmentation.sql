@@ -49,9 +49,7 @@ used as (
 )
 
 select
-    u.device,
-    u.reserved_bytes,
-    u.used_bytes,
+    u.device, u.reserved_bytes, u.used_bytes,
     u.reserved_bytes - u.used_bytes as unused_bytes,
     (u.reserved_bytes - u.used_bytes) / u.reserved_bytes as unused_share,
     (select coalesce(sum(split_inactive), 0)::bigint from memory_fragmentation as f where f.trace_id = $trace_id and f.device = u.device) as split_bytes,

@@ -61,14 +61,9 @@ lever as (
 )
 
 select
-    p.category,
-    p.held_bytes,
-    p.held_share,
-    l.lever,
+    p.category, p.held_bytes, p.held_share, l.lever,
     (p.held_bytes * l.share)::bigint as saved_bytes,
-    p.allocations,
-    p.owner,
-    p.peak_bytes,
+    p.allocations, p.owner, p.peak_bytes,
     coalesce((select held_share from peak_memory where category = 'unknown'), 0) as unknown_share
 from peak_memory as p
 inner join lever as l using (category)

@@ -40,10 +40,7 @@ call as (
 )
 
 select
-    m.step,
-    m.peak as peak_bytes,
-    m.peak_reserved as reserved_bytes,
-    m.peak_unused as unused_bytes,
+    m.step, m.peak as peak_bytes, m.peak_reserved as reserved_bytes, m.peak_unused as unused_bytes,
     m.peak_unused / m.peak_reserved as unused_share,
     m.capacity as capacity_bytes,
     m.peak_reserved / m.capacity as reserved_share,

@@ -36,10 +36,7 @@
 -- remarks: yes
 -- uses: counted
 select
-    m.step,
-    m.peak as peak_bytes,
-    m.reserved as reserved_bytes,
-    m.capacity as capacity_bytes,
+    m.step, m.peak as peak_bytes, m.reserved as reserved_bytes, m.capacity as capacity_bytes,
     m.peak / m.capacity as peak_share,
     greatest(m.peak, coalesce(m.reserved, 0)) / m.capacity as used_share,
     m.allocated_start as at_start_bytes

@@ -56,9 +56,7 @@ fill as (
 )
 
 select
-    m.is_total,
-    m.used as used_bytes,
-    m.capacity as capacity_bytes,
+    m.is_total, m.used as used_bytes, m.capacity as capacity_bytes,
     m.used / m.capacity as used_share,
     m.peak as peak_bytes,
     m.stays as stays_bytes,

@@ -44,23 +44,10 @@ owned as (
 )
 
 select
-    f.device,
-    f.ts,
-    f.failures,
-    f.bytes as asked_bytes,
-    f.owner as asked_by,
-    f.needed as needed_bytes,
-    f.device_free as free_bytes,
-    f.short as short_bytes,
-    f.reserved as reserved_bytes,
-    f.used as used_bytes,
-    f.awaiting as awaiting_bytes,
-    f.idle as idle_bytes,
-    f.idle_elsewhere as idle_elsewhere_bytes,
-    f.largest_free as largest_free_bytes,
-    f.others as others_bytes,
-    f.is_exact,
-    f.is_expandable,
+    f.device, f.ts, f.failures, f.bytes as asked_bytes, f.owner as asked_by, f.needed as needed_bytes,
+    f.device_free as free_bytes, f.short as short_bytes, f.reserved as reserved_bytes, f.used as used_bytes,
+    f.awaiting as awaiting_bytes, f.idle as idle_bytes, f.idle_elsewhere as idle_elsewhere_bytes,
+    f.largest_free as largest_free_bytes, f.others as others_bytes, f.is_exact, f.is_expandable,
     case
         when f.short is null or f.reserved is null then 'not known'
         when f.short = 0 then 'limit'

@@ -27,9 +27,7 @@
 with
 state as (
     select
-        log_id,
-        ts,
-        ts_end,
+        log_id, ts, ts_end,
         max(value) filter (name = 'run_queue') as run_queue,
         coalesce(max(value) filter (name = 'cpu_steal' and instance is null), avg(value) filter (name = 'cpu_steal'), 0) / 100 as steal_share
     from monitored
@@ -63,12 +61,7 @@ stalled as (
 select
     p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id,
     least(p.dur, coalesce(s.dur, 0) + greatest(0, p.dur - coalesce(s.dur, 0)) * l.lost_share) as claimed,
-    p.cause,
-    p.gap_id,
-    l.run_queue,
-    l.cpus,
-    l.queued_share,
-    l.steal_share
+    p.cause, p.gap_id, l.run_queue, l.cpus, l.queued_share, l.steal_share
 from host_late as p
 asof inner join (from lost where lost_share >= $least_lost) as l on p.middle <= l.ts_end
 left join stalled as s on s.gap_id = p.gap_id and s.cause = p.cause

@@ -108,20 +108,10 @@ piece as (
 )
 
 select
-    p.step,
-    p.ts,
-    p.claimed as dur,
+    p.step, p.ts, p.claimed as dur,
     coalesce(s.name, 'between calls') as name,
-    p.slice_id,
-    p.claimed,
-    p.cause,
-    p.gap_id,
-    p.busy_id,
-    'host_preempted' as scenario,
-    p.stall_id,
-    p.stall_ns,
-    p.usual_ns,
-    p.does_nothing
+    p.slice_id, p.claimed, p.cause, p.gap_id, p.busy_id, 'host_preempted' as scenario, p.stall_id, p.stall_ns,
+    p.usual_ns, p.does_nothing
 from piece as p
 left join cpu_slice as s on s.trace_id = $trace_id and s.slice_id = p.slice_id
 where

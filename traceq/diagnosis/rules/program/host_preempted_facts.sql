@@ -40,10 +40,7 @@ total as (
 )
 
 select
-    n.name,
-    n.stall_ns,
-    n.usual_ns,
-    t.*,
+    n.name, n.stall_ns, n.usual_ns, t.*,
     (select period_ns from beat) as beat_ns,
     (select edge from beat) as beats,
     (select coalesce(sum(claimed) filter (cause = 'communication') / sum(claimed), 0) from rule_instances) as communication_share

@@ -96,13 +96,7 @@ tuning as (
 
 piece as (
     select
-        p.step,
-        p.ts,
-        p.dur,
-        p.dur as ledger_dur,
-        p.cause,
-        p.gap_id,
-        null::bigint as busy_id,
+        p.step, p.ts, p.dur, p.dur as ledger_dur, p.cause, p.gap_id, null::bigint as busy_id,
         coalesce(l.thread_id, c.thread_id) as thread_id,
         -- what the host was at when it asked for the end of the gap, or when the gap began
         coalesce(l.ts, c.ts) as at
@@ -122,10 +116,7 @@ piece as (
 select
     p.step, p.ts, p.dur, t.name, t.slice_id,
     p.ledger_dur * t.extra_share as claimed,
-    p.cause,
-    p.gap_id,
-    p.busy_id,
-    t.trials
+    p.cause, p.gap_id, p.busy_id, t.trials
 from piece as p
 asof inner join tuning as t on t.thread_id = p.thread_id and p.at >= t.ts
 where p.at < t.ts_end

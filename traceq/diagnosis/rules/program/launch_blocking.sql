@@ -74,10 +74,7 @@ piece as (
 select
     p.step, p.ts, p.dur, p.name, p.slice_id,
     p.dur * least(1, a.dur / p.idle_dur) * _above(h.blocking_kernels / h.kernels, $share) as claimed,
-    p.cause,
-    p.gap_id,
-    h.kernels,
-    h.blocking_kernels
+    p.cause, p.gap_id, h.kernels, h.blocking_kernels
 from piece as p
 inner join awaited as a using (step)
 cross join habit as h

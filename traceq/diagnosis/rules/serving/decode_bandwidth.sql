@@ -70,8 +70,6 @@ slow as (
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur * s.spare as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    b.family
+    'compute' as cause, b.slice_id as busy_id, b.family
 from dense_busy as b
 inner join slow as s using (step)

@@ -36,10 +36,7 @@ expert as materialized (
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
     b.ledger_dur / 2 as claimed,
-    'compute' as cause,
-    b.slice_id as busy_id,
-    s.new_tokens as tokens,
-    k.family
+    'compute' as cause, b.slice_id as busy_id, s.new_tokens as tokens, k.family
 from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
 inner join serving_step as s on s.trace_id = b.trace_id and s.step = b.step

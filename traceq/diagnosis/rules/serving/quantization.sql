@@ -71,12 +71,7 @@ kernel_time as (
 
 product as (
     select
-        x.bound,
-        x.dtype,
-        x.compute_type,
-        x.peak,
-        x.bytes,
-        k.dur,
+        x.bound, x.dtype, x.compute_type, x.peak, x.bytes, k.dur,
         2 * s.weight[1] * s.weight[2] as weight_bytes,
         if(coalesce(m.fp8, 0) >= coalesce(m.int8, 0), 'fp8', 'int8') as faster,
         greatest(coalesce(m.fp8, 0), coalesce(m.int8, 0), x.peak) as faster_peak
@@ -102,9 +97,7 @@ shorter as (
 
 kind as (
     select
-        bound,
-        dtype,
-        compute_type,
+        bound, dtype, compute_type,
         any_value(faster) as faster,
         any_value(peak) as peak,
         any_value(faster_peak) as faster_peak,
@@ -126,15 +119,10 @@ spent as (
 )
 
 select
-    k.bound,
-    k.dtype,
-    k.compute_type,
-    k.products,
+    k.bound, k.dtype, k.compute_type, k.products,
     (k.weight_bytes / s.steps)::bigint as weight_bytes,
     (k.dur / s.steps)::bigint as gpu_ns,
-    k.peak,
-    k.faster,
-    k.faster_peak,
+    k.peak, k.faster, k.faster_peak,
     (k.eight / s.steps)::bigint as eight_ns,
     (k.four / s.steps)::bigint as four_ns,
     (sum(k.dur) over () / s.steps)::bigint as all_ns,

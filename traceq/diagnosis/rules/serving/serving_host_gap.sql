@@ -44,9 +44,7 @@ gap as (
 -- on the critical device: what of its gap lies in that of all devices
 idle_between as (
     select
-        i.gap_id,
-        g.next_step,
-        g.kind,
+        i.gap_id, g.next_step, g.kind,
         (least(i.ts_end, g.ts_end) - greatest(i.ts, g.ts)) / (i.ts_end - i.ts) as part
     from idle_gap as i
     asof join gap as g on i.ts_end > g.ts
@@ -56,10 +54,7 @@ idle_between as (
 select
     p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id,
     p.dur * b.part as claimed,
-    p.cause,
-    p.gap_id,
-    b.next_step,
-    b.kind
+    p.cause, p.gap_id, b.next_step, b.kind
 from idle as p
 inner join idle_between as b using (gap_id)
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id

@@ -3,9 +3,7 @@
 with
 told as (
     select
-        s.dialect,
-        s.decode_requests,
-        s.gpu_gap,
+        s.dialect, s.decode_requests, s.gpu_gap,
         greatest(0, least(s.ts, t.gpu_ts) - greatest(s.ts - s.host_gap, t.gpu_ts - s.gpu_gap)) as between_annotations
     from serving_step as s
     inner join step as t using (trace_id, step)

@@ -18,15 +18,9 @@ piece as (
 
 -- calls of the driver or the operating system within a call that allocates are how that works
 select
-    p.step,
-    p.ts,
-    p.dur,
+    p.step, p.ts, p.dur,
     coalesce(outermost.name, outer_call.name, p.name) as name,
-    p.slice_id,
-    p.dur as claimed,
-    p.cause,
-    p.gap_id,
-    op.name as operator
+    p.slice_id, p.dur as claimed, p.cause, p.gap_id, op.name as operator
 from piece as p
 left join cpu_slice as c1 on c1.trace_id = $trace_id and c1.slice_id = p.parent_id
 left join cpu_slice as c2 on c2.trace_id = $trace_id and c2.slice_id = c1.parent_id

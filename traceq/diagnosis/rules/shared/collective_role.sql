@@ -5,14 +5,8 @@ select
     step, ts, dur, name, slice_id,
     -- what compute is known to have waited is likelier won than what merely ran alone
     least(ledger_dur, coalesce(blocking, ledger_dur)) as claimed,
-    'communication' as cause,
-    'communication_overlap' as scenario,
-    slice_id as busy_id,
-    op,
-    bytes,
-    group_size,
-    overlapped as overlapped_ns,
-    phase
+    'communication' as cause, 'communication_overlap' as scenario, slice_id as busy_id, op, bytes, group_size,
+    overlapped as overlapped_ns, phase
 from communication_role
 where
     role = $role

@@ -32,10 +32,7 @@ total as (
 -- began when it was done: as if there were one engine for both.
 turn as (
     select
-        c.category,
-        c.is_pageable,
-        c.is_blocking,
-        g.stream,
+        c.category, c.is_pageable, c.is_blocking, g.stream,
         g.ts - lag(g.ts_end) over alike as since,
         lag(g.ts_end) over alike > l.ts_end
         and lag(c.category) over alike <> c.category

@@ -3,9 +3,6 @@
 -- uses: held_host
 select
     step, ts, dur, name, call_id as slice_id, claimed, cause, gap_id, 'idle_sync' as scenario,
-    operator,
-    annotation,
-    phase,
-    waited as waited_ns
+    operator, annotation, phase, waited as waited_ns
 from held_host
 where meant = $kind

@@ -22,11 +22,7 @@ meant as (
 -- The outermost of them; those within the loading of data, a save or a compilation belong to that.
 named as (
     select
-        slice_id,
-        thread_id,
-        name,
-        ts,
-        ts_end,
+        slice_id, thread_id, name, ts, ts_end,
         sum(dur) over (partition by thread_id order by ts, slice_id rows between unbounded preceding and current row) - dur as earlier
     from (
         select
@@ -59,9 +55,7 @@ piece as (
 
 inside as (
     select
-        p.*,
-        n.slice_id,
-        n.name,
+        p.*, n.slice_id, n.name,
         n.earlier + least(p.gap_ts_end, n.ts_end) - n.ts
         - coalesce(b.earlier + least(p.gap_ts, b.ts_end) - b.ts, 0) as inside_dur,
         sum(p.dur) over (partition by p.gap_id, p.thread_id) as host_dur

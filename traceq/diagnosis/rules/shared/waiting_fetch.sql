@@ -18,10 +18,7 @@ fetched as (
 select
     p.step, p.ts, p.dur, f.loader as name, f.slice_id,
     p.dur * f.waiting_share as claimed,
-    p.cause,
-    p.gap_id,
-    f.dur as fetch_ns,
-    f.waiting as waiting_ns
+    p.cause, p.gap_id, f.dur as fetch_ns, f.waiting as waiting_ns
 from fetch_idle as p
 inner join fetched as f on f.slice_id = p.fetch_id
 where f.waiting_share >= $least_waiting

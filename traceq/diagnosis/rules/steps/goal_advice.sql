@@ -90,10 +90,7 @@ role as (
             when h.gathered_forward > 0 and h.scattered_backward > 0 then 'sharded'
             when c.op in ('all_reduce', 'reduce_scatter') and c.phase = 'backward' then 'gradient'
             else 'other'
-        end as role,
-        c.op,
-        c.group_size,
-        c.exposed
+        end as role, c.op, c.group_size, c.exposed
     from collective_phase as c
     inner join habit as h using (group_name)
 ),

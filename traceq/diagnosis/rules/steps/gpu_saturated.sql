@@ -94,9 +94,7 @@ select
     s.kernels,
     s.dur / s.kernel_dur as kernel_share,
     s.covered / s.coverage_known as coverage_share,
-    s.mean_coverage_share,
-    s.tensor_core_share,
-    s.tensor_core_known_share,
+    s.mean_coverage_share, s.tensor_core_share, s.tensor_core_known_share,
     w.dur / s.kernel_dur as memory_bound_matmul_share
 from ledger as l
 cross join weights as w

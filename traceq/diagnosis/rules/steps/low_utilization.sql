@@ -44,9 +44,7 @@
 with
 gap as (
     select
-        g.gap_id,
-        g.ts,
-        g.dur,
+        g.gap_id, g.ts, g.dur,
         case
             when g.dur < $micro_ns then 'short'
             when g.dur < $macro_ns then 'medium'

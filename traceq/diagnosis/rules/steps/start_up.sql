@@ -136,11 +136,7 @@ select
     a.what,
     a.dur as total_ns,
     a.dur / nullif(p.dur, 0) as phase_share,
-    a.times,
-    a.longest,
-    p.dur as phase_ns,
-    r.dur as run_ns,
-    p.gpu_busy as gpu_busy_ns,
+    a.times, a.longest, p.dur as phase_ns, r.dur as run_ns, p.gpu_busy as gpu_busy_ns,
     coalesce((select sum(dur) from activity where what = 'the profiler'), 0)::bigint as profiler_ns,
     exists (
         select what

@@ -57,14 +57,8 @@ range as (
 )
 
 select
-    f.source,
-    f.number as found,
-    f.counted as steps,
-    f.counted_dur as traced_ns,
-    run.dur as run_ns,
-    r.name as range,
-    r.times,
-    r.dur as range_total_ns
+    f.source, f.number as found, f.counted as steps, f.counted_dur as traced_ns, run.dur as run_ns,
+    r.name as range, r.times, r.dur as range_total_ns
 from found as f
 cross join run
 left join range as r on true

@@ -121,10 +121,7 @@ host_place as (
 
 select
     j.step, j.name, j.ts, j.dur,
-    c.category,
-    c.change as change_ns,
-    p.steps,
-    u.dur as usual_ns,
+    c.category, c.change as change_ns, p.steps, u.dur as usual_ns,
     p.p99 / p.p50 as p99_over_p50,
     (select sum(s.dur - u.dur) from judged as s where s.is_slow) / p.total as all_excess_share,
     coalesce(w.name, h.name) as inside,

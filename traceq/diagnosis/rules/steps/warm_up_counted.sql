@@ -56,14 +56,10 @@ seen as (
 
 select
     f.step, f.name, f.ts, f.dur,
-    r.steps as other_steps,
-    r.median as other_median_ns,
-    r.longest as other_longest_ns,
+    r.steps as other_steps, r.median as other_median_ns, r.longest as other_longest_ns,
     f.dur / r.median as ratio,
     (f.dur + r.mean * r.steps) / (r.steps + 1) as mean_ns,
-    r.mean as mean_without_ns,
-    c.calls as loading_and_allocating_calls,
-    c.dur as loading_and_allocating_ns
+    r.mean as mean_without_ns, c.calls as loading_and_allocating_calls, c.dur as loading_and_allocating_ns
 from first_step as f
 cross join rest as r
 cross join seen as c

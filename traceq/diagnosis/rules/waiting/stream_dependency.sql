@@ -47,12 +47,8 @@ awaited as (
 
 select
     p.step, p.ts, p.dur, n.name, p.next_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id,
-    n.stream,
-    f.name as waited_for,
-    f.kind as waited_for_kind,
-    f.device as waited_for_device,
-    f.stream as waited_for_stream,
-    f.is_communication as waited_for_communication
+    n.stream, f.name as waited_for, f.kind as waited_for_kind, f.device as waited_for_device,
+    f.stream as waited_for_stream, f.is_communication as waited_for_communication
 from piece as p
 left join gpu_slice as n on n.trace_id = p.trace_id and n.slice_id = p.next_slice_id
 left join awaited as a on a.next_slice_id = p.next_slice_id
