@@ -37,13 +37,11 @@ def in_order(items: Sequence[Item], flows: Mapping[Item, Flow]) -> Iterator[Item
     left = list(items)
     while left:
         for item in left:
-            if not any(_comes_after(flows[item], flows[other]) for other in left if other is not item):
+            reads, makes = flows[item]
+            others = [flows[other] for other in left if other is not item]
+            if not any((reads & other.makes) - (makes & other.reads) for other in others):
                 break
         else:
             raise ValueError(f"each of these reads what another one makes: {left}")
         left.remove(item)
         yield item
-
-
-def _comes_after(flow: Flow, other: Flow) -> bool:
-    return bool((flow.reads & other.makes) - (flow.makes & other.reads))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
@@ -223,12 +224,10 @@ def _trusted_places(path: Path) -> tuple[tuple[str, str], ...]:
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Let queries of a small database be planned plainly."""
-    try:
+    with _damage_named(path):
         rows = count_slices(connection)
         if rows <= MOST_ROWS:
             disable_costly_optimizers(connection, rows)
-    except FAILURES as error:
-        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def check_name(path: Path) -> None:
@@ -273,34 +272,32 @@ def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         versions = connection.execute("select version from traceq_schema").fetchall()
     except duckdb.Error:
         return  # which check_schema says in its words
-    try:
+    with _damage_named(path):
         untrusted.check(connection, path, create_schema, is_current=(SCHEMA_VERSION,) in versions)
-    except FAILURES as error:
-        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise where tables of this version are missing."""
-    there = _read_names(
-        connection, path, "select table_name from duckdb_tables() union all select view_name from duckdb_views()"
-    )
-    if missing := set(_table_names()) - there:
+    names = "select table_name from duckdb_tables() union all select view_name from duckdb_views()"
+    with _damage_named(path):
+        there = connection.execute(names).fetchall()
+    if missing := set(_table_names()) - {name for (name,) in there}:
         raise StoreError(f"{path}: lacks tables ({', '.join(sorted(missing)[:3])}); ingest the traces again")
 
 
 def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise for values that no trace has, and for rows that are there twice."""
-    try:
+    with _damage_named(path, (duckdb.Error, *FAILURES)):
         check_times(connection, path, SCHEMA)
         check_keys(connection, path)
-    except (duckdb.Error, *FAILURES) as error:
-        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
-def _read_names(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> set[str]:
+@contextmanager
+def _damage_named(path: Path, errors: tuple[type[Exception], ...] = FAILURES) -> Iterator[None]:
+    """Turn `errors` into a StoreError that names the file of the database and asks whether it is damaged."""
     try:
-        return {name for (name,) in connection.execute(query).fetchall()}
-    except FAILURES as error:
+        yield
+    except errors as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 

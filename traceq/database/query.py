@@ -31,9 +31,9 @@ def literal(query: str, **values: Setting) -> str:
     trace can become SQL.
     """
     parts = _split(query)
-    parts[::2] = [
-        _on_one_line(re.sub(r"\$(\w+)", lambda match: _literal_of(values[match[1]]), code)) for code in parts[::2]
-    ]
+    for place in range(0, len(parts), 2):
+        code = re.sub(r"\$(\w+)", lambda match: _literal_of(values[match[1]]), parts[place])
+        parts[place] = re.sub(r"(?<=\() | (?=\))", "", re.sub(r"\s+", " ", code))
     return "".join(parts).strip()
 
 
@@ -46,10 +46,6 @@ def _split(query: str) -> list[str]:
     """Split the query, without comments, at quoted parts, which have the odd places."""
     bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or " ", query)
     return re.split(f"({_QUOTED})", bare, flags=re.DOTALL)
-
-
-def _on_one_line(code: str) -> str:
-    return re.sub(r"(?<=\() | (?=\))", "", re.sub(r"\s+", " ", code))
 
 
 def _literal_of(value: Setting) -> str:

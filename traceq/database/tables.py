@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 
-class Column(NamedTuple):
+class StoredColumn(NamedTuple):
     """A column: its name and type, and whether it is computed from the others of its row."""
 
     name: str
@@ -28,7 +28,7 @@ def tables_of_traces(connection: duckdb.DuckDBPyConnection, database: str | None
     return [name for (name,) in rows]
 
 
-def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str | None = None) -> list[Column]:
+def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str | None = None) -> list[StoredColumn]:
     """Return the columns of a table, in their order."""
     rows = connection.execute(
         "select column_name, data_type, is_generated from duckdb_columns()"
@@ -36,10 +36,10 @@ def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str 
         " order by column_index",
         [table, database],
     ).fetchall()
-    return [Column(*row) for row in rows]
+    return [StoredColumn(*row) for row in rows]
 
 
-def stored_columns(columns: list[Column]) -> str:
+def stored_columns(columns: list[StoredColumn]) -> str:
     """Return the stored columns, as the list of a select."""
     return ", ".join(f'"{column.name}"' for column in columns if not column.is_generated)
 

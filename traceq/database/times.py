@@ -33,7 +33,11 @@ def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seque
     DuckDB has the least and the most of a column at hand.
     """
     columns = _time_columns(tuple(schema))
-    found = connection.execute(" union all ".join(map(_ends_query, range(len(columns)), columns))).fetchall()
+    ends_of = [
+        f"select {number}, min({column}), max({column}) from {table}"  # noqa: S608 - names of the schema
+        for number, (table, column) in enumerate(columns)
+    ]
+    found = connection.execute(" union all ".join(ends_of)).fetchall()
     for number, *ends in sorted(found):
         table, column = columns[number]
         for value in ends:
@@ -41,11 +45,6 @@ def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seque
                 raise _impossible_time(path, table, column, value)
     if wrong := connection.execute("select args from trace where not json_valid(args)").fetchone():
         raise _impossible_time(path, "trace", "args", *wrong)
-
-
-def _ends_query(number: int, place: tuple[str, str]) -> str:
-    table, column = place
-    return f"select {number}, min({column}), max({column}) from {table}"  # noqa: S608 - names of the schema
 
 
 def _is_possible(place: tuple[str, str], value: object) -> bool:

@@ -167,7 +167,9 @@ class _Agreement:
 
     def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
         """Return rows of _graph_match: each kernel with its call, and the facts on which the candidates agree."""
-        numbers = np.stack([_call_numbers(template, places.place) for template, places in match.candidates])
+        numbers = np.stack(
+            [np.where(places.place >= 0, places.place + template.first, -1) for template, places in match.candidates]
+        )
         chosen = numbers[list(match.chosen)]
         _, places = match.candidates[match.chosen[0]]
         return pa.table(
@@ -181,10 +183,6 @@ class _Agreement:
                 "has_line": pa.array(_all_agree(self._line, chosen)),
             }
         )
-
-
-def _call_numbers(template: Template, place: Integers) -> Integers:
-    return np.where(place >= 0, place + template.first, -1)
 
 
 def _all_agree(codes: Integers, numbers: Integers) -> Any:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     import duckdb
 
@@ -111,7 +111,7 @@ def _row_of(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -
     origins = _find_origins(kernel, told)
     if origins is None:
         return kind, ", ".join(fused) or None, None, None, "name" if fused else None
-    operators = _drop_unknown(origin.operator for origin in origins[0])
+    operators = {origin.operator for origin in origins[0] if origin.operator}
     places = sorted({(origin.line, origin.code) for origin in origins[0] if origin.line}, key=str)
     return (
         kind,
@@ -128,10 +128,6 @@ def _find_origins(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Orig
     same = same or [kernel_told for kernel_told in told if kernel.hash is None or kernel_told.hash is None]
     different = {kernel_told.origins for kernel_told in same}
     return (same[0].origins, same[0].told_by) if len(different) == 1 else None
-
-
-def _drop_unknown(values: Iterable[str | None]) -> set[str]:
-    return {value for value in values if value}
 
 
 def parts_of(name: str, words: Collection[str]) -> tuple[str | None, list[str]]:
