@@ -17,7 +17,7 @@ from handmade_traces import HOSTILE, MadeUp, complete, database, hostile, on_hos
 from traceq.reports.build import build
 from traceq.reports.document import Heading, Tracks
 from traceq.reports.renderers.to_html import html_of, to_html
-from traceq.reports.timeline import Called, Lane, Slices, Timeline
+from traceq.reports.timeline import Called, DrawnSlices, Lane, Timeline
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 MODULES = os.environ.get("TRACEQ_NODE_MODULES")
@@ -106,5 +106,5 @@ def many(slices):
                 column.append(value)
             ts += dur
     lanes = tuple(Lane(f"lane {number}", "host", 8) for number in range(rows // 8))
-    all_ = Slices(**columns, busy=columns["dur"], count=array("q", [1] * slices), launch=array("q", [-1] * slices))
+    all_ = DrawnSlices(**columns, busy=columns["dur"], count=array("q", [1] * slices), launch=array("q", [-1] * slices))
     return Timeline("steps", "Many", 0, max(columns["ts"]) + 10_000, lanes, called, all_)

@@ -285,6 +285,6 @@ def test_a_query_that_is_not_run_would_find_nothing(query):
 def test_queries_of_empty_tables_are_not_run():
     queries = Queries(database(training()))
     queries.connection.close()
-    assert queries.rows("snapshot_peak", trace_id=1) == []
+    assert queries.read_rows("snapshot_peak", trace_id=1) == []
     with pytest.raises(Exception, match="closed"):
-        queries.rows("step_stats", trace_id=1)
+        queries.read_rows("step_stats", trace_id=1)

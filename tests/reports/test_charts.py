@@ -32,7 +32,7 @@ from traceq.reports.model import Report, StepLedger
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.data import _PARTS as DATA_PARTS
 from traceq.reports.topics import (
-    Communication,
+    CommunicationTopic,
     Copies,
     Kernels,
     Memory,
@@ -424,7 +424,7 @@ def test_a_report_of_nothing_has_no_charts():
     topics = replace(
         report.topics,
         copies=Copies((), (), ()),
-        communication=Communication((), (), (), ()),
+        communication=CommunicationTopic((), (), (), ()),
         kernels=Kernels((), (), (), (), (), ()),
         memory=Memory((), (), ()),
     )

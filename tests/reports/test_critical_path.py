@@ -10,7 +10,7 @@ from tables import empty_tables, insert, insert_row
 
 from traceq.reports.queries import read_rows
 from traceq.reports.sections.critical_path import describe_critical_path, explain_no_critical_path
-from traceq.reports.topics import CriticalPath, PathName, PathPart, PathSummary
+from traceq.reports.topics import PathName, PathPart, PathSummary, PathTopic
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def with_path(trace, **summary):
     parts = tuple(PathPart("wait", f"idle_{number}", 250, 0, 0.125) for number in range(8))
     names = tuple(PathName("gpu", f"k{number}", None, "Linear_0", number, 9, 0.1) for number in range(1, 8))
     (found,) = report(trace, rules=[]).traces
-    return replace(found, topics=replace(found.topics, critical_path=CriticalPath(facts, parts, names)))
+    return replace(found, topics=replace(found.topics, critical_path=PathTopic(facts, parts, names)))
 
 
 def words(blocks):
@@ -146,7 +146,7 @@ def test_of_a_host_alone_no_replay_is_spoken_of():
 
 def test_a_database_without_it_says_so_in_a_line():
     (found,) = report(MadeUp().step(0, 100).gpu("compute", 0, 80), rules=[]).traces
-    nothing = CriticalPath(PathSummary(0, 0, None, None, None), (), ())
+    nothing = PathTopic(PathSummary(0, 0, None, None, None), (), ())
     without = replace(found, topics=replace(found.topics, critical_path=nothing))
     assert list(describe_critical_path(without)) == []
     assert "does not hold it" in words_of(explain_no_critical_path(without))

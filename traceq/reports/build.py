@@ -137,7 +137,7 @@ def build_judged(
     """Build the report on some traces, given what judges each; `jobs` are those of the database where they are known."""
     wanted = {subject.trace_id for subject, _ in judged}
     queries = Queries(connection)
-    traces = [trace for trace in queries.rows("trace") if trace["trace_id"] in wanted]
+    traces = [trace for trace in queries.read_rows("trace") if trace["trace_id"] in wanted]
     files = _shorten_paths([trace["path"] for trace in traces])
     if jobs is None:
         jobs = tuple(_read_jobs(queries, wanted))
@@ -158,11 +158,11 @@ def read_jobs(connection: duckdb.DuckDBPyConnection) -> Iterator[model.Job]:
 
 def _read_jobs(queries: Queries, wanted: set[int] | None) -> Iterator[model.Job]:
     """Yield the jobs that have one of the traces `wanted`, or all for None."""
-    for job in queries.rows("job"):
+    for job in queries.read_rows("job"):
         place = {"job": job["job"], "time_window": job["time_window"]}
-        members = queries.records(model.JobRank, "job_rank", **place)
+        members = queries.read_records(model.JobRank, "job_rank", **place)
         if wanted is None or any(member.trace_id in wanted for member in members):
-            lists = (queries.records(made, query, **place) for query, made in LISTS_OF_JOB.items())
+            lists = (queries.read_records(made, query, **place) for query, made in LISTS_OF_JOB.items())
             judged = judge_job(queries.connection, **place)
             values = [*job.values(), members, *lists, judged.findings, judged.not_applicable, judged.failed]
             yield model.Job(*values)
@@ -190,7 +190,7 @@ def _build_trace(
 ) -> TraceReport:
     connection, trace_id = queries.connection, trace["trace_id"]
     lists: dict[str, Any] = {
-        name: queries.records(made, query, trace_id=trace_id, top=top) for name, (query, made) in LISTS.items()
+        name: queries.read_records(made, query, trace_id=trace_id, top=top) for name, (query, made) in LISTS.items()
     }
     steps = _read_steps(queries, trace_id)
     ledger = _divide_ledger(subject.ledgers, lists["devices"], steps.counted)
@@ -210,7 +210,7 @@ def _build_trace(
         extra_left_out=judged.extra_left_out,
         observations=judged.observations,
         small=judged.small,
-        **queries.rows("replay", trace_id=trace_id)[0],
+        **queries.read_rows("replay", trace_id=trace_id)[0],
         clean=judged.clean,
         not_applicable=judged.not_applicable,
         failed=judged.failed,
@@ -245,16 +245,16 @@ def _for_html(
 
 def _read_facts(queries: Queries, trace: dict[str, Any], file: str) -> TraceFacts:
     slices: dict[str, dict[str, int]] = {"cpu_slice": {}, "gpu_slice": {}}
-    for row in queries.rows("content", trace_id=trace["trace_id"]):
+    for row in queries.read_rows("content", trace_id=trace["trace_id"]):
         slices[row["table_name"]][row["kind"]] = row["slices"]
     known = {name: value for name, value in {**trace, "path": file}.items() if name != "ts"}
     return TraceFacts(*known.values(), *slices.values())
 
 
 def _read_steps(queries: Queries, trace_id: int) -> Steps:
-    source = next(iter(queries.rows("step_source", trace_id=trace_id)), {})
-    excluded = queries.records(model.ExcludedStep, "step_excluded", trace_id=trace_id)
-    statistics = next(iter(queries.rows("step_stats", trace_id=trace_id)), {"steps": 0, "excluded": 0})
+    source = next(iter(queries.read_rows("step_source", trace_id=trace_id)), {})
+    excluded = queries.read_records(model.ExcludedStep, "step_excluded", trace_id=trace_id)
+    statistics = next(iter(queries.read_rows("step_stats", trace_id=trace_id)), {"steps": 0, "excluded": 0})
     counted, _, *numbers = statistics.values()
     return Steps(source.get("source"), source.get("name"), counted, excluded, *numbers)
 
@@ -274,7 +274,7 @@ def _divide_ledger(
 def _read_step_ledgers(queries: Queries, trace_id: int, device: int | None) -> Iterator[StepLedger]:
     if device is None:
         return
-    found = queries.rows("step_ledger", trace_id=trace_id, device=device)
+    found = queries.read_rows("step_ledger", trace_id=trace_id, device=device)
     for (step, dur), parts in groupby(found, key=lambda row: (row["step"], row["step_dur"])):
         yield StepLedger(device, step, dur, tuple((part["category"], part["dur"]) for part in parts))
 
@@ -296,7 +296,7 @@ def _fail_unless_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceL
 
 def _read_topics(queries: Queries, trace_id: int, top: int) -> Topics:
     def read(query: str) -> object:
-        found = queries.rows(query, trace_id=trace_id, top=top)
+        found = queries.read_rows(query, trace_id=trace_id, top=top)
         # only the summary of a server's steps may not have been asked for
         return (found or [vars(ServingSummary())])[0] if query in _OF_ONE_ROW else found
 
@@ -306,6 +306,6 @@ def _read_topics(queries: Queries, trace_id: int, top: int) -> Topics:
 
 def _read_host(queries: Queries, trace_id: int, top: int) -> model.Host:
     return model.Host(
-        annotations=queries.records(model.AnnotationTime, "host_annotation", trace_id=trace_id, top=top),
-        operators=queries.records(model.OperatorTime, "host_operator", trace_id=trace_id, top=top),
+        annotations=queries.read_records(model.AnnotationTime, "host_annotation", trace_id=trace_id, top=top),
+        operators=queries.read_records(model.OperatorTime, "host_operator", trace_id=trace_id, top=top),
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from traceq.database.query import ask
 from traceq.database.sql import run
-from traceq.reports.call_paths import Numbers, Paths, Slices, find_paths, number_keys, sum_at
+from traceq.reports.call_paths import CallSlices, Numbers, Paths, find_paths, number_keys, sum_at
 from traceq.reports.flame import Flame, Frame
 from traceq.reports.queries import read_columns, read_rows
 
@@ -71,8 +71,8 @@ def _read_levels(
         read = read_columns(
             connection, "flame_call", trace_id=trace_id, first=batch[0]["thread_id"], last=batch[-1]["thread_id"]
         )
-        found = find_paths(Slices(**read), ends[0], ends[1], len(labels))
-        by = found.of(work["launch_id"])
+        found = find_paths(CallSlices(**read), ends[0], ends[1], len(labels))
+        by = found.find_paths(work["launch_id"])
         launched_by[by >= 0] = by[by >= 0] + len(by_number)
         _add_calls(levels, by_number, found, {thread["thread_id"]: thread["name"] for thread in batch}, labels)
     _add_work(levels, by_number, launched_by, work, kinds_of_work)

@@ -16,9 +16,9 @@ from traceq.common.units import count, duration
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
-from traceq.reports.pieces import Pieces, Stretch, count_merged, join_pieces, merge_short, pieces_of
+from traceq.reports.pieces import DrawnPieces, Stretch, count_merged, join_pieces, merge_short, pieces_of
 from traceq.reports.queries import read_columns, read_rows
-from traceq.reports.timeline import RARE, Called, Lane, Mark, Path, Slices, Timeline
+from traceq.reports.timeline import RARE, Called, DrawnPath, DrawnSlices, Lane, Mark, Timeline
 
 if TYPE_CHECKING:
     import duckdb
@@ -229,7 +229,7 @@ def _read_pieces(
     place: Mapping[str, Setting],
     *,
     by_track: bool,
-) -> Iterator[Pieces]:
+) -> Iterator[DrawnPieces]:
     """Yield the pieces that may be drawn: steps, ledgers and streams, then the hosts, at once or track by track."""
     yield _read_raw(read_columns(connection, "timeline_slice", **place), tracks, place)
     hosts = [track["track"] for track in tracks if track["side"] == "host"]
@@ -239,7 +239,7 @@ def _read_pieces(
 
 def _read_raw(
     read: Mapping[str, npt.NDArray[Any]], tracks: Sequence[Mapping[str, Any]], place: Mapping[str, Any]
-) -> Pieces:
+) -> DrawnPieces:
     ts, ts_end = read["ts"], read["ts_end"]
     has_slices = np.array([track["side"] in ("gpu", "host") for track in tracks])
     return pieces_of(
@@ -254,10 +254,10 @@ def _read_raw(
     )
 
 
-def _join_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces, Stretch]:
+def _join_within(read: Iterable[DrawnPieces], most: int, dur: int) -> tuple[DrawnPieces, Stretch]:
     """Merge short pieces until at most `most` are left; return them and how they were merged."""
     finest = max(dur // _COLUMNS, 2)
-    kept: list[Pieces] = []
+    kept: list[DrawnPieces] = []
     coarse = fine = 0
     for each in read:
         fine_here = int(np.count_nonzero(each.is_fine))
@@ -275,7 +275,7 @@ def _join_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces, S
     return merge_short(pieces, stretch), stretch
 
 
-def _find_stretch(pieces: Pieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
+def _find_stretch(pieces: DrawnPieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
     """Find the multiple of `least` that leaves `most` pieces, and `for_detail` in detailed steps."""
     times_fine = times_coarse = 1
     coarse, fine = count_merged(pieces, least)
@@ -292,26 +292,26 @@ def _next_stretch(times: int) -> int:
     return max(times + 1, round(times * _COARSER))
 
 
-def _read_path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
+def _read_path(segments: Mapping[str, npt.NDArray[Any]]) -> DrawnPath:
     """Segments that follow one another on a lane as one: what lies between two of them is waited for."""
     order = np.argsort(segments["segment"], kind="stable")
     lane, ts, ts_end = (segments[name][order] for name in ("lane", "ts", "ts_end"))
     first = np.flatnonzero(np.diff(lane, prepend=-2))
     if not len(first):
-        return Path()
+        return DrawnPath()
     begins, ends = np.minimum.reduceat(ts, first), np.maximum.reduceat(ts_end, first)
     lane = lane[first]
-    return Path(*(_number_names(column[lane >= 0]) for column in (lane, begins, ends - begins)))
+    return DrawnPath(*(_number_names(column[lane >= 0]) for column in (lane, begins, ends - begins)))
 
 
-def _make_table(pieces: Pieces) -> dict[str, npt.NDArray[Any]]:
+def _make_table(pieces: DrawnPieces) -> dict[str, npt.NDArray[Any]]:
     """Make the table timeline_piece; `alone` is the slice of a piece, -1 where several were merged."""
     named = {"shown": pieces.number, "slices": pieces.slices, "alone": np.where(pieces.is_alone, pieces.number, -1)}
     kept = ("track", "depth", "is_fine", "is_culprit", "cell", "ts", "ts_end", "busy")
     return {**{name: getattr(pieces, name) for name in kept}, **named}
 
 
-def _read_lanes(tracks: Sequence[Mapping[str, Any]], pieces: Pieces) -> tuple[Lane, ...]:
+def _read_lanes(tracks: Sequence[Mapping[str, Any]], pieces: DrawnPieces) -> tuple[Lane, ...]:
     """Return the lanes of the tracks that have pieces."""
     levels = {track["track"]: int(pieces.depth[pieces.track == track["track"]].max(initial=-1)) + 1 for track in tracks}
     drawn = [track for track in tracks if levels[track["track"]]]
@@ -340,7 +340,7 @@ def _label_lane(row: Mapping[str, Any]) -> str:
             return f"thread {number} {shortened(row['thread_name'] or '', _NAME_LIMIT)}".rstrip()
 
 
-def _read_slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
+def _read_slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tuple[Called, ...], DrawnSlices]:
     each = list(zip(found["name"].tolist(), found["kind"].tolist(), strict=True))
     times: Counter[tuple[str, str]] = Counter()
     for name, busy in zip(each, found["busy"].tolist(), strict=True):
@@ -353,7 +353,7 @@ def _read_slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tupl
         number_of[name] = numbers.setdefault(called, len(numbers))
     named = ("lane", "depth", "ts", "dur", "busy", "count", "launch")
     columns_drawn = {name: _number_names(found[name]) for name in named}
-    return tuple(numbers), Slices(called=array("q", [number_of[name] for name in each]), **columns_drawn)
+    return tuple(numbers), DrawnSlices(called=array("q", [number_of[name] for name in each]), **columns_drawn)
 
 
 def _number_names(column: npt.NDArray[Any]) -> array[int]:

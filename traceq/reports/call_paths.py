@@ -19,7 +19,7 @@ _NONE = -1
 _LOST = -2
 
 
-class Slices(NamedTuple):
+class CallSlices(NamedTuple):
     """Calls of whole threads, a place in each column for each: ns, the `slice_id` around it (-1 for none), what it is called."""
 
     slice_id: Numbers
@@ -44,14 +44,14 @@ class Paths:
     """The paths, outermost first; they are numbered in this order. `_first` and `_times` say which calls a slice has."""
 
     levels: tuple[Level, ...]
-    _place: _IdPlaces
+    _place: _PlacesOfIds
     _first: Numbers
     _times: Numbers
     _path: Numbers
 
-    def of(self, slice_ids: Numbers) -> Numbers:
+    def find_paths(self, slice_ids: Numbers) -> Numbers:
         """Return the number of the path of each slice, in its first period with one; -1 without a path."""
-        rows = self._place.of(slice_ids)
+        rows = self._place.find(slice_ids)
         found = np.full(len(rows), _NONE, np.int64)
         wanted, turn = np.flatnonzero(rows >= 0), 0
         while len(wanted := wanted[self._times[rows[wanted]] > turn]):
@@ -60,7 +60,7 @@ class Paths:
         return found
 
 
-class _IdPlaces:
+class _PlacesOfIds:
     """Places of ids in a column of ids, which are numbered from near 0."""
 
     def __init__(self, ids: Numbers) -> None:
@@ -68,7 +68,7 @@ class _IdPlaces:
         self._places = np.full(int(ids.max(initial=0)) - self._least + 1, _NONE, np.int32)
         self._places[ids - self._least] = np.arange(len(ids), dtype=np.int32)
 
-    def of(self, ids: Numbers) -> Numbers:
+    def find(self, ids: Numbers) -> Numbers:
         """Return the places of `ids`, -1 for those that are not there."""
         at = ids - self._least
         is_known = (at >= 0) & (at < len(self._places))
@@ -77,14 +77,14 @@ class _IdPlaces:
         return places
 
 
-def find_paths(slices: Slices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
+def find_paths(slices: CallSlices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
     """Find the paths of the calls, cut at the ends of the periods (in order of time); labels are below `labels`.
 
     No call reaches beyond the one around it: what lasts longer than the call that it began in, as a range that a function opens,
     stands beside that call, which counts until then.
     """
-    place = _IdPlaces(slices.slice_id)
-    around, row_end = _settle_parents(place.of(slices.parent_id), slices.ts, slices.ts_end)
+    place = _PlacesOfIds(slices.slice_id)
+    around, row_end = _settle_parents(place.find(slices.parent_id), slices.ts, slices.ts_end)
     first_period = np.searchsorted(period_ts_end, slices.ts, side="right")
     times = np.maximum(np.searchsorted(period_ts, row_end, side="left") - first_period, 0)
     first = np.cumsum(times) - times

@@ -40,7 +40,7 @@ def drop_until_fits(ranks: Sequence[Rank | None], fits: Callable[[set[int]], boo
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """A piece of text that is shown as a whole or not at all.
 
     Parts with the greatest `rank` are left out first, those with None never. `kind` is how the line in its place
@@ -53,32 +53,32 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Around:
+class TextFrame:
     """Text before and after the parts `inside`, shown as long as one of them is."""
 
     opening: str
     closing: str
     title: str
-    inside: Sequence[Part | Around]
+    inside: Sequence[TextPart | TextFrame]
 
 
-# (titles of the `Around`s that are gone, kinds of other parts that are gone) -> the line in their place
+# (titles of the frames that are gone, kinds of other parts that are gone) -> the line in their place
 Note = Callable[[Sequence[str], Sequence[str]], str]
 # (parts that were left out) -> the paragraph after the first part
-Summary = Callable[[Sequence[Part]], str]
+Summary = Callable[[Sequence[TextPart]], str]
 
 
 @dataclass(frozen=True)
-class _Place:
+class _PartPlace:
     """A part and all that is around it, from the outside inwards."""
 
-    part: Part
-    around: tuple[Around, ...]
+    part: TextPart
+    around: tuple[TextFrame, ...]
 
 
-def join_fitting(inside: Sequence[Part | Around], limit: int, note: Note, summary: Summary) -> str:
+def join_fitting(inside: Sequence[TextPart | TextFrame], limit: int, note: Note, summary: Summary) -> str:
     """Join the parts by blank lines to a text shorter than `limit`, if the parts that always stay are."""
-    places = list(_flatten(inside, ()))
+    places = list(_flatten_parts(inside, ()))
 
     def join(dropped: set[int]) -> str:
         return _join(places, dropped, note, summary)
@@ -86,19 +86,19 @@ def join_fitting(inside: Sequence[Part | Around], limit: int, note: Note, summar
     return join(drop_until_fits([place.part.rank for place in places], lambda dropped: len(join(dropped)) < limit))
 
 
-def _flatten(inside: Sequence[Part | Around], around: tuple[Around, ...]) -> Iterator[_Place]:
+def _flatten_parts(inside: Sequence[TextPart | TextFrame], around: tuple[TextFrame, ...]) -> Iterator[_PartPlace]:
     for item in inside:
-        if isinstance(item, Part):
-            yield _Place(item, around)
+        if isinstance(item, TextPart):
+            yield _PartPlace(item, around)
         else:
-            yield from _flatten(item.inside, (*around, item))
+            yield from _flatten_parts(item.inside, (*around, item))
 
 
-def _join(places: Sequence[_Place], dropped: set[int], note: Note, summary: Summary) -> str:
+def _join(places: Sequence[_PartPlace], dropped: set[int], note: Note, summary: Summary) -> str:
     shown = {id(outer) for number, place in enumerate(places) if number not in dropped for outer in place.around}
     texts: list[str] = []
-    opened: list[Around] = []
-    gone: list[_Place] = []
+    opened: list[TextFrame] = []
+    gone: list[_PartPlace] = []
     for number, place in enumerate(places):
         wanted = [outer for outer in place.around if id(outer) in shown]
         if number not in dropped:
@@ -113,8 +113,8 @@ def _join(places: Sequence[_Place], dropped: set[int], note: Note, summary: Summ
     return _BETWEEN.join(texts) + "\n"
 
 
-def _open_only(opened: list[Around], wanted: Sequence[Around]) -> list[str]:
-    """Return the texts that close and open `Around`s until just `wanted` are open."""
+def _open_only(opened: list[TextFrame], wanted: Sequence[TextFrame]) -> list[str]:
+    """Return the texts that close and open frames until just `wanted` are open."""
     texts: list[str] = []
     while [id(outer) for outer in opened] != [id(outer) for outer in wanted[: len(opened)]]:
         texts.append(opened.pop().closing)
@@ -124,7 +124,7 @@ def _open_only(opened: list[Around], wanted: Sequence[Around]) -> list[str]:
     return [text for text in texts if text]
 
 
-def _take_note(gone: list[_Place], shown: set[int], note: Note) -> list[str]:
+def _take_note(gone: list[_PartPlace], shown: set[int], note: Note) -> list[str]:
     """Return the line in place of the parts in `gone`, if any, and empty the list."""
     titles: dict[int, str] = {}
     kinds: list[str] = []

@@ -18,7 +18,7 @@ class Stretch(NamedTuple):
     fine: int
 
 
-class Pieces(NamedTuple):
+class DrawnPieces(NamedTuple):
     """Columns with a place for each piece of `slices` slices; a piece begins in `cell` or later and takes `busy` ns.
 
     Of several slices `number` is the longest one's (of several of these the last one's), and `longest` its duration.
@@ -37,9 +37,9 @@ class Pieces(NamedTuple):
     busy: Numbers
     slices: Numbers
 
-    def where(self, chosen: Numbers) -> Pieces:
-        """Those that are chosen: by their places, or True in theirs."""
-        return Pieces(*(column[chosen] for column in self))
+    def select(self, chosen: Numbers) -> DrawnPieces:
+        """Select pieces by their places, or by a mask."""
+        return DrawnPieces(*(column[chosen] for column in self))
 
 
 def pieces_of(
@@ -51,19 +51,19 @@ def pieces_of(
     *,
     is_fine: Numbers,
     is_culprit: Numbers,
-) -> Pieces:
+) -> DrawnPieces:
     """Make a piece of each slice."""
     dur = ts_end - ts
     is_alone = np.ones(len(ts), bool)
-    return Pieces(track, depth, is_fine, is_culprit, is_alone, ts, number, dur, ts, ts_end, dur, np.ones_like(ts))
+    return DrawnPieces(track, depth, is_fine, is_culprit, is_alone, ts, number, dur, ts, ts_end, dur, np.ones_like(ts))
 
 
-def join_pieces(pieces: Iterable[Pieces]) -> Pieces:
+def join_pieces(pieces: Iterable[DrawnPieces]) -> DrawnPieces:
     """Concatenate the pieces."""
-    return Pieces(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+    return DrawnPieces(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
 
-def merge_short(pieces: Pieces, stretch: Stretch) -> Pieces:
+def merge_short(pieces: DrawnPieces, stretch: Stretch) -> DrawnPieces:
     """Merge short neighbouring pieces; `stretch` is a multiple of the one they were merged by before."""
     least, stays = _find_short(pieces, stretch)
     order, first, cell = _sort_cells(pieces, least, stays)
@@ -74,7 +74,7 @@ def merge_short(pieces: Pieces, stretch: Stretch) -> Pieces:
     count = np.diff(np.append(first, len(order)))
     is_longest = longest_of == np.repeat(longest, count)
     is_of_slices = pieces.busy is pieces.longest  # each is one slice, as pieces_of makes them
-    grouped = pieces.where(order[first])._replace(
+    grouped = pieces.select(order[first])._replace(
         is_alone=np.zeros(len(first), bool),
         cell=cell[first] * least[order[first]],
         number=np.maximum.reduceat(np.where(is_longest, pieces.number[order], -1), first),
@@ -84,10 +84,10 @@ def merge_short(pieces: Pieces, stretch: Stretch) -> Pieces:
         busy=np.add.reduceat(longest_of if is_of_slices else pieces.busy[order], first),
         slices=count if is_of_slices else np.add.reduceat(pieces.slices[order], first),
     )
-    return join_pieces((pieces.where(stays), grouped))
+    return join_pieces((pieces.select(stays), grouped))
 
 
-def count_merged(pieces: Pieces, stretch: Stretch) -> tuple[int, int]:
+def count_merged(pieces: DrawnPieces, stretch: Stretch) -> tuple[int, int]:
     """Count the pieces that merging by `stretch` leaves: outside of detailed steps, and in them."""
     least, stays = _find_short(pieces, stretch)
     order, first, _ = _sort_cells(pieces, least, stays)
@@ -96,13 +96,13 @@ def count_merged(pieces: Pieces, stretch: Stretch) -> tuple[int, int]:
     return len(is_fine) - fine, fine
 
 
-def _find_short(pieces: Pieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
+def _find_short(pieces: DrawnPieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
     """Below how many ns each piece is drawn together with others, and which are not."""
     least = np.where(pieces.is_fine, stretch.fine, stretch.coarse)
     return least, (least == 0) | (pieces.is_alone & (pieces.is_culprit | (pieces.longest >= least)))
 
 
-def _sort_cells(pieces: Pieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+def _sort_cells(pieces: DrawnPieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Return the places of the pieces to merge, cell by cell, where each cell begins among them, and its number."""
     order = np.flatnonzero(~stays)
     lane = ((pieces.track[order].astype(np.uint16) * 16 + pieces.depth[order]) * 2 + pieces.is_fine[order]).astype(

@@ -62,13 +62,13 @@ class Queries:
         self.connection = connection
         self._idle = {query for query, table in NEEDS.items() if table in empty}
 
-    def rows(self, name: str, **values: Setting) -> list[dict[str, Any]]:
+    def read_rows(self, name: str, **values: Setting) -> list[dict[str, Any]]:
         """Return the rows of the query `name`, as dictionaries by column name."""
         return [] if name in self._idle else read_rows(self.connection, name, **values)
 
-    def records(self, made: Callable[..., T], name: str, **values: Setting) -> tuple[T, ...]:
+    def read_records(self, made: Callable[..., T], name: str, **values: Setting) -> tuple[T, ...]:
         """Return `made` of each row of the query `name`; its columns are the first fields, in their order."""
-        return tuple(made(*row.values()) for row in self.rows(name, **values))
+        return tuple(made(*row.values()) for row in self.read_rows(name, **values))
 
 
 def read_rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:

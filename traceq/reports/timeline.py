@@ -32,7 +32,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Slices:
+class DrawnSlices:
     """A column for each fact, a place in it for each slice, in the order of lane, depth and start.
 
     `lane` and `called` are numbers in the lists of the timeline. `count` slices may be drawn as one: then `busy` is the sum of
@@ -53,7 +53,7 @@ class Slices:
 
 
 @dataclass(frozen=True)
-class Path:
+class DrawnPath:
     """The critical path where it runs on drawn lanes: a column for each fact, a place for each stretch, in the order of time."""
 
     lane: Numbers = ()
@@ -85,13 +85,13 @@ class Timeline:
     dur: int
     lanes: tuple[Lane, ...]
     called: tuple[Called, ...]
-    slices: Slices
+    slices: DrawnSlices
     resolution: int = 1
     fine: int = 1
     views: tuple[Mark, ...] = ()
     marks: tuple[Mark, ...] = ()
     culprit: int = -1
-    path: Path = Path()
+    path: DrawnPath = DrawnPath()
     span: int = 0
 
     @property

@@ -49,7 +49,7 @@ class PathName:
 
 
 @dataclass(frozen=True)
-class CriticalPath:
+class PathTopic:
     """The critical path of the steps; `parts` add up to it, `names` are the first --top."""
 
     summary: PathSummary
@@ -165,7 +165,7 @@ class HostCollective:
 
 
 @dataclass(frozen=True)
-class Communication:
+class CommunicationTopic:
     """Communication on GPUs and on the host; `collectives` and `on_host` are the first --top."""
 
     totals: tuple[CommunicationTotal, ...]
@@ -282,7 +282,7 @@ class DataStall:
 
 
 @dataclass(frozen=True)
-class Loader:
+class LoaderFetches:
     """Fetches from one loader."""
 
     loader: str
@@ -299,7 +299,7 @@ class Data:
     """Fetching of input; `loaders` are the first --top."""
 
     stall: DataStall
-    loaders: tuple[Loader, ...]
+    loaders: tuple[LoaderFetches, ...]
 
 
 @dataclass(frozen=True)
@@ -536,9 +536,9 @@ class Serving:
 class Topics:
     """The topics of a report."""
 
-    critical_path: CriticalPath
+    critical_path: PathTopic
     copies: Copies
-    communication: Communication
+    communication: CommunicationTopic
     kernels: Kernels
     data: Data
     memory: Memory

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from traceq.common.text import printable, shortened
 from traceq.common.units import share, some
 from traceq.reports import document as doc
-from traceq.reports.fit import Around, Part, Summary, join_fitting
+from traceq.reports.fit import Summary, TextFrame, TextPart, join_fitting
 from traceq.reports.model import Report
 from traceq.reports.outline import Leaf, Node, Section, build_outline, rate_importance
 from traceq.reports.renderers import bar
@@ -103,19 +103,19 @@ def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterat
 
 def _make_parts(
     nodes: Iterable[Node], above: tuple[Section, ...], first: doc.Verdict | None, files: Mapping[str, str]
-) -> Iterator[Part | Around]:
+) -> Iterator[TextPart | TextFrame]:
     """Yield the nodes as text; that of the `first` verdict is never left out."""
     for node in nodes:
         if isinstance(node, Leaf):
             text = "\n\n".join(_render_block(block, files) for block in node.blocks)
             rank = None if any(block is first for block in node.blocks) else rate_importance(node, above)
-            yield Part(text, rank, _KINDS.get(type(node.blocks[-1]), ""))
+            yield TextPart(text, rank, _KINDS.get(type(node.blocks[-1]), ""))
         elif node.nodes:
             inside = list(_make_parts(node.nodes, (*above, node), first, files))
             closing = "</details>" if isinstance(node.head, doc.Fold) else ""
-            yield Around(_render_block(node.head, files), closing, _write_title(node.head), inside)
+            yield TextFrame(_render_block(node.head, files), closing, _write_title(node.head), inside)
         elif isinstance(node.head, doc.Heading):
-            yield Part(_render_block(node.head, files), rate_importance(Leaf((node.head,)), above), "heading")
+            yield TextPart(_render_block(node.head, files), rate_importance(Leaf((node.head,)), above), "heading")
 
 
 def _write_title(head: doc.Heading | doc.Fold) -> str:
@@ -132,7 +132,7 @@ def _write_note(titles: Sequence[str], kinds: Sequence[str]) -> str:
 
 
 def _summary_for(limit: int) -> Summary:
-    def text(left_out: Sequence[Part]) -> str:
+    def text(left_out: Sequence[TextPart]) -> str:
         queries = sum(not each.kind for each in left_out)
         named = [some(queries, "query", "queries")] if queries else []
         named += [some(len(left_out) - queries, "other part")] if queries < len(left_out) else []

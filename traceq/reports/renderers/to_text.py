@@ -48,19 +48,19 @@ def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: b
     """Render the blocks as `to_text` does; words of queries may exceed a line. `source` is named in commands."""
     page = _TextPage(min(max(width, LEAST_WIDTH), WIDTH), paint_text if colour else paint_nothing, source)
     lines: list[str] = []
-    for block in _unfold(blocks):
+    for block in _unfold_blocks(blocks):
         if lines and not (isinstance(block, doc.Query) and not lines[-1]):
             lines.append("")
         lines.extend(_LINES[type(block)](block, page))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _unfold(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
+def _unfold_blocks(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
     """Drop blocks that other formats draw, and put the title of a fold above its blocks."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Heading(4, block.title)
-            yield from _unfold(block.blocks)
+            yield from _unfold_blocks(block.blocks)
         elif not isinstance(block, doc.Picture | doc.Tracks | doc.Flame):
             yield block
 

@@ -9,7 +9,7 @@ from traceq.reports.document import BarRow, Block, Heading, Items, Name, Paragra
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import cite_plan, how_to_record
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
-from traceq.reports.topics import DataStall, Loader
+from traceq.reports.topics import DataStall, LoaderFetches
 
 _PARTS = {
     "waiting": "waiting_ns",
@@ -53,17 +53,17 @@ def explain_no_input(report: TraceReport) -> tuple[Spans, ...]:
 
 def _write_headline(stall: DataStall, report: TraceReport) -> Spans:
 
-    def per(nanoseconds: int) -> str:
+    def per_unit(nanoseconds: int) -> str:
         return f"{duration(nanoseconds / stall.steps)} per {report.unit}"
 
     if stall.data_wait_ns is None:
-        known = per(stall.data_stall_ns or 0)
+        known = per_unit(stall.data_stall_ns or 0)
         return (
             f"Copies of input keep the GPU from computing {known}. Nothing in the trace names fetching",
             *_how_to_mark(report),
             ".",
         )
-    text = f"The training thread fetches for {per(stall.data_wait_ns)}"
+    text = f"The training thread fetches for {per_unit(stall.data_wait_ns)}"
     if stall.data_stall_ns is None:
         return (f"{text}; without a GPU in the trace, what that costs is unknown.",)
     if not stall.data_stall_ns:
@@ -71,7 +71,7 @@ def _write_headline(stall: DataStall, report: TraceReport) -> Spans:
     parts = [f"{duration((stall.idle_data_ns or 0) / stall.steps)} idle"]
     if stall.input_copy_ns is not None:
         parts.append(f"{duration(stall.input_copy_ns / stall.steps)} in exposed copies of input")
-    return (f"{text}. Input costs the GPU {per(stall.data_stall_ns)}: {', '.join(parts)}.",)
+    return (f"{text}. Input costs the GPU {per_unit(stall.data_stall_ns)}: {', '.join(parts)}.",)
 
 
 def _how_to_mark(report: TraceReport) -> Spans:
@@ -99,7 +99,7 @@ def _list_remarks(stall: DataStall) -> Iterator[Spans]:
         yield (f"Workers seen: {count(stall.workers)}{busy}.",)
 
 
-def _loader_table(rows: Sequence[Loader]) -> Table:
+def _loader_table(rows: Sequence[LoaderFetches]) -> Table:
     return make_table(
         rows,
         {

@@ -103,7 +103,7 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
 
 def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
     """Describe the finding at that place (F1) with its evidence, and with its queries if wanted."""
-    yield from _finding(place, finding, report)
+    yield from _finding_facts(place, finding, report)
     yield from _list_occurrences(finding, report.unit)
     if sql:
         yield from _list_queries(place, finding)
@@ -136,7 +136,7 @@ def _how_to_read(report: TraceReport) -> str:
     return text
 
 
-def _finding(place: str, finding: Finding, report: TraceReport) -> Iterator[Block]:
+def _finding_facts(place: str, finding: Finding, report: TraceReport) -> Iterator[Block]:
     yield Heading(4, (f"{place}. {finding.title}{_EXTRA if finding.is_extra else ''}",), anchor=place)
     yield Facts(tuple(_list_facts(finding, report)))
 

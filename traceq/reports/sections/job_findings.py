@@ -57,14 +57,14 @@ def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
             saved += each.adds_ns
             until[id(each)] = saved
 
-    def together(each: JobFinding) -> float | None:
+    def saving_together(each: JobFinding) -> float | None:
         return until.get(id(each), each.saving_ns)
 
     return {
         "finding": lambda each: each.rule,
         "on": lambda each: Name(name_unit(each)),
         "saves alone": lambda each: "-" if each.saving_ns is None else duration(each.saving_ns),
-        "with above": lambda each: "-" if (saves := together(each)) is None else duration(saves),
+        "with above": lambda each: "-" if (saves := saving_together(each)) is None else duration(saves),
         "sure": lambda each: each.confidence,
         "because": lambda each: each.because or "-",
     }
