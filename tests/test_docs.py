@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -213,9 +214,24 @@ def test_lines_of_prose_fit_into_a_diff():
 def test_functions_that_the_architecture_names_are_in_the_files_it_names():
     text = (DOCS / "architecture.md").read_text("utf-8")
     named = re.findall(r"`(\w+/[\w/]+\.py)`\s+\(`(\w+)`", text)
-    assert {("app/pipeline.py", "ensure_cached"), ("app/pipeline.py", "make_database")} <= set(named)
+    assert {("app/pipeline.py", "make_database"), ("analysis/order.py", "fill")} <= set(named)
     root = DOCS.parent / "traceq"
-    assert [each for each in named if f"def {each[1]}(" not in (root / each[0]).read_text("utf-8")] == []
+    assert [name for name in named if f"def {name[1]}(" not in (root / name[0]).read_text("utf-8")] == []
+
+
+def test_the_architecture_lists_every_room_in_its_layer_with_what_is_in_it():
+    rows = re.findall(r"^\| (\d+) \| `(\w+)/` \| (.*) \|$", (DOCS / "architecture.md").read_text("utf-8"), re.MULTILINE)
+    contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [re.findall(r"\w+", layer) for layer in reversed(contracts[0]["layers"])]
+    in_layers = {room: str(number) for number, layer in enumerate(layers, 1) for room in layer if room != "errors"}
+    assert {room: layer for layer, room, _ in rows} == in_layers
+    root = DOCS.parent / "traceq"
+    assert {room for _, room, _ in rows} == {path.parent.name for path in root.glob("*/__init__.py")}
+    named = [(room, path) for _, room, text in rows for path in re.findall(r"`(\w+(?:\.py|/))`", text)]
+    assert len(named) > 30
+    assert_none(
+        f"{room}/{path}" for room, path in named if not any((root / place / path).exists() for place in (room, ""))
+    )
 
 
 def test_the_readme_is_short_and_its_example_is_what_the_command_prints():
