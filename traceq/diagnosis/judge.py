@@ -19,13 +19,12 @@ from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Obse
 from traceq.diagnosis.findings import finding_id, make_finding, make_observation
 from traceq.diagnosis.in_job import bound_by_job, leave_to_job
 from traceq.diagnosis.needs import NEEDS, NothingThere
-from traceq.diagnosis.packs import add_extra_parts, count_left_out, keep_extra, select_rules
+from traceq.diagnosis.packs import add_extra_parts, count_left_out, keep_extra, select_rules, split_by_capture
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.record import Record, load_record
 from traceq.diagnosis.rules.registry import Rule, default_rules
 from traceq.diagnosis.same_fix import attach_small_effects, merge_same_fix
-from traceq.diagnosis.speaking import split_by_capture
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
 from traceq.diagnosis.triage import triage_of
 from traceq.formats.capabilities import format_of

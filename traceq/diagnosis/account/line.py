@@ -1,14 +1,20 @@
-"""A line of the account, and the verdicts it can have."""
+"""A line of the account, its verdicts, and whether one that cannot be told stands before the findings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from traceq.diagnosis.finding import Finding
 
 Judgement = Literal["avoidable", "at its limit", "cannot tell", "small"]
 
 # A line of less of the step needs no verdict.
 LEAST_SHARE = 0.05
+# Where the first finding saves less than this share of a step, what cannot be told and takes more than a quarter stands first.
+_LITTLE = 0.05
+_MUCH_UNKNOWN = 0.25
 
 
 @dataclass(frozen=True)
@@ -41,3 +47,18 @@ class Line:
     remedy: str = ""
     query: str = ""
     is_critical: bool = True
+
+
+def largest_unknown(account: Sequence[Line]) -> Line | None:
+    """Return the longest line of which nothing can be told, if it takes more than a quarter of the step."""
+    lines = [
+        line
+        for line in account
+        if line.is_critical and line.verdict == "cannot tell" and line.step_share > _MUCH_UNKNOWN
+    ]
+    return max(lines, key=lambda each: each.dur_ns, default=None)
+
+
+def saves_little(first: Finding) -> bool:
+    """Return whether a finding saves so little of the step that what cannot be told stands before it."""
+    return first.saving_ns < _LITTLE * (first.expected_step_ns + first.saving_ns)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from traceq.diagnosis.account.first import largest_unknown, saves_little
-from traceq.diagnosis.account.line import Line
+from traceq.diagnosis.account.line import Line, largest_unknown, saves_little
 from traceq.diagnosis.finding import Confidence, Failed, Finding, Observation
 
 

@@ -15,9 +15,8 @@ from traceq.diagnosis.job.compute import slow_gpu, work_imbalance
 from traceq.diagnosis.job.desync import find_desync
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.late import job_straggler, slow_host, stage_imbalance, wandering_straggler
-from traceq.diagnosis.job.links import slow_link
 from traceq.diagnosis.job.subject import JobSubject
-from traceq.diagnosis.job.waiting import absent_late_rank, late_start, waiting_not_network
+from traceq.diagnosis.job.waiting import absent_late_rank, late_start, slow_link, waiting_not_network
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,11 +1,11 @@
-"""Communication that waits for other ranks and not the network, for absent ranks, or for a recording that began later."""
+"""Communication that waits for other ranks, present or absent, or for a later recording, or that has a slow link."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from traceq.common.ranks import list_ranks
-from traceq.common.units import duration, share
+from traceq.common.units import duration, share, short_size
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
 from traceq.diagnosis.needs import CannotTell
@@ -27,6 +27,9 @@ _LATE_START = 0.01
 
 # A recording that begins later by less of how much later the rank came does not explain it.
 _EXPLAINS = 0.5
+
+# The best transfers of a group take so many times what those of its sister groups take.
+_TIMES_USUAL = 1.2
 
 
 def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
@@ -134,4 +137,35 @@ def late_start(job: JobSubject) -> Iterator[JobFinding]:
             + (f"; {duration(own)} it needed itself." if own > least else ".")
         ),
         fix=fix,
+    )
+
+
+def slow_link(job: JobSubject) -> Iterator[JobFinding]:
+    """Name the group whose transfers take more than 1.2 times what those of the median group of its kind take.
+
+    Of complete groups with at least eight all-reduces, all-gathers or reduce-scatters of one size the 5th percentiles are
+    compared, within hosts and between them apart; three groups are needed. No replay has tried it: no saving.
+    """
+    job.judged()
+    groups = job.ask("link")
+    if not groups:
+        raise CannotTell("no three complete groups have eight collectives each of one operation and size to compare")
+    worst = groups[0]
+    if worst["times_usual"] <= _TIMES_USUAL or not worst["is_clear"]:
+        return
+    ranks = tuple(worst["ranks"])
+    op = worst["op"].replace("_", "-")
+    yield job.finding(
+        "slow-link",
+        f"group of {list_ranks(ranks)}",
+        "link",
+        ranks=ranks,
+        because=f"transfers take {worst['times_usual']:.2f}x the usual",
+        # No real job at hand has had one.
+        confidence="medium",
+        reason=(
+            f"At best {op} of {short_size(worst['bytes'])} takes {duration(worst['best_ns'])}, in the usual one of "
+            f"{worst['groups']} groups of the same kind {duration(worst['usual_ns'])}."
+        ),
+        fix="Look at the links between these ranks: topology, the network card each uses, routes, error counters.",
     )

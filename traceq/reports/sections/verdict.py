@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from traceq.analysis.categories import BY_NAME, HOST_LABELS, IDLE
 from traceq.common.text import shortened
 from traceq.common.units import duration, share
-from traceq.diagnosis.account.first import largest_unknown, saves_little
-from traceq.diagnosis.account.line import Line
+from traceq.diagnosis.account.line import Line, largest_unknown, saves_little
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.reports.document import Name, Outcome, Spans, Verdict, split_code
