@@ -12,7 +12,7 @@ from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_text import blocks_to_text
-from traceq.runs import stored
+from traceq.runs import baselines
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.noise import measure_noise
 from traceq.runs.made_with import find_differences
@@ -147,11 +147,11 @@ def test_tickets_show_values_that_are_known_and_no_other():
 
 
 def test_baselines_keep_it_and_older_ones_have_none():
-    kept = stored.text_of((made("a"),), traceq="1", saved="now")
-    assert stored.kept_of(kept, "x").runs[0].made_with == BASE
+    kept = baselines.encode_runs((made("a"),), traceq="1", saved="now")
+    assert baselines.decode_runs(kept, "x").runs[0].made_with == BASE
     older = json.loads(kept)
     del older["runs"][0]["made_with"]
-    assert stored.kept_of(json.dumps(older).encode(), "x").runs[0].made_with == {}
+    assert baselines.decode_runs(json.dumps(older).encode(), "x").runs[0].made_with == {}
 
 
 def differs(knob, *runs):
