@@ -26,7 +26,7 @@ def test_offsets_of_50_ms_and_drifts_of_50_ppm_are_found_within_20_us():
     offset, drift = random.uniform(-50e6, 50e6, 64), random.uniform(-50e-6, 50e-6, 64)
     job = MadeUpJob(64, 40, groups_of(64, 8), noise(1), jitter=20 * MICROSECOND, offset=offset, drift=drift)
     members = job.slices().members
-    common = aligned(job).common(members.unit, members.end.astype(float))
+    common = aligned(job).to_common(members.unit, members.end.astype(float))
     true = (members.end - 10**12 - offset[members.unit]) / (1 + drift[members.unit])
     apart = common - true
     assert np.abs(apart - np.median(apart)).max() < 40 * MICROSECOND

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeVar
-
-import duckdb
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from traceq.database.query import Setting
 from traceq.database.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 T = TypeVar("T")
 

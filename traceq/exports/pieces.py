@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.common.units import duration
 from traceq.database.query import ask
@@ -16,6 +14,10 @@ from traceq.exports.fit import GPU
 from traceq.exports.lanes import nest_slices
 from traceq.exports.tracks import TrackProcess, encode_slice
 from traceq.exports.window import TimeWindow
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Of a finding with more pieces the worst are shown.
 _MOST_PIECES = 50

@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-import duckdb
 import msgspec
 import pyarrow as pa
-from duckdb.sqltypes import DuckDBPyType
 from pyarrow import compute, csv, parquet
 
 from traceq.common.text import CONTROLS, quiet_json, without_controls
 from traceq.database.user_sql import query_error, run_interruptibly, too_long
 from traceq.errors import QueryError
+
+if TYPE_CHECKING:
+    import duckdb
+    from duckdb.sqltypes import DuckDBPyType
+
 
 T = TypeVar("T")
 

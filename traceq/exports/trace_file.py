@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
-
-import duckdb
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from traceq.analysis.categories import CATEGORIES, PATH_KINDS, on_path
 from traceq.common.text import quiet_json
@@ -24,6 +22,10 @@ from traceq.exports.lanes import assign_lanes, fetch_rows
 from traceq.exports.pieces import piece_events
 from traceq.exports.tracks import Ids, encode, lay_out, new_ids
 from traceq.exports.window import EVERYTHING, TimeWindow, find_window
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # In the order of the file. Perfetto wants an arrow's start before its end.
 _SECTIONS = ("step", "path", "ledger", "host", "stream", "annotation", "synchronization", "event", "memory", "counter")

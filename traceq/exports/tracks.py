@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.exports.window import TimeWindow
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Perfetto reads ids as 32-bit numbers and takes 0 for none.
 _MOST = (1 << 32) - 1

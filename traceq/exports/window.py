@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.finding import Finding, Value
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 _EVER = 1 << 62
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Each a query of one row.
 TOPICS = ("gpu", "kernel", "copy", "collective", "host", "wait", "step", "idle", "data", "memory", "sample", "operator")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -16,6 +14,10 @@ from traceq.health.coverage import Inputs, LostEvents
 from traceq.health.identities import Checked
 from traceq.health.judges import JUDGES
 from traceq.health.verdict import MetricHealth, Verdict, suggest_captures
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Metrics that a capture of the host alone can bring: of others nothing is suggested where the device is no GPU.
 _OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})

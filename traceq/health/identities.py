@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from traceq.database.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)

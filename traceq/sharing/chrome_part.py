@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import duckdb
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from traceq.importers.chrome.records import EventHead, EventRecords, decode_head, pair_half_ranges, start_of
 from traceq.sharing.part import Part
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 _TIMES = """
     select distinct ts

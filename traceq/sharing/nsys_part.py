@@ -5,14 +5,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from traceq.database.sql import run
 from traceq.importers.nsys import host
 from traceq.importers.sqlite import quote_name
 from traceq.sharing.part import Part
 from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 _GPU = {
     "CUPTI_ACTIVITY_KIND_KERNEL": "kernel",

@@ -6,15 +6,17 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.steps.choice import Window
 from traceq.analysis.steps.window import Extent, window_extent
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
 from traceq.errors import WrongUse
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 _NUMBER_AT_END = re.compile(r"#(\d+)\D*$")
 _TRAINING = """
