@@ -180,7 +180,7 @@ def test_sizes_of_sentences():
         "3,072 GiB",
     ]
     assert (bytes_in("GiB", 3 << 29, 2), bytes_in("MiB", 5 << 30, 1)) == ("1.50", "5,120.0")
-    assert (short(12.345), per_cent(0.95)) == ("12.3", "95 %")
+    assert (short(12.345), short(1581.2), short(12.0), per_cent(0.95)) == ("12.3", "1,581", "12", "95 %")
 
 
 @pytest.mark.parametrize(

@@ -160,8 +160,8 @@ def short_size(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Format three significant digits, for sentences: 12.3."""
-    return f"{value:.3g}"
+    """Format three significant digits, for sentences: 12.3, 12, 1,581."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - as many digits
 
 
 def per_cent(value: float) -> str:
