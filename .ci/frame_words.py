@@ -32,7 +32,7 @@ _LEFT_OUT = frozenset(("testing", "_testing", "test", "tests", "_vendor", "onnx"
 
 
 def words(package: str) -> set[str]:
-    """The words of the paths of a package, and those of functions of several of its files."""
+    """Return the words in paths of a package, and in names of functions that several of its files have."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise SystemExit(f"{package} is not installed here")

@@ -40,7 +40,7 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    """The shell blocks of a page, in order."""
+    """Return the shell blocks of a page, in order."""
     found = []
     for block in _BLOCK.finditer(page):
         marks = [(mark["name"], mark["value"]) for mark in _MARK.finditer(block["marks"])]
@@ -102,7 +102,7 @@ def _script(page: Sequence[Block]) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """This process' environment without what a reader has not: traceq on the PATH, its cache, this Python's paths."""
+    """Return this process' environment as a reader has it: without traceq on the PATH, its cache, this Python's paths."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("TRACEQ_", "PYTHON", "VIRTUAL_ENV"))
     }

@@ -22,7 +22,7 @@ _ROOT = _PROJECT["name"]
 
 
 def document(extras: set[str]) -> dict[str, object]:
-    """The document: traceq, and a component for each package that it or one of these needs here."""
+    """Build the document: traceq, and a component for each package that it needs here, directly or not."""
     found: dict[str, Distribution] = {}
     needs: dict[str, list[str]] = {}
     # What this checkout declares: what is installed of traceq may be older.
@@ -55,7 +55,7 @@ def document(extras: set[str]) -> dict[str, object]:
 def _used(
     name: str, declared: Iterable[str], extras: frozenset[str], needs: dict[str, list[str]]
 ) -> list[tuple[str, frozenset[str]]]:
-    """The packages (with their extras) that `name` needs here; their names are put into `needs`."""
+    """Return the packages (with their extras) that `name` needs here, and note their names in `needs`."""
     used = [each for each in map(Requirement, declared) if _is_used(each, extras)]
     needs[name] = sorted({_canonical(each.name) for each in used})
     return [(_canonical(each.name), frozenset(each.extras)) for each in used]
@@ -82,7 +82,7 @@ def _component(name: str, version: str, licence: dict[str, object]) -> dict[str,
 
 
 def _licence(found: Distribution) -> dict[str, object]:
-    """What the package says: an expression, else its classifiers, else the field of old, which may be the whole text."""
+    """Return the licence of a package: its expression, else its classifiers, else the old field (which may hold a whole text)."""
     if expression := found.metadata.get("License-Expression"):
         return {"expression": expression}
     classified = [

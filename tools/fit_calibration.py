@@ -22,7 +22,7 @@ from traceq.diagnosis.rules.registry import RULES
 from traceq.reports.calibration import calibration_section
 from traceq.runs.verify.accuracy import group_by_hardware, group_by_rule, measure_accuracy
 from traceq.runs.verify.calibration import Calibrated, read
-from traceq.runs.verify.shares import Fit, fit_all
+from traceq.runs.verify.shares import ShareFit, fit_all
 
 ROOT = Path(__file__).resolve().parents[1]
 CALIBRATION, PAGE = "docs/calibration.jsonl", "docs/accuracy.md"
@@ -54,7 +54,7 @@ def numbers_by_rule(lines: Sequence[Calibrated]) -> dict[str, dict[str, dict[str
     }
 
 
-def _numbers(lines: Sequence[Calibrated], made: Fit | None) -> dict[str, Any]:
+def _numbers(lines: Sequence[Calibrated], made: ShareFit | None) -> dict[str, Any]:
     checked = {
         name: round(value, 3) if isinstance(value, float) else value
         for name, value in asdict(measure_accuracy(lines)).items()

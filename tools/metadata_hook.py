@@ -33,7 +33,7 @@ class Hook(MetadataHookInterface):
 
 
 def long_description(readme: str, repository: str, tag: str) -> str:
-    """The text of README.md without relative links; `repository` is a URL without a slash at its end, or empty."""
+    """Return the text of README.md without relative links; `repository` is a URL without a slash at its end, or empty."""
 
     def replaced(link: re.Match[str]) -> str:
         if repository:
@@ -45,7 +45,7 @@ def long_description(readme: str, repository: str, tag: str) -> str:
 
 
 def project_urls(repository: str, tag: str) -> dict[str, str]:
-    """The URLs that an index shows beside the description."""
+    """Return the URLs that an index shows beside the description."""
     return {
         "Homepage": repository,
         "Documentation": f"{repository}/blob/{tag}/docs/README.md",

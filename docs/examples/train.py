@@ -40,7 +40,7 @@ class Samples(Dataset):
 
 
 def network() -> nn.Sequential:
-    """A perceptron with two hidden layers."""
+    """Build a perceptron with two hidden layers."""
     return nn.Sequential(nn.Linear(FEATURES, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, CLASSES))
 
 

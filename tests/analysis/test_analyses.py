@@ -100,7 +100,7 @@ def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread_
             raise duckdb.OutOfMemoryException("made up")
         state.cut = 1
 
-    monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": order.Step(analyse, "", "")})
+    monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": order.AnalysisStep(analyse, "", "")})
     with duckdb.connect(config={"memory_limit": "1GiB", "threads": 2}) as connection:
         state = order.State(1)
         state.free_memory = partial(free_memory, connection, state)

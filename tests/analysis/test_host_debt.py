@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.analysis.ledger.host_debt import Event, charge_gaps
+from traceq.analysis.ledger.host_debt import DebtEvent, charge_gaps
 
 
-def call(ts: int, slice_id: int, dur: int, pid: int = 1) -> Event:
-    return Event(0, pid, ts, 0, slice_id, dur, None)
+def call(ts: int, slice_id: int, dur: int, pid: int = 1) -> DebtEvent:
+    return DebtEvent(0, pid, ts, 0, slice_id, dur, None)
 
 
-def gap(ts: int, gap_id: int, dur: int, pid: int = 1, ahead: int | None = None) -> Event:
-    return Event(0, pid, ts, 1, gap_id, dur, ahead)
+def gap(ts: int, gap_id: int, dur: int, pid: int = 1, ahead: int | None = None) -> DebtEvent:
+    return DebtEvent(0, pid, ts, 1, gap_id, dur, ahead)
 
 
 def test_gaps_are_owed_to_a_call_for_as_long_as_it_held_the_host():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from traceq.analysis.nesting import nesting
 from traceq.analysis.nesting.levels import place_nested
-from traceq.analysis.nesting.stack import NOBODY, Stack
+from traceq.analysis.nesting.stack import NOBODY, OpenSlices
 
 NESTING = "select name, depth, parent_id, operator_id, annotation_id from cpu_slice order by slice_id"
 
@@ -120,7 +120,7 @@ def test_a_second_try_begins_anew_and_commits_each_window(monkeypatch):
 def test_the_sweep_agrees_with_looking_at_every_pair(spans, rounding):
     rows = sorted(((ts, ts + dur) for ts, dur in spans), key=lambda row: (row[0], row[0] - row[1]))
     starts, ends = [row[0] for row in rows], [row[1] for row in rows]
-    depths, parents, _ = Stack(rounding).place(list(range(len(rows))), [0] * len(rows), starts, ends)
+    depths, parents, _ = OpenSlices(rounding).place(list(range(len(rows))), [0] * len(rows), starts, ends)
     cut_ends: list[int] = []
     for number, (ts, end) in enumerate(rows):
         around = [other for other in range(number) if rows[other][0] <= ts < cut_ends[other]]
@@ -140,7 +140,7 @@ def by_slice(places):
 )
 def test_arrays_and_stack_agree_up_to_the_first_that_does_not_nest(spans, cut):
     columns = columns_of(spans)
-    by_stack, by_arrays = Stack(rounding=0), Stack(rounding=0)
+    by_stack, by_arrays = OpenSlices(rounding=0), OpenSlices(rounding=0)
     for window in (slice(0, cut), slice(cut, None)):
         nested = place_nested(by_arrays, *(column[window] for column in columns))
         expected = by_slice(by_stack.place(*(column[window].tolist() for column in columns)))
@@ -169,7 +169,7 @@ def columns_of(spans):
 )
 def test_going_back_and_forth_between_arrays_and_stack_changes_nothing(spans, rounding, by_arrays, by_stack):
     columns = columns_of(spans)
-    expected, mixed = Stack(rounding), Stack(rounding)
+    expected, mixed = OpenSlices(rounding), OpenSlices(rounding)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nesting, "_BY_ARRAYS", by_arrays)
         patch.setattr(nesting, "_BY_STACK", by_stack)

@@ -12,9 +12,9 @@ from traceq.app import experiment as app
 from traceq.app.experiment import Running, experiment
 from traceq.errors import NoSuchFinding, ProgramFailed, UnusableTrace, WrongUse
 from traceq.runs.run import FindingKept
-from traceq.runs.trials.experiment import Limits
+from traceq.runs.trials.experiment import TrialLimits
 from traceq.runs.trials.folder import Folder
-from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.plan import TrialPlan
 from traceq.runs.trials.trial import Trial
 
 PROGRAM = Path(__file__).parents[1] / "capture" / "trial_program.py"
@@ -36,8 +36,10 @@ def do(tmp_path, monkeypatch, told):
 
     def run(*kinds, repeats=2, budget=None, tries=(), **knobs):
         vary = {"kind": kinds} | {name: tuple(values.split(",")) for name, values in knobs.items()}
-        plan = Plan((sys.executable, str(PROGRAM), "{kind}"), vary, {}, tries, (), factorial=False, steps=4, warmup=2)
-        running = Running(repeats, 20.0, budget, "throughput", Limits(), told.append)
+        plan = TrialPlan(
+            (sys.executable, str(PROGRAM), "{kind}"), vary, {}, tries, (), factorial=False, steps=4, warmup=2
+        )
+        running = Running(repeats, 20.0, budget, "throughput", TrialLimits(), told.append)
         return experiment(plan, tmp_path / "e", running).content
 
     return run

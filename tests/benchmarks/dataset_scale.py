@@ -201,7 +201,7 @@ def _cpu(whose: int) -> float:
 
 def _manifest(folder: Path) -> None:
     """What it costs to write and to read dataset.json of ten windows of 10,000 ranks."""
-    from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manifest
+    from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, commit, read_manifest
     from traceq.dataset.place import Place
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -222,7 +222,8 @@ def _manifest(folder: Path) -> None:
         for at in range(100_000)
     ]
     windows = [
-        Window("baseline", each, 0, f"run=baseline/window={each}/job/1", ("job",), "0" * 64) for each in range(10)
+        DatasetWindow("baseline", each, 0, f"run=baseline/window={each}/job/1", ("job",), "0" * 64)
+        for each in range(10)
     ]
     begin = time.process_time()
     commit(place, Manifest(), pieces, windows, [("trace",)])

@@ -31,7 +31,7 @@ if "--run" not in sys.argv:  # what runs is only the program
 
     from traceq.runs.statistics import typical_step
     from traceq.runs.trials.paired import judge_differences, mean_of
-    from traceq.runs.trials.results import Table, results_of
+    from traceq.runs.trials.results import ResultTable, results_of
     from traceq.runs.trials.study_experiment import LEAST
     from traceq.runs.trials.trial import BASELINE, Setting, Trial
 
@@ -197,7 +197,7 @@ def called(base: Sequence[Sequence[int]], *others: Sequence[Sequence[int]], wors
         for setting, runs in zip(settings, (base, *others), strict=True)
         for number, steps in enumerate(runs)
     ]
-    results = results_of(Table(tuple(settings), tuple(trials), "steps", LEAST))
+    results = results_of(ResultTable(tuple(settings), tuple(trials), "steps", LEAST))
     wanted = ("worse",) if worse else ("better", "worse")
     return [each.differences["step"].verdict in wanted for each in results[1:]]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from traceq.capture.knobs import loader, registry
-from traceq.capture.knobs.knob import Hooks, is_on, parse_positive, require_one_of
+from traceq.capture.knobs.knob import KnobHooks, is_on, parse_positive, require_one_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -292,7 +292,7 @@ def test_no_knob_is_without_a_check():
 
 def test_pinned_memory_needs_a_gpu():
     for has_gpu, acted in ((True, {"pin_memory"}), (False, set())):
-        hooks, given = Hooks(), {}
+        hooks, given = KnobHooks(), {}
         loader.change_arguments(given, {"pin_memory": "1"}, hooks, has_gpu=has_gpu)
         assert (given, hooks.acted) == ({"pin_memory": True}, acted)
 

@@ -61,7 +61,7 @@ def test_the_program_runs_under_nsys_and_the_report_is_exported(calls, recorded,
     result = recorded("raise SystemExit(3)")
     name = Path(sys.executable).name
     report, export = tmp_path / "50%p" / f"{name}.nsys-rep", tmp_path / "50%p" / f"{name}.sqlite"
-    assert result == record.Recorded(3, (export,), ())
+    assert result == record.Recording(3, (export,), ())
     assert export.read_bytes() == EXPORT.read_bytes()
     window = ["--capture-range=cudaProfilerApi", "--capture-range-end=stop"]
     assert calls() == [

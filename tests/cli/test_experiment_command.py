@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from traceq.app import experiment as app
-from traceq.runs.trials.experiment import Limits
+from traceq.runs.trials.experiment import TrialLimits
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_options_become_a_plan(traceq, given, tmp_path):
     assert (plan.env, plan.tries, plan.ablate) == ({"LEVEL": ("a",)}, ("F1", "all"), ("data", "logging"))
     assert (plan.factorial, plan.steps, plan.warmup, directory) == (True, 9, 5, tmp_path)
     assert (running.repeats, running.time_limit, running.budget, running.goal) == (3, 5.0, 120.0, "latency")
-    assert running.limits == Limits(50_000_000, "p95", 1 << 30, None)
+    assert running.limits == TrialLimits(50_000_000, "p95", 1 << 30, None)
 
 
 @pytest.mark.parametrize(

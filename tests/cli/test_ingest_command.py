@@ -129,7 +129,7 @@ def test_the_bar_shows_what_is_done_on_a_terminal(monkeypatch):
     file = io.StringIO()
     console = _progress.Console
     monkeypatch.setattr(_progress, "Console", lambda **_: console(file=file, force_terminal=True, width=100))
-    bar = _progress.Bar()
+    bar = _progress.ProgressBar()
     bar.start(2_000_000)
     bar.advance(1_000_000, 500)
     detail = bar._bar.tasks[0].fields["detail"]

@@ -19,7 +19,7 @@ def leaves(monkeypatch):
     """Makes what is recorded be the given exit code, traces and reasons."""
 
     def arrange(exit_code=0, traces=(), reasons=()):
-        monkeypatch.setattr(record, "record", lambda *_: record.Recorded(exit_code, tuple(traces), tuple(reasons)))
+        monkeypatch.setattr(record, "record", lambda *_: record.Recording(exit_code, tuple(traces), tuple(reasons)))
 
     return arrange
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from traceq.diagnosis.grading.grade import grade, grade_refused
-from traceq.diagnosis.grading.labels import Unit
+from traceq.diagnosis.grading.labels import LabelledUnit
 from traceq.diagnosis.grading.output import Output, Statement
 from traceq.diagnosis.grading.shares import compute_shares, count_findings, count_firsts
 from traceq.diagnosis.grading.truth import Bottleneck, Truth
@@ -101,7 +101,7 @@ def test_what_was_reached_is_counted():
 
 
 def test_a_unit_is_right_by_its_steps_or_what_it_may_also_be():
-    unit = Unit(6, ({"steps": 3}, {"kind": "none"}, {"steps": 12, "why": "wrong: half of each"}))
+    unit = LabelledUnit(6, ({"steps": 3}, {"kind": "none"}, {"steps": 12, "why": "wrong: half of each"}))
     assert [steps for steps in (0, 3, 6, 12) if unit.accepts(steps)] == [0, 3, 6]
-    assert Unit(None).accepts(0)
-    assert not Unit(0).accepts(1)
+    assert LabelledUnit(None).accepts(0)
+    assert not LabelledUnit(0).accepts(1)

@@ -18,7 +18,7 @@ from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import current_stamp, fill, load_judgements
 from traceq.diagnosis.judge import judge
 from traceq.diagnosis.packs import count_left_out, is_of_extra, select_rules
-from traceq.diagnosis.record import EXTRA, Record, load_record
+from traceq.diagnosis.record import EXTRA, RuleRecord, load_record
 from traceq.diagnosis.rules.registry import all_rules, default_rules
 
 EXTRA_RULES = [rule for rule in all_rules() if rule.is_extra]
@@ -54,7 +54,7 @@ def test_packs_follow_from_the_record():
 
 
 def test_partly_right_confirms_nothing():
-    record = Record({"one": (("a", "partly"), ("b", "wrong")), "two": (("a", "wrong"), ("b", "right"))})
+    record = RuleRecord({"one": (("a", "partly"), ("b", "wrong")), "two": (("a", "wrong"), ("b", "right"))})
     assert [record.has_confirmed(rule) for rule in ("one", "two", "three")] == [False, True, False]
 
 

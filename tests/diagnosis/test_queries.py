@@ -11,7 +11,7 @@ from builder import TraceBuilder
 from traceq import diagnosis
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.query import Query, is_shared, read, rule_query, shared_query, standalone_query
+from traceq.diagnosis.query import RuleQuery, is_shared, read, rule_query, shared_query, standalone_query
 from traceq.diagnosis.rules.registry import RULES, all_rules
 from traceq.errors import UnusableRule
 from traceq.runs.budgets.read import rule_names as known_rules
@@ -50,7 +50,7 @@ def test_no_temp_table_outlives_the_judgement(judged):
 
 def test_what_a_query_uses_is_in_front_of_it_after_what_that_uses_itself():
     text = standalone_query(
-        Query("select * from matrix_kernel", {"uses": "matrix_kernel"}), {"trace_id": 1, "device": 0}
+        RuleQuery("select * from matrix_kernel", {"uses": "matrix_kernel"}), {"trace_id": 1, "device": 0}
     )
     assert re.findall(r"(\w+) as \( ?(?:select \* from busy_piece|select distinct name|with named)", text) == [
         "busy",

@@ -11,7 +11,7 @@ import pytest
 
 from traceq.database.connect import connect
 from traceq.health.diagnosis import diagnose
-from traceq.health.identities import IDENTITIES, Checked, check, check_one
+from traceq.health.identities import IDENTITIES, IdentityCheck, check, check_one
 from traceq.loading.ingest import ingest
 
 NEVER_RELEASED = """
@@ -310,7 +310,7 @@ def test_only_what_cannot_have_happened_explains_what_does_not_hold(tmp_path, mo
     ]
     (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     ingest([tmp_path / "t.json"], tmp_path / "t.duckdb")
-    checked = tuple(Checked(each, 9, int(each.name in broken), None) for each in IDENTITIES)
+    checked = tuple(IdentityCheck(each, 9, int(each.name in broken), None) for each in IDENTITIES)
     monkeypatch.setattr("traceq.health.identities.check", lambda *_: checked)
     with closing(connect(tmp_path / "t.duckdb")) as connection:
         assert [each.damage for each in diagnose(connection)] == [damage]

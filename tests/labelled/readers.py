@@ -12,7 +12,7 @@ from traceq.database.query import Setting
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.finding import Finding, Observation
 from traceq.diagnosis.judge import _judge_subject
-from traceq.diagnosis.query import Query, Workspace
+from traceq.diagnosis.query import RuleQuery, Workspace
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 
@@ -47,7 +47,7 @@ class _Remembering(Subject):
 
     _claims: dict[tuple[Any, ...], Claim | None] = field(default_factory=dict, repr=False)
 
-    def _claim(self, query: Query, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
+    def _claim(self, query: RuleQuery, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
         key = (query.text, *sorted((self.settings(query) | settings).items()))
         if key not in self._claims:
             self._claims[key] = super()._claim(query, settings, is_own=is_own)

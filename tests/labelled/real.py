@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import duckdb
 
 from traceq.database.connect import connect
-from traceq.diagnosis.grading.grade import Result, grade, grade_refused
+from traceq.diagnosis.grading.grade import GradedResult, grade, grade_refused
 from traceq.diagnosis.grading.labels import parse_label, truth_of
 from traceq.diagnosis.grading.output import summarize_report
 from traceq.diagnosis.grading.truth import Truth
@@ -73,7 +73,7 @@ def truths(sample: Sample = "known") -> Iterator[Truth]:
             yield truth_by_name(name)
 
 
-def compared(wanted: Sequence[Truth], jobs: int = 1, *, extra: bool = False) -> list[Result]:
+def compared(wanted: Sequence[Truth], jobs: int = 1, *, extra: bool = False) -> list[GradedResult]:
     """Compare what the rules say of each trace with the truth; `extra` asks the pack extra, too."""
     judge_one = partial(one, extra=extra)
     if jobs == 1:
@@ -82,7 +82,7 @@ def compared(wanted: Sequence[Truth], jobs: int = 1, *, extra: bool = False) -> 
         return list(pool.map(judge_one, wanted))
 
 
-def one(truth: Truth, *, extra: bool = False) -> Result:
+def one(truth: Truth, *, extra: bool = False) -> GradedResult:
     """Compare what the rules say of a trace with the truth. Of a file that is refused nothing is said."""
     with TemporaryDirectory(prefix="traceq.") as folder:
         database = Path(folder) / "real.duckdb"
@@ -94,7 +94,7 @@ def one(truth: Truth, *, extra: bool = False) -> Result:
             return result(truth, connection, all_rules() if extra else None)
 
 
-def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> Result:
+def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> GradedResult:
     """Compare what `rules`, else those asked by default, say of the only trace of a database with the truth."""
     # a trace is no proof of what is said of its own program
     (judged,) = judge(connection, rules=rules, record=load_record().without_program(program_of(truth.name)))

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from labelled.real import TRUTH
 from labelled.sensitivity import FACTORS, changes
-from traceq.diagnosis.grading.grade import Result
+from traceq.diagnosis.grading.grade import GradedResult
 from traceq.diagnosis.grading.shares import CONFIDENCES, compute_shares, count_findings
 from traceq.diagnosis.grading.truth import Truth
 from traceq.diagnosis.query import all_thresholds
@@ -65,7 +65,7 @@ def keep(reached: dict[str, float]) -> None:
     REACHED.write_text(json.dumps(reached, indent=2) + "\n", "utf-8")
 
 
-def unseen_section(results: Sequence[Result]) -> Iterator[str]:
+def unseen_section(results: Sequence[GradedResult]) -> Iterator[str]:
     """The lines of the section on judged3, between its marks."""
     yield BEGIN_UNSEEN
     yield ""
@@ -87,7 +87,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _by_confidence(results: Sequence[Result]) -> Iterator[str]:
+def _by_confidence(results: Sequence[GradedResult]) -> Iterator[str]:
     yield "| findings of confidence | true | partly | wrong |"
     yield "|---|---:|---:|---:|"
     for confidence in CONFIDENCES:
@@ -95,7 +95,7 @@ def _by_confidence(results: Sequence[Result]) -> Iterator[str]:
         yield f"| {confidence} | {true} | {partly} | {wrong} |"
 
 
-def section(results: Sequence[Result], changed: Sequence[str] = ()) -> Iterator[str]:
+def section(results: Sequence[GradedResult], changed: Sequence[str] = ()) -> Iterator[str]:
     """The lines of the section, between its marks; `changed` are those of `sensitivity`."""
     yield BEGIN
     yield ""
@@ -108,7 +108,7 @@ def section(results: Sequence[Result], changed: Sequence[str] = ()) -> Iterator[
     yield END
 
 
-def _reached(results: Sequence[Result], aims: Mapping[str, float]) -> Iterator[str]:
+def _reached(results: Sequence[GradedResult], aims: Mapping[str, float]) -> Iterator[str]:
     reached = compute_shares(results)
     yield "| | reached | aim |"
     yield "|---|---:|---:|"
@@ -118,7 +118,7 @@ def _reached(results: Sequence[Result], aims: Mapping[str, float]) -> Iterator[s
     yield ""
 
 
-def _rows(results: Sequence[Result]) -> Iterator[str]:
+def _rows(results: Sequence[GradedResult]) -> Iterator[str]:
     yield "| trace | first | said first | size | true of it | size | findings true |"
     yield "|---|---|---|---:|---|---:|---:|"
     for each in sorted(results, key=lambda result: result.truth.name):
@@ -126,7 +126,7 @@ def _rows(results: Sequence[Result]) -> Iterator[str]:
     yield ""
 
 
-def _row(result: Result) -> str:
+def _row(result: GradedResult) -> str:
     truth = result.truth
     said = result.said[0] if result.said else None
     said_first = said.rule if said else ", ".join(result.remarks[:1]) or "nothing"

@@ -15,7 +15,7 @@ from labelled.readers import misfits
 from traceq.database.query import Setting
 from traceq.diagnosis.finding import Observation
 from traceq.diagnosis.judge import Judged, judge_subject, load_subjects
-from traceq.diagnosis.query import Query, Workspace
+from traceq.diagnosis.query import RuleQuery, Workspace
 from traceq.diagnosis.rules.registry import Rule, all_rules
 from traceq.diagnosis.subject import Subject
 
@@ -101,16 +101,16 @@ class _Watched(Workspace):
     """Remembers which queries were refused by their only-with; where that is not heeded, whether one of them finds something."""
 
     is_heeded: bool = True
-    refused: list[Query] = field(default_factory=list)
+    refused: list[RuleQuery] = field(default_factory=list)
     has_found_refused: bool = False
 
-    def may_find(self, query: Query) -> bool:
+    def may_find(self, query: RuleQuery) -> bool:
         if super().may_find(query):
             return True
         self.refused.append(query)
         return not self.is_heeded
 
-    def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
+    def find(self, query: RuleQuery, values: Mapping[str, Setting], number: int | None = None) -> int | None:
         found = super().find(query, values, number)
         self.has_found_refused |= found is not None and query in self.refused
         return found

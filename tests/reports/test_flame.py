@@ -17,7 +17,7 @@ from traceq.reports.build_flame import build_flame, make_flame, paths_of
 from traceq.reports.call_paths import sum_at
 from traceq.reports.document import Flame as Block
 from traceq.reports.document import Heading
-from traceq.reports.flame import Flame, Frame, find_hottest
+from traceq.reports.flame import FlameGraph, Frame, find_hottest
 from traceq.reports.renderers.html.flames import flame_legend
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
@@ -219,7 +219,7 @@ def test_without_anything_on_the_host_there_is_none():
     assert flame_of(MadeUp().step(0, 100).gpu("compute", 0, 50)) is None
 
 
-RECURSIVE = Flame(
+RECURSIVE = FlameGraph(
     (
         Frame("all", "all", -1, 1, 100, 10),
         Frame("f", "python", 0, 1, 80, 10),

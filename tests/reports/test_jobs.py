@@ -25,7 +25,7 @@ from traceq.reports.sections.job_findings import list_job_findings, name_unit
 from traceq.reports.sections.job_ranks import list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import describe_rank_in_job, find_job, judge_job_in_words, show_example, summarize_job
-from traceq.reports.ticket import SITES, Ticket, rendered
+from traceq.reports.ticket import SITES, Ticket, render_ticket
 
 MS = 1_000_000
 
@@ -351,7 +351,7 @@ def test_tickets_and_language_models_get_the_findings_of_the_job():
     # What to do about the first is cut last.
     assert "  do: Open rank 1 by itself.\n" in to_llm(report, "job.duckdb", 2_048)
     for site in SITES:
-        shown = rendered(Ticket(report), site)
+        shown = render_ticket(Ticket(report), site)
         assert "job-straggler" in shown
         assert len(shown.encode()) < 10_240
 

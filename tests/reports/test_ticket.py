@@ -14,7 +14,7 @@ import traceq
 from traceq.app.read_options import ReadOptions
 from traceq.app.ticket import ticket as make_ticket
 from traceq.reports.redact import redact_report, redact_together
-from traceq.reports.ticket import LIMIT, SITES, Ticket, rendered
+from traceq.reports.ticket import LIMIT, SITES, Ticket, render_ticket
 
 DEMO = Path(traceq.__file__).parent / "app" / "demo" / "training.pt.trace.json.gz"
 HOSTILE = "\U0001f600` | {noformat}\n# all | <b>@me [~you] #1 h1. \x1b[31m" * 100
@@ -114,7 +114,7 @@ def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
         steps=dataclasses.replace(trace.steps, example=HOSTILE),
         notes=tuple(dataclasses.replace(each, text=HOSTILE) for each in trace.notes),
     )
-    text = rendered(Ticket(dataclasses.replace(report, traces=(named,) * 3)), site)
+    text = render_ticket(Ticket(dataclasses.replace(report, traces=(named,) * 3)), site)
     assert size(text) <= LIMIT
     assert "\x1b" not in text
     if site == "jira":
@@ -127,7 +127,7 @@ def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
 def test_a_trace_in_which_nothing_is_found_says_what_cannot_be_told():
     report = redact_report(golden_reports.two_traces())
     bare = dataclasses.replace(report, traces=(dataclasses.replace(report.traces[1], not_applicable=NOT_TOLD),))
-    text = rendered(Ticket(bare), "github")
+    text = render_ticket(Ticket(bare), "github")
     assert "## What this capture cannot tell" in text
     assert "1 rule (storage): no system calls" in text
 
@@ -136,7 +136,7 @@ NOT_TOLD = golden_reports._BESIDE["not_applicable"]
 
 
 def test_an_empty_database_is_said():
-    text = rendered(Ticket(dataclasses.replace(golden_reports.one_trace(), traces=())), "github")
+    text = render_ticket(Ticket(dataclasses.replace(golden_reports.one_trace(), traces=())), "github")
     assert "The database holds no trace." in text
 
 

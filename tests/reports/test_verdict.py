@@ -16,7 +16,7 @@ from traceq.reports.document import Literal
 from traceq.reports.mcp.report import answer_report, describe_database
 from traceq.reports.model import Note
 from traceq.reports.sections.verdict import write_verdict, write_verdicts
-from traceq.reports.ticket import Ticket, rendered
+from traceq.reports.ticket import Ticket, render_ticket
 
 
 def of(trace, rules=None):
@@ -139,7 +139,7 @@ def test_a_file_that_is_cut_is_said_first_wherever_the_verdict_stands(trace):
     shown = {
         "text": view.to_text(),
         "html": html.unescape(view.to_html()),
-        "ticket": rendered(Ticket(made), "github"),
+        "ticket": render_ticket(Ticket(made), "github"),
         "llm": view.render("llm"),
         "mcp open": describe_database(made, "a", "a.json", 8_000).text,
         "mcp report": answer_report(made, "a", "a.json", 8_000).text,

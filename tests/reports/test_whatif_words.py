@@ -11,7 +11,7 @@ from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.renderers.whatif_to_json import answer_to_json, choices_to_json
-from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
+from traceq.reports.whatif.answer import Asked, Choices, Saved, TimePart, WhatIfAnswer, WhatIfChoice
 from traceq.reports.whatif.words import compose_answer, compose_choices
 
 MS = 1_000_000.0
@@ -21,12 +21,12 @@ LEDGER = {"compute": 120, "idle_data": 50, "copy_h2d": 20, "idle_launch": 20, "i
 
 
 def parts(**times):
-    return tuple(Part(name, dur * MS) for name, dur in times.items())
+    return tuple(TimePart(name, dur * MS) for name, dur in times.items())
 
 
 @pytest.fixture
 def likely():
-    return Answer(
+    return WhatIfAnswer(
         trace_id=1,
         file="rank0.json.gz",
         rank=0,
@@ -129,7 +129,10 @@ def test_choices_are_a_table_of_what_the_trace_has():
         None,
         3,
         10 * MS,
-        (Choice(("--remove", "--scale"), "compute", "kernels", 7 * MS), Choice(("--graph",), "", "at once")),
+        (
+            WhatIfChoice(("--remove", "--scale"), "compute", "kernels", 7 * MS),
+            WhatIfChoice(("--graph",), "", "at once"),
+        ),
     )
     lines = blocks_to_text(compose_choices(found)).splitlines()
     assert lines[5].split() == ["what", "per", "step", "options", "meaning"]

@@ -10,7 +10,7 @@ import pytest
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
 from traceq.runs.baselines import decode_runs, encode_runs, find_damage
-from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
+from traceq.runs.job.job import JobOfRun, JobStep, JobStraggler, RankOfRun
 from traceq.runs.run import Amount, FindingKept, Item, Run, RunStep
 
 AMOUNT = Amount(count=2, dur=60, bytes=0)
@@ -37,7 +37,7 @@ RUN = Run(
 )
 
 
-JOB = Job(
+JOB = JobOfRun(
     name="night",
     sha256="bb",
     world_size=2,
@@ -50,7 +50,7 @@ JOB = Job(
     cannot_tell=None,
     claim_limit=5,
     is_aligned=True,
-    ranks=(JobRank(0, "n1", 0, 60, 1.5, 20, 30, 0), JobRank(1, None, None, 80, None, 20, 10, -1)),
+    ranks=(RankOfRun(0, "n1", 0, 60, 1.5, 20, 30, 0), RankOfRun(1, None, None, 80, None, 20, 10, -1)),
     stragglers=(JobStraggler("rank", "rank 1", (1,), 10, 9, "idle_launch"),),
 )
 

@@ -37,7 +37,7 @@ from tables import filled_as_by_ingest
 from traceq import importers
 from traceq.analysis import order
 from traceq.analysis.categories import CATEGORIES
-from traceq.analysis.replay.counterfactual import Change, apply_change
+from traceq.analysis.replay.counterfactual import ReplayChange, apply_change
 from traceq.analysis.replay.critical_path import find_critical_path
 from traceq.analysis.replay.replayed import read_world
 from traceq.analysis.replay.savings import estimate_saving, marks_of, measure_accuracy, sum_unexplained
@@ -82,10 +82,13 @@ COUNTERFACTUALS = {
 
 # What a user may ask beside the scenarios of the table, and what it is in the program.
 QUESTIONS = {
-    "kernel:*gemm* x 0.5": (Change("scale", "kernel:*gemm*", 0.5), partial(scaled, factors={"kernel:*gemm*": 0.5})),
+    "kernel:*gemm* x 0.5": (
+        ReplayChange("scale", "kernel:*gemm*", 0.5),
+        partial(scaled, factors={"kernel:*gemm*": 0.5}),
+    ),
     **{
         f"host:{glob} x {factor}": (
-            Change("scale", f"host:{glob}", factor),
+            ReplayChange("scale", f"host:{glob}", factor),
             partial(quicker_host, glob=glob, factor=factor),
         )
         for glob in ("aten::*", "autograd*", "forward")
@@ -211,7 +214,7 @@ def _asked(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -
     alone = [one for one in promises if one.scenario in CATEGORIES and one.saved]
     most = [one.scenario for one in sorted(alone, key=lambda one: -one.saved)[:3]]
     together = {" & ".join(names): names for size in (2, 3) for names in combinations(most, size)}
-    asked = {name: [Change("remove", one) for one in names] for name, names in together.items()}
+    asked = {name: [ReplayChange("remove", one) for one in names] for name, names in together.items()}
     asked |= {name: [change] for name, (change, _) in QUESTIONS.items()}
     world = read_world(connection)
     base = world.baseline

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labelled import real
 
-from traceq.diagnosis.grading.grade import Result
+from traceq.diagnosis.grading.grade import GradedResult
 
 BLIND = Path(__file__).with_name("blind")
 RECORD = Path(__file__).resolve().parents[2] / "traceq" / "diagnosis" / "rules" / "record.json"
@@ -32,7 +32,7 @@ RECORD = Path(__file__).resolve().parents[2] / "traceq" / "diagnosis" / "rules" 
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def rows(results: Iterable[Result]) -> Rows:
+def rows(results: Iterable[GradedResult]) -> Rows:
     """Return by rule what it said of each trace."""
     said: Rows = defaultdict(list)
     for result in results:

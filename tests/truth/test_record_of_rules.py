@@ -11,7 +11,7 @@ from record import blind_rows, merged
 
 from traceq.database.sql import package
 from traceq.diagnosis.grading.grade import grade_finding
-from traceq.diagnosis.record import Record, load_record, lowest_confidence, wilson_low
+from traceq.diagnosis.record import RuleRecord, load_record, lowest_confidence, wilson_low
 from traceq.diagnosis.rules.registry import all_rules
 
 CONTENT = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
@@ -87,7 +87,7 @@ def test_the_bound_is_wilsons(true, said, low):
 
 def of(*programs, wrong=0):
     """A record of true findings in these programs, and `wrong` others."""
-    return Record({"rule": (*((each, "right") for each in programs), *((f"p{n}", "wrong") for n in range(wrong)))})
+    return RuleRecord({"rule": (*((each, "right") for each in programs), *((f"p{n}", "wrong") for n in range(wrong)))})
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def of(*programs, wrong=0):
         (of("a", "b", "b"), "medium"),
         (of("a", "a", "a"), "low"),  # one program
         (of("a", "b", "c", wrong=2), "low"),  # a bound of 0.44
-        (Record(), "low"),
+        (RuleRecord(), "low"),
     ],
 )
 def test_confidence_follows_from_how_often_a_rule_was_right_and_where(record, confidence):
@@ -108,7 +108,7 @@ def test_confidence_follows_from_how_often_a_rule_was_right_and_where(record, co
 
 
 def test_partly_right_is_not_right():
-    assert Record({"rule": tuple((each, "partly") for each in "abcdef")}).confidence_of("rule") == "low"
+    assert RuleRecord({"rule": tuple((each, "partly") for each in "abcdef")}).confidence_of("rule") == "low"
 
 
 def test_a_program_is_no_proof_of_what_is_said_of_itself():
@@ -121,7 +121,7 @@ def test_the_words_give_the_numbers():
     assert of("a", "a", "b", wrong=1).describe_rule("rule") == (
         "On labelled real traces this rule spoke 4 times and was right 3 times, in 2 programs."
     )
-    assert Record().describe_rule("rule") == "No labelled trace has shown yet whether this rule is right."
+    assert RuleRecord().describe_rule("rule") == "No labelled trace has shown yet whether this rule is right."
 
 
 def test_the_lowest_of_several_counts():

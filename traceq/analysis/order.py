@@ -22,7 +22,7 @@ from traceq.analysis.nesting.nesting import nest_slices
 from traceq.analysis.replay.replayed import fill_replay
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
 from traceq.analysis.state import (
-    State,
+    AnalysisState,
     commit_and_begin,
     do_nothing,
     free_memory,
@@ -145,11 +145,11 @@ TOPICS = (
 NOTES = (Topic(None, ("way", "notes")),)
 
 
-def _nest(connection: Connection, state: State) -> None:
+def _nest(connection: Connection, state: AnalysisState) -> None:
     state.cut, state.overlapping = nest_slices(connection, state.trace_id, state.commit)
 
 
-def _find_steps(connection: Connection, state: State) -> None:
+def _find_steps(connection: Connection, state: AnalysisState) -> None:
     found = find_steps(connection, state.trace_id, state.choice, state.free_memory)
     state.has_step_range, state.has_window = found.has_step_range, found.has_window
 
@@ -165,7 +165,7 @@ where trace_id = $1
 """
 
 
-def _fill_way(connection: Connection, state: State) -> None:
+def _fill_way(connection: Connection, state: AnalysisState) -> None:
     """Make the temporary table _way: what records an input, by its name in Format.ways."""
     (name,) = connection.execute("select format from trace where trace_id = $1", [state.trace_id]).fetchone() or ("",)
     form = format_of(name)
@@ -182,16 +182,16 @@ def _fill_way(connection: Connection, state: State) -> None:
 _OF_CAPTURES = ("host_name", "nesting", "communication", "launch", "gpu_slice", "module_slice", "module_timeline")
 
 
-class Step(NamedTuple):
+class AnalysisStep(NamedTuple):
     """An analysis in Python, with the tables that it reads and makes."""
 
-    run: Callable[[Connection, State], None]
+    run: Callable[[Connection, AnalysisState], None]
     reads: str
     makes: str
 
 
-def _cut(intervals: str, pieces: str, owner: str = "host") -> Step:
-    return Step(
+def _cut(intervals: str, pieces: str, owner: str = "host") -> AnalysisStep:
+    return AnalysisStep(
         lambda connection, _state: cut_intervals(connection, intervals, pieces, owner),
         f"{intervals} _{owner}_timeline _{owner}_extent",
         pieces,
@@ -200,10 +200,10 @@ def _cut(intervals: str, pieces: str, owner: str = "host") -> Step:
 
 # What SQL alone cannot say well.
 _IN_PYTHON = {
-    "nesting": Step(_nest, "_frame_name", "cpu_slice _slice_cut _slice_ended_under _slice_outlasting"),
-    "steps": Step(_find_steps, "_gpu_launch serving_mark", "_gpu_step phase_of_run step unit"),
-    "way": Step(_fill_way, "program", "_way"),
-    "host_timeline": Step(
+    "nesting": AnalysisStep(_nest, "_frame_name", "cpu_slice _slice_cut _slice_ended_under _slice_outlasting"),
+    "steps": AnalysisStep(_find_steps, "_gpu_launch serving_mark", "_gpu_step phase_of_run step unit"),
+    "way": AnalysisStep(_fill_way, "program", "_way"),
+    "host_timeline": AnalysisStep(
         lambda connection, _state: fill_host_timeline(connection),
         "_host_slice _host_running _phase_interval _slice_cut _slice_ended_under _slice_outlasting"
         " _thread_without_python",
@@ -215,32 +215,32 @@ _IN_PYTHON = {
     "step_piece": _cut("_step_interval", "_step_piece"),
     "fetch_piece": _cut("_fetch_interval", "_fetch_piece"),
     "worker_piece": _cut("_data_worker_step", "_worker_piece"),
-    "host_debt": Step(lambda connection, _state: fill_debt(connection), "_dry _gap _idle_piece", "_owed"),
-    "idle_gap": Step(
+    "host_debt": AnalysisStep(lambda connection, _state: fill_debt(connection), "_dry _gap _idle_piece", "_owed"),
+    "idle_gap": AnalysisStep(
         lambda connection, state: fill_gaps(connection, state.trace_id),
         "_gap _gap_drain _gap_fault _gap_slice _gap_word _owed",
         "_gap_late idle_gap wait_debt",
     ),
-    "stall_debt": Step(
+    "stall_debt": AnalysisStep(
         lambda connection, state: fill_stall_debt(connection, state.trace_id),
         "_gap _host_slice host_stall idle_gap_cause",
         "stall_cost",
     ),
-    "kernel_family": Step(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
-    "module_timeline": Step(
+    "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
+    "module_timeline": AnalysisStep(
         lambda connection, _state: fill_timeline(connection), "_module_slice", "_module_call _module_timeline"
     ),
-    "compiled_kernel": Step(
+    "compiled_kernel": AnalysisStep(
         lambda connection, state: fill_compiled(connection, state.trace_id, state.compiled),
         "graph_kernel graph_operator",
         "compiled_kernel",
     ),
-    "graph_match": Step(
+    "graph_match": AnalysisStep(
         lambda connection, state: fill_matches(connection, state.captures),
         "_module_timeline serving_mark",
         "_capture_kernel _capture_operator _graph_launch _graph_match",
     ),
-    "replay": Step(
+    "replay": AnalysisStep(
         lambda connection, state: fill_replay(connection, state.trace_id, state.free_memory),
         "_event_recorded _host_slice _host_timeline _idle_cause _training_thread collective_slice data_fetch graph_kernel"
         " graph_operator host_stall idle_gap idle_gap_cause stall_cost step stream_wait time_ledger",
@@ -301,7 +301,7 @@ def fill(
     bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
     each topic: every commit waits for the disk.
     """
-    state = State(trace_id, choice, captures, compiled)
+    state = AnalysisState(trace_id, choice, captures, compiled)
     topics = (*sort_topics(JOINED), *sort_topics(TOPICS), *NOTES)
     _run_topics(connection, topics, state, progress, memory)
     if captures:
@@ -312,7 +312,7 @@ def read_capture(connection: Connection, trace_id: int) -> Captured:
     """Return what the trace, whose rows are staged, tells of the kernels of graphs."""
     connection.begin()
     connection.execute("create temp table _gpu_step (slice_id bigint, step integer)")
-    run(connection, _OF_CAPTURES, State(trace_id))
+    run(connection, _OF_CAPTURES, AnalysisState(trace_id))
     captured = read_captured(connection, with_eager=True)
     captured = add_known_nodes(connection, captured)
     connection.rollback()
@@ -321,13 +321,13 @@ def read_capture(connection: Connection, trace_id: int) -> Captured:
 
 def analyse(connection: Connection, trace_id: int) -> None:
     """Fill the tables of TOPICS for a trace whose slices and steps are in their tables."""
-    _run_topics(connection, sort_topics(TOPICS), State(trace_id))
+    _run_topics(connection, sort_topics(TOPICS), AnalysisState(trace_id))
 
 
 def _run_topics(
     connection: Connection,
     topics: Sequence[Topic],
-    state: State,
+    state: AnalysisState,
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
     memory: int | None = None,
 ) -> None:
@@ -351,7 +351,9 @@ def _run_topics(
         before += topic.weight
 
 
-def _run_at_once(connection: Connection, analyses: tuple[str, ...], state: State, memory: int | None = None) -> None:
+def _run_at_once(
+    connection: Connection, analyses: tuple[str, ...], state: AnalysisState, memory: int | None = None
+) -> None:
     """Run the analyses in one transaction; where DuckDB's memory does not suffice again, by one thread, with all of `memory`."""
     try:
         _run_and_commit(connection, analyses, state)
@@ -362,7 +364,7 @@ def _run_at_once(connection: Connection, analyses: tuple[str, ...], state: State
     restore_memory_limit(connection, state)
 
 
-def _try_again(connection: Connection, analyses: tuple[str, ...], state: State, memory: int | None) -> None:
+def _try_again(connection: Connection, analyses: tuple[str, ...], state: AnalysisState, memory: int | None) -> None:
     # One thread holds less at a time than several, but spills more: the next analysis has all of them again.
     ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
     connection.execute("set threads = 1")
@@ -381,13 +383,13 @@ def _present(connection: Connection) -> dict[str, bool]:
     return dict(zip(names, found.fetchone() or (), strict=True))
 
 
-def _run_and_commit(connection: Connection, analyses: tuple[str, ...], state: State) -> None:
+def _run_and_commit(connection: Connection, analyses: tuple[str, ...], state: AnalysisState) -> None:
     connection.begin()
     run(connection, analyses, state)
     connection.commit()
 
 
-def run(connection: Connection, analyses: Sequence[str], state: State) -> None:
+def run(connection: Connection, analyses: Sequence[str], state: AnalysisState) -> None:
     """Run `analyses` in the order given; what one finds for later ones is put into `state`."""
     for name in analyses:
         if name in _RUN_IF_ANY and not connection.execute(f"from {_RUN_IF_ANY[name]} limit 1").fetchall():

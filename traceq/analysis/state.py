@@ -23,7 +23,7 @@ def do_nothing() -> None:
 
 
 @dataclass
-class State:
+class AnalysisState:
     """Input of the analyses of one trace, and results that later ones need.
 
     Of large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays.
@@ -52,7 +52,7 @@ class State:
         }
 
 
-def set_memory_limit(connection: duckdb.DuckDBPyConnection, state: State, memory: int) -> None:
+def set_memory_limit(connection: duckdb.DuckDBPyConnection, state: AnalysisState, memory: int) -> None:
     """Let DuckDB hold `memory` bytes until the analysis is done."""
     if state.memory_limit is None:
         ((state.memory_limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
@@ -65,7 +65,7 @@ def commit_and_begin(connection: duckdb.DuckDBPyConnection) -> None:
     connection.begin()
 
 
-def free_memory(connection: duckdb.DuckDBPyConnection, state: State) -> None:
+def free_memory(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> None:
     """Let DuckDB give back half of what it may hold, until the analysis is done: arrays of Python come in its place."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     connection.commit()
@@ -75,7 +75,7 @@ def free_memory(connection: duckdb.DuckDBPyConnection, state: State) -> None:
     connection.begin()
 
 
-def restore_memory_limit(connection: duckdb.DuckDBPyConnection, state: State) -> None:
+def restore_memory_limit(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> None:
     """Let DuckDB hold as much as before set_memory_limit()."""
     if state.memory_limit is not None:
         connection.execute(f"set memory_limit = '{state.memory_limit}'")

@@ -12,7 +12,7 @@ _VARIABLE = "TRACEQ_ANNOTATE"
 _CHOICES = {"all": (True, True), "nvtx": (True, False), "torch": (False, True), "off": (False, False)}
 
 # What pop() needs to end a mark in both tools.
-Mark = tuple[to_nvtx.Range | None, to_torch.Record | None]
+Mark = tuple[to_nvtx.Range | None, to_torch.TorchRecord | None]
 
 
 def _read_choice() -> tuple[bool, bool]:

@@ -21,14 +21,14 @@ _MARKED = "_traceq_marked"
 _COMPILED = "_orig_mod"
 
 
-class _Threads(threading.local):
+class _HookedThreads(threading.local):
     """The open marks of each thread, with their names."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[str, emit.Mark]] = []
 
 
-_threads = _Threads()
+_threads = _HookedThreads()
 
 
 class Removable(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 
-class Record(Protocol):
+class TorchRecord(Protocol):
     """The record that torch offers for a range of time."""
 
     def __enter__(self) -> object:
@@ -24,7 +24,7 @@ class Record(Protocol):
 
 
 # How a record is made, and the module that knows whether a profiler is on; None as long as torch is not there.
-_make: Callable[[str], Record] | None = None
+_make: Callable[[str], TorchRecord] | None = None
 _profiler: Any = None
 
 # The profiler of a process that waits for a daemon's word is turned on without Python's knowledge.
@@ -37,7 +37,7 @@ def listens() -> bool:
     return profiler is not None and (profiler._is_profiler_enabled or _may_be_remote)  # noqa: SLF001 - no public way
 
 
-def begin(name: str) -> Record | None:
+def begin(name: str) -> TorchRecord | None:
     """Begin a record; None where no profiler is on."""
     if not listens() or _make is None:
         return None
@@ -46,7 +46,7 @@ def begin(name: str) -> Record | None:
     return record
 
 
-def end(record: Record) -> None:
+def end(record: TorchRecord) -> None:
     """End a record. What began before the profiler did is not in its file."""
     try:
         record.__exit__(None, None, None)

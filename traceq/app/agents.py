@@ -22,7 +22,7 @@ from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import StoreError
 from traceq.exports.result import read_records, result_of
 from traceq.reports.mcp import report as report_answers
-from traceq.reports.mcp.budget import MOST, Answer, clamp_budget
+from traceq.reports.mcp.budget import MOST, AgentAnswer, clamp_budget
 from traceq.reports.mcp.tables import answer_comparison, answer_rows, answer_whatif
 from traceq.reports.model import Report
 from traceq.runs import baselines
@@ -65,7 +65,7 @@ class Session:
 
     def open(
         self, path: str, *, step_range: str | None = None, window: str | None = None, max_chars: int = MOST
-    ) -> Answer:
+    ) -> AgentAnswer:
         """Open a trace or a traceq database: its id, traces, verdict, and findings in a line each. Call this first.
 
         path: an Nsight Systems .sqlite export, a PyTorch profiler .json or .json.gz, a directory of the traces of a job,
@@ -78,7 +78,7 @@ class Session:
                 database.content, database.name, database.path, clamp_budget(max_chars)
             )
 
-    def report(self, source: str, *, max_chars: int = MOST) -> Answer:
+    def report(self, source: str, *, max_chars: int = MOST) -> AgentAnswer:
         """Report in brief: verdict, where the time of a step goes, findings, what is unknown and what would show it.
 
         source: an id that `open` gave, or a path.
@@ -89,7 +89,7 @@ class Session:
 
     def finding(
         self, source: str, finding: str = "F1", *, trace: int | None = None, part: Part = "all", max_chars: int = MOST
-    ) -> Answer:
+    ) -> AgentAnswer:
         """Show a finding: title, saving per step with bounds, what to do, evidence rows, and SQL that reproduces its numbers.
 
         source: an id or a path. finding: F1, F2, ... as `open` lists them, a finding's id, or the name of a rule; for a rule
@@ -101,7 +101,7 @@ class Session:
                 self._find(source).content, finding, trace, part, clamp_budget(max_chars)
             )
 
-    def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> Answer:
+    def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> AgentAnswer:
         """Ask the database in DuckDB's SQL, read-only: no file, no network, at most 30 s and 200 rows.
 
         source: an id or a path. Tables: finding, step, kernel, time_ledger, launch, copy and more; `select table_name, comment
@@ -132,7 +132,7 @@ class Session:
         finding: str | None = None,
         trace: int | None = None,
         max_chars: int = MOST,
-    ) -> Answer:
+    ) -> AgentAnswer:
         """Predict how long a step would take with changes, by replaying it; without any change, list what can be changed.
 
         source: an id or a path. remove: categories ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB" that take
@@ -146,7 +146,7 @@ class Session:
             view = whatif(file, request, trace=trace) if request.is_given else whatif_choices(file, trace=trace)
             return answer_whatif(view.to_text(), view.to_json(), clamp_budget(max_chars))
 
-    def compare(self, base: str, new: str, *, rank: int | None = None, max_chars: int = MOST) -> Answer:
+    def compare(self, base: str, new: str, *, rank: int | None = None, max_chars: int = MOST) -> AgentAnswer:
         """Compare one run with another: regression, improvement, no change, or cannot tell with the reason.
 
         base, new: ids, paths, or baselines by name. rank: which rank to compare, by default the lowest.

@@ -26,7 +26,7 @@ from traceq.reports.renderers.check_to_json import check_to_json
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.runs import baselines
-from traceq.runs.budgets.budget import SHARE, Budget, Check, Compare, Judged, Limit, Measured, State
+from traceq.runs.budgets.budget import SHARE, Budget, Check, Compare, JudgedBudget, Limit, MeasuredBudget, State
 from traceq.runs.budgets.judge import ask_number, evaluate
 from traceq.runs.budgets.read import NAME, BudgetFile
 from traceq.runs.budgets.read import read as read_budgets
@@ -163,14 +163,14 @@ def _read_request(
     return file, against
 
 
-def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[Measured]:
+def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[MeasuredBudget]:
     """Return the runs of a source with the results of the queries of the budgets."""
     with open_runs(source, which, read) as (connection, runs):
         if connection is None:
-            return [Measured(run) for run in runs.values()]
+            return [MeasuredBudget(run) for run in runs.values()]
         connection.execute("set errors_as_json = true")  # they say line and column
         return [
-            Measured(
+            MeasuredBudget(
                 run,
                 trace_id,
                 {
@@ -206,7 +206,7 @@ def _compare_with(baseline: str, against: Compare, runs: Sequence[Run], which: W
     )
 
 
-def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:
+def with_cause(judged: JudgedBudget, comparison: Comparison | None) -> JudgedBudget:
     """Add to a regression its likely causes, in a job the ranks that moved it."""
     if judged.state != "fail" or comparison is None:
         return judged

@@ -24,11 +24,11 @@ from traceq.reports.renderers.experiment_to_json import experiment_to_json
 from traceq.reports.trials.experiment import compose_experiment
 from traceq.runs.run import Run
 from traceq.runs.trials import plan as plans
-from traceq.runs.trials.experiment import Experiment, Goal, Limits, Predicted
+from traceq.runs.trials.experiment import Experiment, Goal, Predicted, TrialLimits
 from traceq.runs.trials.findings import list_lines, promise_of
 from traceq.runs.trials.folder import Folder, file_name
 from traceq.runs.trials.outcome import read_tail, trial_of
-from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.plan import TrialPlan
 from traceq.runs.trials.remedies import ALL, cost_of, list_by_hand, settings_for
 from traceq.runs.trials.study_experiment import study_experiment
 from traceq.runs.trials.trial import BASELINE, LEAST_SECONDS, Setting, Trial
@@ -51,7 +51,7 @@ class Running:
     time_limit: float | None
     budget: float | None
     goal: Goal
-    limits: Limits
+    limits: TrialLimits
     tell: Tell
 
 
@@ -67,7 +67,7 @@ class ExperimentView(View[Experiment]):
         return experiment_to_json(self.content)
 
 
-def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
+def experiment(plan: TrialPlan, directory: Path, running: Running) -> ExperimentView:
     """Run the trials that are missing, keep each in `directory`, and judge all of them.
 
     Raises WrongUse where the plan cannot be, or the directory is another experiment's; ProgramFailed where the program does not
@@ -89,7 +89,7 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
 
 
 def _judge_trials(
-    plan: Plan, folder: Folder, running: Running, settings: Sequence[Setting], trials: Sequence[Trial]
+    plan: TrialPlan, folder: Folder, running: Running, settings: Sequence[Setting], trials: Sequence[Trial]
 ) -> Experiment:
     """Judge the trials, and write the checked predictions beside them."""
     profiles = {setting.name: run for setting in settings if (run := profile_of(folder, setting)) is not None}
@@ -128,7 +128,7 @@ def _list_predictions(settings: Sequence[Setting], own: Run | None) -> dict[str,
 class _Runner:
     """The trials of an experiment, earlier ones and those that it adds."""
 
-    def __init__(self, plan: Plan, folder: Folder, running: Running) -> None:
+    def __init__(self, plan: TrialPlan, folder: Folder, running: Running) -> None:
         self._plan = plan
         self._folder = folder
         self._running = running

@@ -20,7 +20,7 @@ from traceq.common.files import atomic_write, write_packed
 from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
 from traceq.database import catalogue
-from traceq.database.catalogue import Table
+from traceq.database.catalogue import CatalogueTable
 from traceq.database.user_sql import lock, run_interruptibly
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import load_judgements
@@ -158,7 +158,9 @@ def _write_folder(output: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _select_rows(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[int]) -> duckdb.DuckDBPyRelation:
+def _select_rows(
+    connection: duckdb.DuckDBPyConnection, table: CatalogueTable, traces: Sequence[int]
+) -> duckdb.DuckDBPyRelation:
     """Select the rows of some traces."""
     relation = connection.table(table.name)
     if traces and any(column.name == "trace_id" for column in table.columns):
@@ -167,7 +169,7 @@ def _select_rows(connection: duckdb.DuckDBPyConnection, table: Table, traces: Se
 
 
 def _write_table(
-    connection: duckdb.DuckDBPyConnection, name: str, file: BinaryIO, table: Table, traces: Sequence[int]
+    connection: duckdb.DuckDBPyConnection, name: str, file: BinaryIO, table: CatalogueTable, traces: Sequence[int]
 ) -> None:
     rows = _select_rows(connection, table, traces)
     # Rows of a view come in any order, and the same input is to make the same bytes.

@@ -16,7 +16,7 @@ from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
 from traceq.reports.model import Report
 from traceq.reports.redact import redact_report, redact_together
-from traceq.reports.ticket import Site, Ticket, rendered
+from traceq.reports.ticket import Site, Ticket, render_ticket
 from traceq.runs.compare.comparison import Comparison
 
 # Findings that a ticket counts.
@@ -58,7 +58,7 @@ def ticket(
             base = stack.enter_context(database_of(against, read)) if is_trace(against) else against
             found = compare(base, database, Which(rank), writes).content
     made = _redact(content, found, tuple(_list_options(goal, read)))
-    return TicketText(rendered(made, site), ReportView(made.report).verdict)
+    return TicketText(render_ticket(made, site), ReportView(made.report).verdict)
 
 
 def _redact(content: Report, found: Comparison | None, options: tuple[str, ...]) -> Ticket:

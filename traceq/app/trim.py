@@ -23,7 +23,7 @@ from traceq.loading.sources import Source as TraceSource
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_part, nsys_part
 from traceq.sharing.made_with import carry
-from traceq.sharing.part import Part, part_of_steps, part_of_window, whole_part
+from traceq.sharing.part import TracePart, part_of_steps, part_of_window, whole_part
 
 _SUFFIXES = {"chrome": (".json", ".json.gz"), "nsys": (".sqlite", ".sqlite.gz", ".db")}
 _ENDINGS = (".json", ".gz", ".sqlite", ".db")
@@ -154,7 +154,9 @@ def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read:
     return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
 
 
-def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part) -> int:
+def _write(
+    connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: TracePart
+) -> int:
     if source.importer.NAME == "chrome":
         with write_packed(target, is_small=True) as file:
             return chrome_part.write_part(connection, source.path, trace_id, part, file)

@@ -9,11 +9,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import BUSY, BY_NAME, HOST_LABELS, IDLE
-from traceq.analysis.replay.counterfactual import Change
+from traceq.analysis.replay.counterfactual import ReplayChange
 from traceq.analysis.replay.replayed import SLOWER, UNKNOWN_CAUSE
 from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, ReplayAccuracy
-from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
+from traceq.analysis.replay.whatif import ReplayAnswer as Found
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, open_source
 from traceq.app.trace_selection import select_traces
@@ -44,7 +44,7 @@ from traceq.diagnosis.packs import rules_for
 from traceq.errors import WrongUse
 from traceq.reports.document import Block
 from traceq.reports.renderers.whatif_to_json import answer_to_json, choices_to_json
-from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
+from traceq.reports.whatif.answer import Asked, Choices, Saved, TimePart, WhatIfAnswer, WhatIfChoice
 from traceq.reports.whatif.words import compose_answer, compose_choices, describe_changes
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _LEAST_SEEN = 0.5
 _WORDS = {"communication": "communication"}
 
 
-class WhatIfView(View[Answer]):
+class WhatIfView(View[WhatIfAnswer]):
     """The prediction for a change; `content` is its plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
@@ -134,19 +134,24 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
     subject = _subject_of(connection, trace)
     times = _times_by_category(connection, subject)
     found = [
-        Choice(_options_for(name), name, _WORDS.get(name, BY_NAME[name].words), dur) for name, dur in times.items()
+        WhatIfChoice(_options_for(name), name, _WORDS.get(name, BY_NAME[name].words), dur)
+        for name, dur in times.items()
     ]
     if subject.device is None:
         found += _host_choices(subject.ledger)
     if any(name.startswith("copy") for name in times):
-        found.append(Choice(("--remove", "--scale", "--overlap"), COPIES, "all copies"))
+        found.append(WhatIfChoice(("--remove", "--scale", "--overlap"), COPIES, "all copies"))
     if found or subject.ledger:
-        found.append(Choice(("--remove", "--scale", "--move"), "host:GLOB", "host slices by name: host:aten::copy_"))
+        found.append(
+            WhatIfChoice(("--remove", "--scale", "--move"), "host:GLOB", "host slices by name: host:aten::copy_")
+        )
     if any(name in BUSY for name in times):
-        found.append(Choice(("--remove", "--scale", "--overlap"), "kernel:GLOB", "GPU work by name: kernel:*gemm*"))
-        found.append(Choice(("--graph",), "", "kernels launched at once, without gaps"))
+        found.append(
+            WhatIfChoice(("--remove", "--scale", "--overlap"), "kernel:GLOB", "GPU work by name: kernel:*gemm*")
+        )
+        found.append(WhatIfChoice(("--graph",), "", "kernels launched at once, without gaps"))
     if "communication" in times:
-        found.append(Choice(("--transfer-only",), "", "no collective waits for another rank"))
+        found.append(WhatIfChoice(("--transfer-only",), "", "no collective waits for another rank"))
     return WhatIfChoicesView(
         Choices(
             subject.trace_id,
@@ -184,16 +189,16 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
     return WhatIfView(_fill_answer(facts, found))
 
 
-def _facts_before(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> Answer:
+def _facts_before(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> WhatIfAnswer:
     """Return an answer that holds what is known before anything is changed."""
-    return Answer(
+    return WhatIfAnswer(
         trace_id=subject.trace_id,
         file=_file_name(connection, subject.trace_id),
         rank=subject.rank,
         asked=tuple(asked),
         steps=subject.steps,
         recorded_ns=subject.step_ns or None,
-        ledger=tuple(Part(name, dur) for name, dur in subject.ledger.items() if dur),
+        ledger=tuple(TimePart(name, dur) for name, dur in subject.ledger.items() if dur),
     )
 
 
@@ -210,17 +215,17 @@ def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Ask
     )
 
 
-def _replay_changes(asked: Asked) -> list[Change]:
+def _replay_changes(asked: Asked) -> list[ReplayChange]:
     """Return the change in the form that replays take."""
     of_everything = {"graph": "kernels", "transfer": "communication"}
     what = [asked.what or of_everything[asked.kind]]
     if asked.what == COPIES and asked.kind != "overlap":
         what = [name for name in BUSY if name.startswith("copy")]
     slower = SLOWER if asked.kind == "move" else 0.0
-    return [Change(asked.kind, name, asked.factor or 0.0, slower) for name in what]
+    return [ReplayChange(asked.kind, name, asked.factor or 0.0, slower) for name in what]
 
 
-def _fill_answer(facts: Answer, found: Found) -> Answer:
+def _fill_answer(facts: WhatIfAnswer, found: Found) -> WhatIfAnswer:
     return replace(
         facts,
         steps=found.steps,
@@ -231,7 +236,7 @@ def _fill_answer(facts: Answer, found: Found) -> Answer:
         error_share=found.told.error,
         unexplained_share=found.told.unexplained,
         reason=_doubt_of(found.told, facts.asked),
-        limits=tuple(Part(part.category, part.dur_ns) for part in found.limits),
+        limits=tuple(TimePart(part.category, part.dur_ns) for part in found.limits),
     )
 
 
@@ -297,7 +302,7 @@ def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
 # --- traces without GPU work
 
 
-def _host_answer(subject: Subject, facts: Answer) -> Answer | None:
+def _host_answer(subject: Subject, facts: WhatIfAnswer) -> WhatIfAnswer | None:
     """Predict the steps of a trace without GPU work: time saved on the training thread is saved in the step.
 
     None where that thread, and those it waits for, have nothing of what is requested.
@@ -324,7 +329,7 @@ def _host_answer(subject: Subject, facts: Answer) -> Answer | None:
     )
 
 
-def _without_finding(facts: Answer, finding: Finding) -> Answer:
+def _without_finding(facts: WhatIfAnswer, finding: Finding) -> WhatIfAnswer:
     """Predict the steps without what a finding would save: no more than it says, of the categories that it owns."""
     step = facts.recorded_ns or 0.0
     owned = sum(finding.owned_by_category.values())
@@ -341,11 +346,13 @@ def _without_finding(facts: Answer, finding: Finding) -> Answer:
     )
 
 
-def _host_choices(ledger: Mapping[str, float]) -> list[Choice]:
+def _host_choices(ledger: Mapping[str, float]) -> list[WhatIfChoice]:
     """List the categories of the training thread's time that can be changed, longest first."""
     found = sorted(((name, dur) for name, dur in ledger.items() if name in HOST and dur), key=lambda part: -part[1])
     move = dict.fromkeys(HOST_MOVABLE, ("--move",))
-    return [Choice(("--remove", "--scale", *move.get(name, ())), name, HOST_LABELS[name], dur) for name, dur in found]
+    return [
+        WhatIfChoice(("--remove", "--scale", *move.get(name, ())), name, HOST_LABELS[name], dur) for name, dur in found
+    ]
 
 
 def _host_change(asked: Asked) -> HostChange:
@@ -366,8 +373,8 @@ def _host_doubt(asked: Sequence[Asked], won: HostWon) -> str | None:
     return None
 
 
-def _scale_parts(left: Mapping[str, float], after: float) -> tuple[Part, ...]:
+def _scale_parts(left: Mapping[str, float], after: float) -> tuple[TimePart, ...]:
     """Return the parts of the step, longest first, scaled to add up to `after`."""
     whole = sum(left.values())
     parts = [(name, dur * after / whole) for name, dur in left.items() if dur > 0 and whole]
-    return tuple(Part(name, dur) for name, dur in sorted(parts, key=lambda part: -part[1]))
+    return tuple(TimePart(name, dur) for name, dur in sorted(parts, key=lambda part: -part[1]))

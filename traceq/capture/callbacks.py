@@ -24,7 +24,7 @@ from traceq.errors import MissingTool
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from traceq.capture.profile import Run
+    from traceq.capture.profile import ProfiledRun
 
 
 class _Callback:
@@ -34,7 +34,7 @@ class _Callback:
         super().__init__()
         self._arguments = arguments
         self._options = options
-        self._run: Run | None = None
+        self._run: ProfiledRun | None = None
         self._step = ExitStack()
         self._phase = ExitStack()
 

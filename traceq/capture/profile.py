@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from traceq.capture.session import Session
+    from traceq.capture.session import RecordingSession
 
 _T = TypeVar("_T")
 
@@ -38,7 +38,7 @@ def profile(
     first: int = 0,
     stacks: bool = False,
     memory: bool = False,
-) -> Run:
+) -> ProfiledRun:
     """Profile some steps of a training loop: `with traceq.profile("traces") as run:`, with run.step() around each step.
 
     After `skip` steps at full speed and `warmup` steps (at least 1) in which the profiler starts, `steps` steps are recorded
@@ -63,14 +63,14 @@ def profile(
     if not name or Path(name).name != name:
         raise ValueError(f"name={name!r}: must be the begin of a file's name, without directories")
     if directory is None:
-        return Run(None, first)
+        return ProfiledRun(None, first)
     if importlib.util.find_spec("torch") is None:
         raise MissingTool("traceq.profile needs PyTorch, which is not installed here: pip install torch")
-    from traceq.capture.session import Plan, Session
+    from traceq.capture.session import RecordingPlan, RecordingSession
 
     # The program may change its directory before the trace is written.
-    plan = Plan(Path(directory).absolute(), name, skip, warmup, steps, first, stacks, memory)
-    return Run(Session(plan, _say), first)
+    plan = RecordingPlan(Path(directory).absolute(), name, skip, warmup, steps, first, stacks, memory)
+    return ProfiledRun(RecordingSession(plan, _say), first)
 
 
 def _say(text: str) -> None:
@@ -78,14 +78,14 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
-class Run:
+class ProfiledRun:
     """A training loop under traceq.profile, which makes it.
 
     Each step is marked traceq.step#N, from its begin to its end. PyTorch adds ProfilerStep#K, from the end of the step
     before to the end of this one (so that it holds the fetch of the data as well), with K = N - `first`.
     """
 
-    def __init__(self, session: Session | None, first: int) -> None:
+    def __init__(self, session: RecordingSession | None, first: int) -> None:
         self._session = session
         self._number = first
         self._mark: emit.Mark | None = None
@@ -112,12 +112,12 @@ class Run:
         atexit.unregister(self.__exit__)
         self._end_mark()
 
-    def step(self, **payload: float) -> Step:
+    def step(self, **payload: float) -> ProfiledStep:
         """Return the context manager around one iteration; keywords are a payload about it, as in traceq.annotate.step.
 
         A step that ends by an exception counts as a step, but not for the overhead. A step within a step is a part of it.
         """
-        return Step(self, payload)
+        return ProfiledStep(self, payload)
 
     def advance(self, **payload: float) -> None:
         """End an iteration and begin the next, instead of step(); keywords are a payload about the one that ends.
@@ -170,10 +170,10 @@ class Run:
         return os.getpid() == self._pid
 
 
-class Step:
+class ProfiledStep:
     """One iteration, as a context manager."""
 
-    def __init__(self, run: Run, payload: dict[str, float]) -> None:
+    def __init__(self, run: ProfiledRun, payload: dict[str, float]) -> None:
         self._run = run
         self._payload = payload
 

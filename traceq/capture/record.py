@@ -141,7 +141,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recording:
     """The outcome: the program's exit code, the traces, and a line for each that is missing or cut short."""
 
     exit_code: int
@@ -160,7 +160,7 @@ def plan(request: Request) -> Launch:
     return Launch(command, _make_environment(request, directory, name), directory, name)
 
 
-def record(request: Request, launch: Launch) -> Recorded:
+def record(request: Request, launch: Launch) -> Recording:
     """Run the program to its end.
 
     A program that fails, and one that leaves no trace, is no error: its exit code is kept and the reasons say why. Raises
@@ -180,7 +180,7 @@ def record(request: Request, launch: Launch) -> Recorded:
     if request.backend == "nsys":
         return _export_report(exit_code, launch, events)
     traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
-    return Recorded(
+    return Recording(
         exit_code, traces, tuple(status.explain_missing(events, got_a_trace=bool(traces), exit_code=exit_code))
     )
 
@@ -196,17 +196,17 @@ def _put_snapshot(told: Path, launch: Launch) -> None:
             write(target, None, None)
 
 
-def _export_report(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recorded:
+def _export_report(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recording:
     report = nsys.find_report(launch.directory / launch.name)
     why = tuple(status.list_reasons(events))
     if report is None:
-        return Recorded(
+        return Recording(
             exit_code, (), why or (f"nsys left no report {launch.name}.nsys-rep: its own messages say why",)
         )
     try:
-        return Recorded(exit_code, (nsys.export(report),), why)
+        return Recording(exit_code, (nsys.export(report),), why)
     except TraceqError as error:
-        return Recorded(exit_code, (), (*why, str(error)))
+        return Recording(exit_code, (), (*why, str(error)))
 
 
 def _check_tool(tool: str) -> None:

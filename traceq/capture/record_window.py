@@ -10,12 +10,12 @@ from typing import Any
 
 from traceq.capture import files
 from traceq.capture.overhead import Clock
-from traceq.capture.session import Plan, describe, make_profiler
+from traceq.capture.session import RecordingPlan, describe, make_profiler
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 
 
-class Window:
+class RecordWindow:
     """No window: nsys collects all of the program, and marks are set from the first step to the last."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Window:
         return self._steps
 
 
-class TorchWindow(Window):
+class TorchWindow(RecordWindow):
     """torch.profiler, and a file per process; `before` is how many steps the clock has measured before.
 
     What was seen of the program stands beside the trace, with the rest of what it was made with.
@@ -56,7 +56,7 @@ class TorchWindow(Window):
         """Start the profiler, which warms up first."""
         options = self._options
         chosen = {key: options[key] for key in ("warmup", "steps", "stacks", "memory")}
-        plan = Plan(Path(options["directory"]), options["name"], skip=0, **chosen)
+        plan = RecordingPlan(Path(options["directory"]), options["name"], skip=0, **chosen)
         self._profiler = make_profiler(self._write, plan)
         self._profiler.start()
 
@@ -101,7 +101,7 @@ class TorchWindow(Window):
         write_beside(self._path, sys.modules["torch"], self._seen)
 
 
-class CudaRange(Window):
+class CudaRange(RecordWindow):
     """A range between cudaProfilerStart and cudaProfilerStop, for which nsys waits; nsys writes the trace."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from traceq.annotate import names
 from traceq.capture import files, watch
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
-from traceq.capture.record_window import CudaRange, TorchWindow, Window
+from traceq.capture.record_window import CudaRange, RecordWindow, TorchWindow
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write
 from traceq.capture.watch import watch_starts
@@ -59,7 +59,7 @@ class Recorder:
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
         self._completed = self._boundaries = self._unmarked = 0
-        self._window: Window | None = None
+        self._window: RecordWindow | None = None
         self._over = False
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
 
@@ -129,7 +129,7 @@ class Recorder:
         if not self._marks_its_steps or _is_step_open():
             return self._marks_its_steps
         self._unmarked += 1
-        if self._unmarked < _UNMARKED or type(self._window) is Window:
+        if self._unmarked < _UNMARKED or type(self._window) is RecordWindow:
             return True
         if self._window is not None:
             self._finish("the program stopped marking its steps in the window")
@@ -202,7 +202,7 @@ class Recorder:
         if self._options["backend"] == "torch":
             self._window = TorchWindow(self._options, self._clock, self._boundaries, self._seen)
         else:
-            self._window = CudaRange(self._options) if self._options["steps"] else Window()
+            self._window = CudaRange(self._options) if self._options["steps"] else RecordWindow()
         self._seen.window_opens()
         self._say("window")
         self._run_as_own(self._window.open)
@@ -276,7 +276,7 @@ class Recorder:
                 self._finish("the program ended before the window began: lower --skip and --warmup")
             return
         self._end_last_step()
-        self._finish(None if type(self._window) is Window else "the program ended in the window")
+        self._finish(None if type(self._window) is RecordWindow else "the program ended in the window")
 
     def _end_last_step(self) -> None:
         """End the last step of the program, after which no other begins."""

@@ -18,7 +18,7 @@ from traceq.annotate import emit
 from traceq.capture import files
 from traceq.capture.knobs import registry
 from traceq.capture.knobs.ablations import GIVES_FIRST
-from traceq.capture.knobs.knob import Hooks
+from traceq.capture.knobs.knob import KnobHooks
 from traceq.capture.run_torch import Recorder, Say
 
 # Steps that are measured at most beyond those asked for: each is kept.
@@ -32,7 +32,7 @@ SHORTEST = 1.0
 _PAYLOAD = "traceq.payload#"
 
 
-class Work:
+class TrialWork:
     """Sums over the steps since begin()."""
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ def install(options: Mapping[str, Any], say: Say) -> None:
     """Turn the knobs and watch this process; called when it has imported torch."""
     torch = sys.modules["torch"]
     trial = options["trial"]
-    hooks, work = Hooks(), Work()
+    hooks, work = KnobHooks(), TrialWork()
     registry.seed_random(torch, trial["seed"])
     registry.apply(torch, trial["values"], hooks)
     work.watch(torch)
@@ -148,7 +148,7 @@ def install(options: Mapping[str, Any], say: Say) -> None:
 class TrialRecorder(Recorder):
     """A recording that measures the steps before its window, which it may do without."""
 
-    def __init__(self, options: Mapping[str, Any], say: Say, hooks: Hooks, work: Work) -> None:
+    def __init__(self, options: Mapping[str, Any], say: Say, hooks: KnobHooks, work: TrialWork) -> None:
         super().__init__(options, say)
         self._trial = options["trial"]
         self._hooks = hooks

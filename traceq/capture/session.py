@@ -30,7 +30,7 @@ class _Lost(Exception):
 
 
 @dataclass(frozen=True)
-class Plan:
+class RecordingPlan:
     """The steps that are recorded (counted from 0), what is recorded of them, and where the trace goes."""
 
     directory: Path
@@ -53,10 +53,10 @@ class Plan:
         return self.start + self.steps
 
 
-class Session:
+class RecordingSession:
     """Takes the profiler from step to step; what goes wrong with it becomes a line for `say`, and training goes on."""
 
-    def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(self, plan: RecordingPlan, say: Callable[[str], None]) -> None:
         self._plan = plan
         self._say = say
         self._ended = 0  # steps
@@ -185,7 +185,7 @@ def _suggest_report(path: Path) -> str:
     return f"; to see where their time went: traceq report {shlex.quote(str(path))}"
 
 
-def make_profiler(save: Callable[[Any], None], plan: Plan) -> Any:
+def make_profiler(save: Callable[[Any], None], plan: RecordingPlan) -> Any:
     """Make a torch.profiler.profile with what the analyses read; `save` is called with it when the steps are recorded."""
     import torch
     from torch.profiler import ProfilerActivity, profile, schedule

@@ -20,7 +20,7 @@ from traceq.common.process import (
 from traceq.common.version import __version__
 
 
-class Commands(LazyGroup):
+class LazyCommands(LazyGroup):
     """The commands of traceq."""
 
     default = "report"
@@ -70,7 +70,7 @@ class Commands(LazyGroup):
     }
 
 
-@click.command("traceq", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("traceq", cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Ask GPU training traces where the time went.

@@ -361,9 +361,9 @@ def _make_progress() -> Progress:
     """Return a progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
         return Silent()
-    from traceq.cli._progress import Bar
+    from traceq.cli._progress import ProgressBar
 
-    return Bar()
+    return ProgressBar()
 
 
 def explicit_options(*names: str) -> list[str]:

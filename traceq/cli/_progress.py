@@ -33,7 +33,7 @@ class _TimeLeft(bars.ProgressColumn):
         )
 
 
-class Bar:
+class ProgressBar:
     """A traceq.common.progress.Progress that draws a bar."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from traceq.app.read_options import ReadOptions, Which
-    from traceq.runs.baselines import Kept
+    from traceq.runs.baselines import StoredBaseline
 
 
 directory_option = click.option(
@@ -105,7 +105,7 @@ def list_(*, directory: Path | None) -> None:
     write_blocks(compose_baselines(rows))
 
 
-def _read(path: Path) -> tuple[Kept | str, int]:
+def _read(path: Path) -> tuple[StoredBaseline | str, int]:
     """Read the baseline, or why it cannot be read, and the size of its file."""
     from traceq.errors import UnusableBaseline
     from traceq.runs import baselines

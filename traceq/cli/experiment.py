@@ -186,11 +186,11 @@ def experiment(
     from traceq.app.experiment import Running
     from traceq.app.experiment import experiment as run
     from traceq.cli._output import write_view
-    from traceq.runs.trials.experiment import Limits
-    from traceq.runs.trials.plan import Plan
+    from traceq.runs.trials.experiment import TrialLimits
+    from traceq.runs.trials.plan import TrialPlan
 
-    plan = Plan(command, vary, env, tries, ablate, factorial, steps, warmup)
-    limits = Limits(latency_budget, percentile, gpu_memory, host_memory)
+    plan = TrialPlan(command, vary, env, tries, ablate, factorial, steps, warmup)
+    limits = TrialLimits(latency_budget, percentile, gpu_memory, host_memory)
     view = run(plan, directory, Running(repeats, time_limit, budget, goal, limits, _print_progress))
     write_view(view, format_, None)
     if html is not None:

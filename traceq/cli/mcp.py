@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
     from traceq.app.agents import Session
-    from traceq.reports.mcp.budget import Answer
+    from traceq.reports.mcp.budget import AgentAnswer
 
 P = ParamSpec("P")
 
@@ -60,7 +60,7 @@ def make_server(session: Session) -> MCPServer[Any]:
     from mcp.server import MCPServer
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
-    def add_tool(method: Callable[P, Answer]) -> None:
+    def add_tool(method: Callable[P, AgentAnswer]) -> None:
         @wraps(method)
         def call(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
             try:

@@ -14,7 +14,7 @@ from traceq.cli._options import json_option
 from traceq.cli._output import write_json
 
 if TYPE_CHECKING:
-    from traceq.database.catalogue import Table
+    from traceq.database.catalogue import CatalogueTable
 
 _INTRODUCTION = """\
 # Tables
@@ -72,13 +72,13 @@ def tables(name: str | None, format_: str) -> None:
         write_overview(known, file, format_)
 
 
-def write_overview(known: Sequence[Table], file: BinaryIO, format_: str) -> None:
+def write_overview(known: Sequence[CatalogueTable], file: BinaryIO, format_: str) -> None:
     """Write one line for each table, view and macro."""
     rows = [(table.name, table.kind, table.comment) for table in known]
     _write(("name", "kind", "one row"), rows, file, format_)
 
 
-def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
+def write_columns(table: CatalogueTable, file: BinaryIO, format_: str) -> None:
     """Write what a row of `table` is, then one line for each column; those of a macro are in the comment."""
     from traceq.common.text import markdown, printable
 
@@ -91,7 +91,7 @@ def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
     _write(("column", "type", "meaning"), rows, file, format_)
 
 
-def write_dictionary(known: Sequence[Table]) -> str:
+def write_dictionary(known: Sequence[CatalogueTable]) -> str:
     """Return the whole dictionary as one Markdown page."""
     page = io.BytesIO()
     page.write(_INTRODUCTION.encode())

@@ -17,11 +17,11 @@ def replace_closed() -> None:
         os.set_inheritable(number, True)
     os.close(number)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
-    sys.stdout = sys.stdout or io.TextIOWrapper(io.BufferedWriter(_Closed()), encoding="utf-8")
+    sys.stdout = sys.stdout or io.TextIOWrapper(io.BufferedWriter(_ClosedStream()), encoding="utf-8")
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as above
 
 
-class _Closed(io.RawIOBase):
+class _ClosedStream(io.RawIOBase):
     """Standard output that is closed: the first write fails; what Python tries again when it exits is dropped."""
 
     has_failed = False

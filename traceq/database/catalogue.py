@@ -22,7 +22,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class CatalogueTable:
     """A table, view or macro (`kind`), what one row of it is, and its columns in order; a macro's depend on its arguments."""
 
     name: str
@@ -31,7 +31,7 @@ class Table:
     columns: tuple[Column, ...]
 
 
-def list_tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+def list_tables(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
     """Return the public tables, then the public views, in order of creation; a leading _ makes a name private.
 
     A view's column without a comment means what the column of that name means in the tables it reads.
@@ -48,11 +48,11 @@ def list_tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     ).fetchall():
         inherited = {c.name: c.comment for read in reversed(_tables_read(sql)) for c in columns.get(read, ())}
         own = [Column(c.name, c.type, c.comment or inherited.get(c.name, "")) for c in columns[name]]
-        found.append(Table(name, kind, comment, tuple(own)))
+        found.append(CatalogueTable(name, kind, comment, tuple(own)))
     return found
 
 
-def list_macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+def list_macros(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
     """Return the public macros that give tables, in order of creation; the comment begins with how each is called."""
     found = connection.execute(
         "select function_name, parameters, coalesce(comment, '') from duckdb_functions()"
@@ -60,16 +60,17 @@ def list_macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
         " order by function_oid"
     ).fetchall()
     return [
-        Table(name, "macro", f"{name}({', '.join(parameters)}): {comment}", ()) for name, parameters, comment in found
+        CatalogueTable(name, "macro", f"{name}({', '.join(parameters)}): {comment}", ())
+        for name, parameters, comment in found
     ]
 
 
-def list_all(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+def list_all(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
     """Return the public tables, views and macros."""
     return [*list_tables(connection), *list_macros(connection)]
 
 
-def find(known: Sequence[Table], name: str) -> Table:
+def find(known: Sequence[CatalogueTable], name: str) -> CatalogueTable:
     """Find the table called `name`, upper or lower case. Raises QueryError, with what comes closest."""
     by_name = {table.name: table for table in known}
     try:

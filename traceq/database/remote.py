@@ -74,11 +74,11 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         self._first: OrderedDict[str, bytes] = OrderedDict()
         self._sizes: dict[str, int] = {}
 
-    def open(self, path: str, mode: str = "rb", **_options: Any) -> _File:
+    def open(self, path: str, mode: str = "rb", **_options: Any) -> _RemoteFile:
         """Open the file; nothing of it is read yet."""
         if mode != "rb":
             raise PermissionError(f"{self._name}: a query reads its dataset and nothing else")
-        return _File(self, self._inside(path))
+        return _RemoteFile(self, self._inside(path))
 
     def glob(self, path: str, **_options: Any) -> list[str]:
         """Return the path itself: paths are never patterns, and names may hold characters of patterns."""
@@ -157,7 +157,7 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
             raise OSError(f"{self._name}: {mask_secrets(' '.join(reason.split()))}") from error
 
 
-class _File:
+class _RemoteFile:
     """A file opened for reading, which DuckDB reads in places."""
 
     def __init__(self, fs: Sealed, inside: str) -> None:

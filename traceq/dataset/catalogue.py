@@ -15,7 +15,7 @@ from traceq.database.empty import create_database
 from traceq.database.failures import way_out
 from traceq.database.remote import read_through
 from traceq.database.tables import tables_of_traces
-from traceq.dataset.manifest import Manifest, Piece, Window
+from traceq.dataset.manifest import DatasetWindow, Manifest, Piece
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
 
@@ -25,7 +25,7 @@ JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "strag
 
 @contextmanager
 def open_catalogue(
-    place: Place, manifest: Manifest, pieces: Collection[Piece], windows: Iterable[Window] = ()
+    place: Place, manifest: Manifest, pieces: Collection[Piece], windows: Iterable[DatasetWindow] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a temporary catalogue of these pieces of the dataset, and of the jobs of these windows."""
     with temporary_folder() as folder:

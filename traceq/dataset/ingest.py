@@ -17,7 +17,7 @@ from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
 from traceq.dataset.jobs import fill_window
 from traceq.dataset.lock import lock_for_writing
-from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manifest
+from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, commit, read_manifest
 from traceq.dataset.piece import MadePiece, PieceTask, find_made_piece
 from traceq.dataset.place import Place, folder_of
 from traceq.dataset.placement import PlacedPiece, place_pieces
@@ -248,7 +248,7 @@ def replace_pieces(known: Manifest, pieces: Iterable[Piece], shapes: Sequence[tu
     return msgspec.structs.replace(known, pieces=tuple(pieces), shapes=tuple(shapes))
 
 
-def refill_windows(place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]]) -> list[Window]:
+def refill_windows(place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]]) -> list[DatasetWindow]:
     """Return the windows of the manifest, those that are `touched` judged anew from their pieces."""
     touched = set(touched)
     windows = [window for window in manifest.windows if (window.run, window.window) not in touched]
@@ -261,5 +261,5 @@ def refill_windows(place: Place, manifest: Manifest, touched: Iterable[tuple[str
             continue
         job = jobs.setdefault(run, max(jobs.values(), default=-1) + 1)
         folder = f"{folder_of(run, window)}/job/{manifest.generation + 1}"
-        windows.append(fill_window(place, manifest, pieces, Window(run, window, job, folder, (), "")))
+        windows.append(fill_window(place, manifest, pieces, DatasetWindow(run, window, job, folder, (), "")))
     return windows

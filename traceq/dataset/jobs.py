@@ -20,7 +20,7 @@ from traceq.database.connect import connect
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.dataset.catalogue import JOB_TABLES, create_catalogue, explain_damage, open_catalogue
-from traceq.dataset.manifest import Manifest, Piece, Window, digest_of
+from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, digest_of
 from traceq.dataset.piece import copy_table
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
@@ -67,7 +67,7 @@ def _code_stamp() -> str:
     return code_hash(*_REACHED)
 
 
-def read_summary(place: Place, manifest: Manifest, window: Window) -> JobSummary:
+def read_summary(place: Place, manifest: Manifest, window: DatasetWindow) -> JobSummary:
     """Read the summary of a window as the cross-rank stage wrote it; make it anew if that was another version of traceq."""
     content = place.read(window.folder, SUMMARY)
     try:
@@ -80,7 +80,7 @@ def read_summary(place: Place, manifest: Manifest, window: Window) -> JobSummary
         return summarize_jobs(connection)
 
 
-def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window) -> Window:
+def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: DatasetWindow) -> DatasetWindow:
     """Write the tables of the window's job into its folder, made of `pieces`; the window with what it holds."""
     if len(pieces) <= _MOST_HERE:
         return _fill_here(place, manifest, pieces, window)
@@ -95,14 +95,14 @@ def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], windo
 
 
 def _fill_within_limits(
-    memory: int | None, place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window
-) -> Window:
+    memory: int | None, place: Place, manifest: Manifest, pieces: Sequence[Piece], window: DatasetWindow
+) -> DatasetWindow:
     """Fill the window in another process, which knows no limits of the command."""
     with within(Limits(memory)):
         return _fill_here(place, manifest, pieces, window)
 
 
-def _fill_here(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: Window) -> Window:
+def _fill_here(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: DatasetWindow) -> DatasetWindow:
     bare = msgspec.structs.replace(manifest, windows=())
     with temporary_folder() as scratch:
         catalogue, files = scratch / "catalogue.duckdb", scratch / "files"

@@ -44,7 +44,7 @@ class Piece(msgspec.Struct, frozen=True):
         return f"{folder}/{self.again}" if self.again else folder
 
 
-class Window(msgspec.Struct, frozen=True):
+class DatasetWindow(msgspec.Struct, frozen=True):
     """A window of a run: the folder and tables of its job, a hash of the pieces they were made of, and when."""
 
     run: str
@@ -65,7 +65,7 @@ class Manifest(msgspec.Struct, frozen=True):
     generation: int = 0
     shapes: tuple[tuple[str, ...], ...] = ()
     pieces: tuple[Piece, ...] = ()
-    windows: tuple[Window, ...] = ()
+    windows: tuple[DatasetWindow, ...] = ()
 
     def __post_init__(self) -> None:
         if not all(0 <= piece.shape < len(self.shapes) for piece in self.pieces):
@@ -126,7 +126,11 @@ class _Versions(msgspec.Struct):
 
 
 def commit(
-    place: Place, known: Manifest, pieces: Sequence[Piece], windows: Sequence[Window], shapes: Sequence[tuple[str, ...]]
+    place: Place,
+    known: Manifest,
+    pieces: Sequence[Piece],
+    windows: Sequence[DatasetWindow],
+    shapes: Sequence[tuple[str, ...]],
 ) -> Manifest:
     """Make the dataset hold these pieces and windows. Raises StoreError when it is not as it was `known` to be."""
     now = read_manifest(place)

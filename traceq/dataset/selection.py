@@ -19,7 +19,7 @@ from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored_columns
 from traceq.dataset.catalogue import JOB_TABLES, explain_damage
 from traceq.dataset.jobs import read_summary
-from traceq.dataset.manifest import Manifest, Piece, Window
+from traceq.dataset.manifest import DatasetWindow, Manifest, Piece
 from traceq.dataset.place import Place
 from traceq.reports.model import Job
 
@@ -96,7 +96,7 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
         connection.commit()
 
 
-def _of_windows(place: Place, windows: Iterable[Window], table: str) -> list[str]:
+def _of_windows(place: Place, windows: Iterable[DatasetWindow], table: str) -> list[str]:
     return [place.duckdb_path(window.folder, f"{table}.parquet") for window in windows if table in window.tables]
 
 

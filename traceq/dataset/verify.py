@@ -15,7 +15,7 @@ from traceq.dataset import manifest as manifests
 from traceq.dataset.catalogue import open_catalogue
 from traceq.dataset.ingest import STAGING
 from traceq.dataset.jobs import SUMMARY
-from traceq.dataset.manifest import Manifest, Piece, Window, digest_of, read_manifest
+from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, digest_of, read_manifest
 from traceq.dataset.piece import NAME, MadePiece, digest_of_sums, digest_query, read_piece
 from traceq.dataset.place import PART, Place, folder_of
 from traceq.errors import StoreError
@@ -57,7 +57,7 @@ def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
     return [f"{piece.folder}/{table}.parquet" for table in manifest.tables_of(piece)] + [f"{piece.folder}/{NAME}"]
 
 
-def files_of_window(window: Window) -> list[str]:
+def files_of_window(window: DatasetWindow) -> list[str]:
     """Return the files of the job of a window."""
     return [f"{window.folder}/{table}.parquet" for table in (*window.tables, "trace")] + [f"{window.folder}/{SUMMARY}"]
 
@@ -205,7 +205,9 @@ def _check_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -
         yield Fault(window.folder, reason, way_out)
 
 
-def unreadable_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[tuple[Window, str]]:
+def unreadable_windows(
+    place: Place, manifest: Manifest, sizes: Mapping[str, int]
+) -> Iterator[tuple[DatasetWindow, str]]:
     """Find windows whose files are there and damaged, with the reasons."""
     for window in manifest.windows:
         if all(file in sizes for file in files_of_window(window)):
@@ -215,7 +217,7 @@ def unreadable_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int
                 yield window, f"cannot be read: {one_line(error)}"
 
 
-def _read_window(place: Place, manifest: Manifest, window: Window) -> None:
+def _read_window(place: Place, manifest: Manifest, window: DatasetWindow) -> None:
     with open_catalogue(place, manifest, (), [window]) as connection:
         for table in window.tables:
             connection.execute(f"select sum(hash(t)) from {table} as t").fetchall()

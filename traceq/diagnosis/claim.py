@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from traceq.database.query import Setting, ask
 from traceq.database.sql import statement
 from traceq.diagnosis.finding import Evidence, Value
-from traceq.diagnosis.query import Query, standalone_query
+from traceq.diagnosis.query import RuleQuery, standalone_query
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,7 +38,7 @@ WORST: dict[str, Setting] = {"worst": 5}
 class Claim:
     """A claim: the time that a rule's `query` finds with `values`, its summary (`row`), and its `number` within the trace."""
 
-    query: Query
+    query: RuleQuery
     values: Mapping[str, Setting]
     row: Mapping[str, Any]
     number: int
@@ -87,12 +87,12 @@ class Claim:
         return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in found), text)
 
 
-def summary_query(query: Query) -> str:
+def summary_query(query: RuleQuery) -> str:
     """Return the query that adds up the rows of `query`: of host time where no GPU works, or of the ledger of a GPU."""
     return statement(f"diagnosis/sql/{'summary_host' if _is_of_host(query) else 'summary'}.sql")
 
 
-def _is_of_host(query: Query) -> bool:
+def _is_of_host(query: RuleQuery) -> bool:
     return "host_time" in query.listed("uses")
 
 

@@ -48,13 +48,13 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Place:
+class CulpritPlace:
     """A part of a claim by name: its time and its share of the claim, and the parts inside that are worth a name."""
 
     name: str
     dur: float
     share: float
-    parts: tuple[Place, ...] = ()
+    parts: tuple[CulpritPlace, ...] = ()
 
 
 def strip_address(name: str) -> str:
@@ -148,23 +148,23 @@ def _walk_outside_in(root: Node) -> Iterator[Node]:
         stack.extend(node.children.values())
 
 
-def divide_time(root: Node) -> list[Place]:
+def divide_time(root: Node) -> list[CulpritPlace]:
     """Divide the time into parts of at least a tenth, the longest first; if it does not divide so, into the three longest."""
     if not root.total:
         return []
     found = _divide(root, root.total)
     if found == [root]:
         found = [child for child in root.inside()[:_MOST_NAMED] if child.total >= _LEAST * root.total]
-    return _merge_places(_name_place(node, root.total) for node in found) or [Place(OUTSIDE, root.total, 1.0)]
+    return _merge_places(_name_place(node, root.total) for node in found) or [CulpritPlace(OUTSIDE, root.total, 1.0)]
 
 
-def _merge_places(found: Iterable[Place]) -> list[Place]:
+def _merge_places(found: Iterable[CulpritPlace]) -> list[CulpritPlace]:
     """Parts of one name as one, the longest first."""
-    by_name: dict[str, Place] = {}
+    by_name: dict[str, CulpritPlace] = {}
     for place in found:
-        same = by_name.get(place.name, Place(place.name, 0.0, 0.0))
+        same = by_name.get(place.name, CulpritPlace(place.name, 0.0, 0.0))
         parts = _merge_places((*same.parts, *place.parts)) if place.parts or same.parts else []
-        by_name[place.name] = Place(place.name, same.dur + place.dur, same.share + place.share, tuple(parts))
+        by_name[place.name] = CulpritPlace(place.name, same.dur + place.dur, same.share + place.share, tuple(parts))
     return sorted(by_name.values(), key=lambda place: (-place.dur, place.name))
 
 
@@ -181,17 +181,17 @@ def _dominant_child(node: Node) -> Node | None:
     return next((child for child in node.inside()[:1] if child.total >= _NEARLY_ALL * node.total), None)
 
 
-def _name_place(node: Node, total: float) -> Place:
+def _name_place(node: Node, total: float) -> CulpritPlace:
     """Return the node as a place, called by the innermost telling name, with the parts that it divides into."""
     chain = [node]
     while (only := _dominant_child(chain[-1])) is not None:
         chain.append(only)
     told = [each for each in chain if each.is_line] or [each for each in chain if each.kind in ("op", "annotation")]
     parts = _merge_places(
-        Place(_telling_name(each), each.total, each.total / total) for each in _divide_deeper(chain[-1], total)
+        CulpritPlace(_telling_name(each), each.total, each.total / total) for each in _divide_deeper(chain[-1], total)
     )
     name = (told or chain)[-1].name
-    return Place(name, node.total, node.total / total, tuple(part for part in parts if part.name != name))
+    return CulpritPlace(name, node.total, node.total / total, tuple(part for part in parts if part.name != name))
 
 
 def _divide_deeper(node: Node, total: float) -> list[Node]:

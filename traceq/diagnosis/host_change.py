@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from traceq.database.query import ask
 from traceq.database.sql import execute, statement
-from traceq.diagnosis.query import Query
+from traceq.diagnosis.query import RuleQuery
 from traceq.diagnosis.subject import Subject
 
 
@@ -41,7 +41,7 @@ class HostWon:
     left_ns: Mapping[str, float]
 
 
-_QUERY = Query(
+_QUERY = RuleQuery(
     statement("diagnosis/sql/host_change.sql"),
     {"uses": "host_time, host_cores", "low": "1", "likely": "1", "high": "1"},
 )

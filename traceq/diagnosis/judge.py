@@ -22,7 +22,7 @@ from traceq.diagnosis.needs import NEEDS, NothingThere
 from traceq.diagnosis.packs import add_extra_parts, count_left_out, keep_extra, select_rules, split_by_capture
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
-from traceq.diagnosis.record import Record, load_record
+from traceq.diagnosis.record import RuleRecord, load_record
 from traceq.diagnosis.rules.registry import Rule, default_rules
 from traceq.diagnosis.same_fix import attach_small_effects, merge_same_fix
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
@@ -71,7 +71,7 @@ def judge(
     goal: Goal = "throughput",
     rules: Sequence[Rule] | None = None,
     scaled: Scaled | None = None,
-    record: Record | None = None,
+    record: RuleRecord | None = None,
 ) -> tuple[Judged, ...]:
     """Return what `rules`, else those asked by default, say of every trace of the database, in the order of ingest.
 
@@ -87,7 +87,7 @@ def load_subjects(
     goal: Goal = "throughput",
     scaled: Scaled | None = None,
     traces: Collection[int] | None = None,
-    record: Record | None = None,
+    record: RuleRecord | None = None,
 ) -> list[Subject]:
     """Load the traces of the database with these trace_ids, or all, ready to be judged."""
     found = ask(connection, statement("diagnosis/sql/traces.sql"))
@@ -114,7 +114,7 @@ def _load_subject(
     place: str,
     goal: Goal,
     scaled: Scaled,
-    record: Record,
+    record: RuleRecord,
 ) -> Subject:
     device = -2 if trace["device"] is None else trace["device"]
     present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]

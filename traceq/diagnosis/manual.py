@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from traceq.diagnosis.query import Query
+    from traceq.diagnosis.query import RuleQuery
 
 # In the header of an SQL file the sections have these keys.
 _KEYS = ("finds", "matters", "measured", "try", "references")
@@ -43,7 +43,7 @@ def parse_manual(docstring: str) -> Manual:
     return Manual(title.rstrip("."), text.strip, tuple(re.findall(r"https?://\S+", references)))
 
 
-def manual_of_header(name: str, query: Query, on_shares: str = "") -> Manual:
+def manual_of_header(name: str, query: RuleQuery, on_shares: str = "") -> Manual:
     """Return the manual page in the header of the rule `name`; a user's may lack sections. `on_shares`: their origin."""
     header = {"measured": query.header.get("reason", ""), "try": query.header.get("fix", ""), **query.header}
     header["measured"] = f"{header['measured']} {on_shares}".strip()

@@ -67,7 +67,7 @@ _LIKE_A_KEY = re.compile(r"-- ?([A-Za-z][\w-]{0,30}(?: [a-z]{1,30})?):(?:\s|$)")
 Scaled = Mapping[tuple[str, str], float]
 
 
-class Condition(NamedTuple):
+class TableCondition(NamedTuple):
     """A condition without which a query finds nothing: a row for which `holds` in a shared query or `table`."""
 
     table: str
@@ -75,13 +75,13 @@ class Condition(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Query:
+class RuleQuery:
     """The text of a query, the header of its file by key, the thresholds in it by name, and what it finds nothing without."""
 
     text: str
     header: Mapping[str, str] = field(default_factory=dict)
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
-    only_with: tuple[Condition, ...] = ()
+    only_with: tuple[TableCondition, ...] = ()
 
     def listed(self, key: str, default: str = "") -> tuple[str, ...]:
         """Return the words that the header lists under `key`, separated by commas."""
@@ -112,7 +112,7 @@ class Query:
         }
 
 
-def read(text: str, place: str = "") -> Query:
+def read(text: str, place: str = "") -> RuleQuery:
     """Read the query in the text of the SQL file `place` (a path or, of traceq's own, a name).
 
     Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key. Only
@@ -134,7 +134,7 @@ def read(text: str, place: str = "") -> Query:
     thresholds = [parse_threshold(place, value) for key, value in texts if key == "threshold"]
     only_with = tuple(_parse_condition(place, value) for key, value in texts if key == "only-with")
     header = {key: value for key, value in texts if key not in ("threshold", "only-with")}
-    return Query(text, header, {limit.name: limit for limit in thresholds}, only_with)
+    return RuleQuery(text, header, {limit.name: limit for limit in thresholds}, only_with)
 
 
 def _refuse_unknown_key(line: str, place: str) -> None:
@@ -150,12 +150,12 @@ def _refuse_unknown_key(line: str, place: str) -> None:
     )
 
 
-def _parse_condition(place: str, text: str) -> Condition:
+def _parse_condition(place: str, text: str) -> TableCondition:
     """Parse the text after `only-with:`; ValueError if it is not `table: condition`."""
     table, _, holds = text.partition(": ")
     if not table.isidentifier() or not holds:
         raise ValueError(f"only-with {text!r} in {place}: it is written as table: condition")
-    return Condition(table, holds)
+    return TableCondition(table, holds)
 
 
 def _parse_setting(value: str) -> Setting:
@@ -166,13 +166,13 @@ def _parse_setting(value: str) -> Setting:
 
 
 @cache
-def rule_query(name: str) -> Query:
+def rule_query(name: str) -> RuleQuery:
     """Return the query `name`.sql of the rules, on any shelf, with the text of the query that its header may name (`query`)."""
     own = read(statement(shelved("diagnosis/rules")[name]), name)
     if "query" not in own.header:
         return own
     other = rule_query(own.header["query"])
-    return Query(
+    return RuleQuery(
         other.text,
         {**other.header, **own.header},
         {**other.thresholds, **own.thresholds},
@@ -181,7 +181,7 @@ def rule_query(name: str) -> Query:
 
 
 @cache
-def shared_query(name: str) -> Query:
+def shared_query(name: str) -> RuleQuery:
     """Return the query diagnosis/shared/`name`.sql."""
     return read(statement(f"diagnosis/shared/{name}.sql"), name)
 
@@ -193,7 +193,7 @@ def is_shared(name: str) -> bool:
 
 
 @cache
-def _queries_on_table(table: str) -> tuple[Query, ...]:
+def _queries_on_table(table: str) -> tuple[RuleQuery, ...]:
     """Return the queries of traceq's rules that find nothing without rows of the table."""
     queries = map(rule_query, shelved("diagnosis/rules"))
     return tuple(query for query in queries if any(condition.table == table for condition in query.only_with))
@@ -207,7 +207,7 @@ def all_thresholds() -> tuple[Threshold, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def standalone_query(query: Query, values: Mapping[str, Setting], around: str | None = None) -> str:
+def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: str | None = None) -> str:
     """Return the query with all that it uses and `values` for its parameters, as a user can run it.
 
     `around` is a query that reads what it finds as rule_instances; it may begin with CTEs of its own.
@@ -222,7 +222,7 @@ def standalone_query(query: Query, values: Mapping[str, Setting], around: str | 
     return literal(f"with {ctes}\n" + (f"from (\n{around or query.text}\n)" if has_ctes else str(around)), **values)
 
 
-def _names_used(query: Query) -> Iterator[str]:
+def _names_used(query: RuleQuery) -> Iterator[str]:
     """Yield the names of shared queries that the query uses, each after those that it uses itself."""
     for name in query.listed("uses"):
         yield from _names_used(shared_query(name))
@@ -248,7 +248,7 @@ class Workspace:
     _held: dict[tuple[str, str], bool] = field(default_factory=dict)
     _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = field(default_factory=dict)
 
-    def ask(self, query: Query, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
+    def ask(self, query: RuleQuery, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
         """Return the rows of a query that does not read rule_instances: several rules may ask it, and it runs once."""
         key = query.text, tuple(sorted(values.items()))
         if key not in self._answers:
@@ -256,11 +256,11 @@ class Workspace:
             self._answers[key] = ask(self.connection, query.text, **values)
         return [dict(row) for row in self._answers[key]]
 
-    def may_find(self, query: Query) -> bool:
+    def may_find(self, query: RuleQuery) -> bool:
         """Return whether the trace holds what the query finds nothing without, which is asked for all rules at once."""
         return all(self._holds(condition.table, self._condition(query, condition)) for condition in query.only_with)
 
-    def _condition(self, query: Query, condition: Condition) -> str:
+    def _condition(self, query: RuleQuery, condition: TableCondition) -> str:
         return literal(condition.holds, **self.given(), **self.settings(query))
 
     def _holds(self, table: str, condition: str) -> bool:
@@ -269,14 +269,14 @@ class Workspace:
                 (query, each) for query in _queries_on_table(table) for each in query.only_with if each.table == table
             ]
             conditions = sorted({condition, *(self._condition(*other) for other in others)})
-            self.make_used(Query("", {"uses": table if is_shared(table) else ""}))
+            self.make_used(RuleQuery("", {"uses": table if is_shared(table) else ""}))
             columns = ", ".join(f"coalesce(bool_or({text}), false)" for text in conditions)
             text = f"select {columns} from {table}"  # noqa: S608 - of headers, whose queries run as well
             held = self.connection.execute(text).fetchall()[0]
             self._held.update({(table, each): held[place] for place, each in enumerate(conditions)})
         return self._held[table, condition]
 
-    def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
+    def find(self, query: RuleQuery, values: Mapping[str, Setting], number: int | None = None) -> int | None:
         """Make rule_instances of the rows of the query; return the number of the claim, new or `number`; None without rows."""
         self.make_used(query)
         text = f"with found as (\n{query.text}\n)\n" + statement("diagnosis/sql/rule_instances.sql")
@@ -310,7 +310,7 @@ class Workspace:
         self._held.clear()
         self.latest = None
 
-    def make_used(self, query: Query) -> None:
+    def make_used(self, query: RuleQuery) -> None:
         """Make what the query uses."""
         for name in _names_used(query):
             if name not in self._made:
@@ -331,6 +331,6 @@ class Workspace:
         """Return the parameters that every query gets."""
         return {"trace_id": self.trace_id, "device": self.device}
 
-    def settings(self, query: Query) -> dict[str, Setting]:
+    def settings(self, query: RuleQuery) -> dict[str, Setting]:
         """Return the parameters that the query's header gives, thresholds as `scaled` has them."""
         return query.settings | query.limits(self.scaled)

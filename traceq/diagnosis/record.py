@@ -46,14 +46,14 @@ def wilson_low(true: int, said: int) -> float:
 
 
 @dataclass(frozen=True)
-class Record:
+class RuleRecord:
     """Hold what each rule said of real traces: of which program, and whether that was right, partly right or wrong."""
 
     entries: Mapping[str, tuple[tuple[str, Said], ...]] = field(default_factory=dict)
 
-    def without_program(self, program: str) -> Record:
+    def without_program(self, program: str) -> RuleRecord:
         """Return the record without the traces of a program, to judge it by others."""
-        return Record(
+        return RuleRecord(
             {
                 rule: tuple(statement for statement in said if statement[0] != program)
                 for rule, said in self.entries.items()
@@ -92,10 +92,10 @@ def lowest_confidence(*levels: Confidence) -> Confidence:
 
 
 @cache
-def load_record() -> Record:
+def load_record() -> RuleRecord:
     """Return the record that comes with traceq."""
     content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
-    return Record(
+    return RuleRecord(
         {
             rule: tuple((statement["program"], statement["verdict"]) for statement in said)
             for rule, said in content["rules"].items()

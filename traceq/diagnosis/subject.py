@@ -13,8 +13,8 @@ from traceq.diagnosis.claim import WORST, Claim, check_pieces, summary_query
 from traceq.diagnosis.culprits import Node, build_tree, group_by_claim
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
-from traceq.diagnosis.query import Query, Workspace, rule_query
-from traceq.diagnosis.record import Record
+from traceq.diagnosis.query import RuleQuery, Workspace, rule_query
+from traceq.diagnosis.record import RuleRecord
 from traceq.diagnosis.triage import Triage
 from traceq.formats.capabilities import format_of
 
@@ -76,7 +76,7 @@ class Subject:
     ledger: Mapping[str, float] = field(repr=False)
     ledgers: Mapping[int, Mapping[str, int]] = field(repr=False)
     workspace: Workspace = field(repr=False)
-    record: Record = field(repr=False)
+    record: RuleRecord = field(repr=False)
     _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
     _occurrences: dict[int, int] = field(default_factory=dict, repr=False)
     _culprits: dict[int, Node] = field(default_factory=dict, repr=False)
@@ -123,7 +123,7 @@ class Subject:
             return CannotTell(f"{lacking}; its profiler would have to record it")
         return CannotTell(f"{lacking}; {words} {brings}" if words else f"{lacking}; {form.profiler} does not record it")
 
-    def settings(self, query: Query) -> dict[str, Setting]:
+    def settings(self, query: RuleQuery) -> dict[str, Setting]:
         """Return the parameters that the header of a query gives: shares, thresholds and words."""
         return self.workspace.settings(query)
 
@@ -168,18 +168,20 @@ class Subject:
             query, shares_of_rule(name.replace("_", "-"), "cpu" if self.device is None else "gpu") | settings
         )
 
-    def claim_of(self, query: Query | str, **settings: Setting) -> Claim | None:
+    def claim_of(self, query: RuleQuery | str, **settings: Setting) -> Claim | None:
         """Claim the time that a query of anybody finds, given as a Query or as text; None for nothing.
 
         Raises ValueError when it claims what is not there, or a share is none.
         """
-        return self._claim(query if isinstance(query, Query) else Query(without_end(query)), settings, is_own=False)
+        return self._claim(
+            query if isinstance(query, RuleQuery) else RuleQuery(without_end(query)), settings, is_own=False
+        )
 
-    def claim_host(self, query: Query) -> Claim | None:
+    def claim_host(self, query: RuleQuery) -> Claim | None:
         """Claim the training thread's time that an internal query (not a rule) finds; None for nothing."""
         return self._claim(query, {})
 
-    def _claim(self, query: Query, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
+    def _claim(self, query: RuleQuery, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
         values = {**self.workspace.given(), **self.settings(query), **settings}
         if not all(0 <= float(values[share]) <= 1 for share in ("low", "likely", "high")):
             raise ValueError(

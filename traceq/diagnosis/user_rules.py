@@ -31,7 +31,7 @@ from traceq.database.user_sql import check_depth, check_reads, time_limit
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import manual_of_header, parse_manual
 from traceq.diagnosis.needs import NEEDS
-from traceq.diagnosis.query import Query, read
+from traceq.diagnosis.query import RuleQuery, read
 from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.rules.declared import make_judgement
 from traceq.diagnosis.rules.registry import Rule, all_rules, default_rules
@@ -116,7 +116,7 @@ def _from_file(path: Path) -> Rule:
     )
 
 
-def _check_header(path: Path, query: Query) -> None:
+def _check_header(path: Path, query: RuleQuery) -> None:
     """Raise UnusableRule for what is wrong with a header, and for a query that would write."""
     _check_sql(path, query)
     header = query.header
@@ -141,7 +141,7 @@ def _check_header(path: Path, query: Query) -> None:
         raise UnusableRule(f"{path}: low, likely and high are {low:g}, {likely:g} and {high:g}; put them in this order")
 
 
-def _check_sql(path: Path, query: Query) -> None:
+def _check_sql(path: Path, query: RuleQuery) -> None:
     """Raise UnusableRule for a query that would write or is nested too deeply, and for a condition that is more than one."""
     try:
         for text in (query.text, *(condition.holds for condition in query.only_with)):

@@ -108,7 +108,7 @@ def new_process(ids_: Ids, name: str, most: int, events: list[str], wanted: int 
 
 
 @dataclass(frozen=True)
-class Tracks:
+class ExportTracks:
     """The metadata events of a trace, and its process for what traceq adds."""
 
     events: list[str]
@@ -117,7 +117,7 @@ class Tracks:
 
 def lay_out(
     connection: duckdb.DuckDBPyConnection, trace_id: int, prefix: str, window: TimeWindow, ids_: Ids, most: int
-) -> Tracks:
+) -> ExportTracks:
     """Give every track with anything in the window its ids, in _track too. `prefix` separates traces of one file."""
     rows = ask(connection, statement("exports/sql/tracks.sql"), **window.as_parameters(trace_id))
     events: list[str] = []
@@ -130,7 +130,7 @@ def lay_out(
         placed.append((row["place"], row["a"], row["b"], row["lane"], process.pid, tid))
     if placed:
         connection.executemany("insert into _track values (?, ?, ?, ?, ?, ?)", placed)
-    return Tracks(events, own)
+    return ExportTracks(events, own)
 
 
 def _find_process(

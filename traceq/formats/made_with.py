@@ -21,7 +21,7 @@ ENVIRONMENT = "environment"
 SET = "set"
 
 
-class Known(NamedTuple):
+class KnownFact(NamedTuple):
     """Meaning of a name: its words in sentences, which values are kept, the unit of a number, whether it is a knob."""
 
     words: str
@@ -58,37 +58,37 @@ _OPTIMIZERS = _one_of(
     *("SGDScheduleFree", "Prodigy", "Adan", "MADGRAD", "of the program"),
 )  # fmt: skip
 
-FACTS: dict[str, dict[str, Known]] = {
+FACTS: dict[str, dict[str, KnownFact]] = {
     "host": {
-        "cpu": Known("CPU", _MODEL),
-        "cpus": Known("CPUs of the machine", _NUMBER),
-        "affinity": Known("CPUs that the process may use", _NUMBER, is_knob=True),
-        "cpu_quota": Known("CPU quota of the control group", _NUMBER, "CPUs", is_knob=True),
-        "memory": Known("memory", _NUMBER, "bytes"),
-        "memory_limit": Known("memory limit of the control group", _NUMBER, "bytes"),
-        "disk": Known(
+        "cpu": KnownFact("CPU", _MODEL),
+        "cpus": KnownFact("CPUs of the machine", _NUMBER),
+        "affinity": KnownFact("CPUs that the process may use", _NUMBER, is_knob=True),
+        "cpu_quota": KnownFact("CPU quota of the control group", _NUMBER, "CPUs", is_knob=True),
+        "memory": KnownFact("memory", _NUMBER, "bytes"),
+        "memory_limit": KnownFact("memory limit of the control group", _NUMBER, "bytes"),
+        "disk": KnownFact(
             "disk", _one_of("rotational", "ssd", "nvme", "network", "overlay", "memory", "virtual")
         ),
-        "numa_nodes": Known("NUMA nodes", _NUMBER),
-        "kernel": Known("kernel", _VERSION),
+        "numa_nodes": KnownFact("NUMA nodes", _NUMBER),
+        "kernel": KnownFact("kernel", _VERSION),
     },
     "gpu": {
-        "gpu": Known("GPU", _MODEL),
-        "driver": Known("driver", _VERSION),
-        "gpu_memory": Known("GPU memory", _NUMBER, "bytes"),
-        "sm_clock_max": Known("largest SM clock", _NUMBER, "MHz"),
-        "sm_clock_set": Known("SM clock for applications", _NUMBER, "MHz"),
-        "memory_clock_max": Known("largest memory clock", _NUMBER, "MHz"),
-        "power_limit": Known("power limit", _NUMBER, "W"),
+        "gpu": KnownFact("GPU", _MODEL),
+        "driver": KnownFact("driver", _VERSION),
+        "gpu_memory": KnownFact("GPU memory", _NUMBER, "bytes"),
+        "sm_clock_max": KnownFact("largest SM clock", _NUMBER, "MHz"),
+        "sm_clock_set": KnownFact("SM clock for applications", _NUMBER, "MHz"),
+        "memory_clock_max": KnownFact("largest memory clock", _NUMBER, "MHz"),
+        "power_limit": KnownFact("power limit", _NUMBER, "W"),
     },
     "software": {
-        "python": Known("Python", _VERSION),
-        "cuda": Known("CUDA", _VERSION),
-        "hip": Known("HIP", _VERSION),
-        "cudnn": Known("cuDNN", _VERSION),
-        "nccl": Known("NCCL", _VERSION),
+        "python": KnownFact("Python", _VERSION),
+        "cuda": KnownFact("CUDA", _VERSION),
+        "hip": KnownFact("HIP", _VERSION),
+        "cudnn": KnownFact("cuDNN", _VERSION),
+        "nccl": KnownFact("NCCL", _VERSION),
         **{
-            name: Known(name, _VERSION)
+            name: KnownFact(name, _VERSION)
             for name in (
                 *("torch", "numpy", "torchvision", "torchaudio", "torchdata", "transformers", "accelerate", "lightning"),
                 *("pytorch_lightning", "datasets", "tokenizers", "deepspeed", "peft", "timm", "triton", "flash_attn"),
@@ -98,38 +98,38 @@ FACTS: dict[str, dict[str, Known]] = {
         },
     },
     "precision": {
-        "float32_matmul_precision": Known("float32_matmul_precision", _one_of("highest", "high", "medium"), is_knob=True),
-        "tf32_matmul": Known("TF32 in matrix products", _SWITCH, is_knob=True),
-        "tf32_cudnn": Known("TF32 in cuDNN", _SWITCH, is_knob=True),
-        "autocast": Known("autocast", _TYPES, is_knob=True),
-        "grad_scaler": Known("gradient scaler", _SWITCH, is_knob=True),
-        "deterministic": Known("deterministic algorithms", _SWITCH, is_knob=True),
-        "cudnn_deterministic": Known("cudnn.deterministic", _SWITCH, is_knob=True),
-        "cudnn_benchmark": Known("cudnn.benchmark", _SWITCH, is_knob=True),
-        "anomaly_detection": Known("anomaly detection", _SWITCH, is_knob=True),
+        "float32_matmul_precision": KnownFact("float32_matmul_precision", _one_of("highest", "high", "medium"), is_knob=True),
+        "tf32_matmul": KnownFact("TF32 in matrix products", _SWITCH, is_knob=True),
+        "tf32_cudnn": KnownFact("TF32 in cuDNN", _SWITCH, is_knob=True),
+        "autocast": KnownFact("autocast", _TYPES, is_knob=True),
+        "grad_scaler": KnownFact("gradient scaler", _SWITCH, is_knob=True),
+        "deterministic": KnownFact("deterministic algorithms", _SWITCH, is_knob=True),
+        "cudnn_deterministic": KnownFact("cudnn.deterministic", _SWITCH, is_knob=True),
+        "cudnn_benchmark": KnownFact("cudnn.benchmark", _SWITCH, is_knob=True),
+        "anomaly_detection": KnownFact("anomaly detection", _SWITCH, is_knob=True),
     },
     "threads": {
-        "intra_op_threads": Known("intra-op threads", _NUMBER, is_knob=True),
-        "inter_op_threads": Known("inter-op threads", _NUMBER, is_knob=True),
+        "intra_op_threads": KnownFact("intra-op threads", _NUMBER, is_knob=True),
+        "inter_op_threads": KnownFact("inter-op threads", _NUMBER, is_knob=True),
     },
     "loader": {
-        "batch_size": Known("batch_size", _NUMBER, is_knob=True),
-        "num_workers": Known("num_workers", _NUMBER, is_knob=True),
-        "pin_memory": Known("pin_memory", _SWITCH, is_knob=True),
-        "prefetch_factor": Known("prefetch_factor", _NUMBER, is_knob=True),
-        "persistent_workers": Known("persistent_workers", _SWITCH, is_knob=True),
-        "worker_start_method": Known("start method of loader workers", _START, is_knob=True),
+        "batch_size": KnownFact("batch_size", _NUMBER, is_knob=True),
+        "num_workers": KnownFact("num_workers", _NUMBER, is_knob=True),
+        "pin_memory": KnownFact("pin_memory", _SWITCH, is_knob=True),
+        "prefetch_factor": KnownFact("prefetch_factor", _NUMBER, is_knob=True),
+        "persistent_workers": KnownFact("persistent_workers", _SWITCH, is_knob=True),
+        "worker_start_method": KnownFact("start method of loader workers", _START, is_knob=True),
     },
     "optimizer": {
-        "optimizer": Known("optimizer", _OPTIMIZERS, is_knob=True),
-        "fused": Known("fused optimizer", _CHOICE, is_knob=True),
-        "foreach": Known("foreach optimizer", _CHOICE, is_knob=True),
-        "capturable": Known("capturable optimizer", _CHOICE, is_knob=True),
-        "parameters": Known("parameters", _NUMBER),
-        "parameter_type": Known("type of parameters", _TYPES, is_knob=True),
+        "optimizer": KnownFact("optimizer", _OPTIMIZERS, is_knob=True),
+        "fused": KnownFact("fused optimizer", _CHOICE, is_knob=True),
+        "foreach": KnownFact("foreach optimizer", _CHOICE, is_knob=True),
+        "capturable": KnownFact("capturable optimizer", _CHOICE, is_knob=True),
+        "parameters": KnownFact("parameters", _NUMBER),
+        "parameter_type": KnownFact("type of parameters", _TYPES, is_knob=True),
     },
     "compile": {
-        "compile": Known(
+        "compile": KnownFact(
             "torch.compile",
             _one_of(
                 *("off", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "options"),
@@ -137,30 +137,30 @@ FACTS: dict[str, dict[str, Known]] = {
             ),
             is_knob=True,
         ),
-        "compile_dynamic": Known("torch.compile dynamic", _CHOICE, is_knob=True),
+        "compile_dynamic": KnownFact("torch.compile dynamic", _CHOICE, is_knob=True),
     },
     "parallel": {
-        "world_size": Known("world size", _NUMBER, is_knob=True),
-        "backend": Known(
+        "world_size": KnownFact("world size", _NUMBER, is_knob=True),
+        "backend": KnownFact(
             "backend of communication",
             _one_of("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "cpu:gloo,cuda:nccl"),
             is_knob=True,
         ),
-        "data_parallel": Known(
+        "data_parallel": KnownFact(
             "data parallel",
             _one_of("none", "DDP", "FSDP", "FSDP2", "DeepSpeed", "DataParallel"),
             is_knob=True,
         ),
-        "ddp_bucket": Known("DDP bucket", _NUMBER, "bytes", is_knob=True),
-        "ddp_find_unused": Known("find_unused_parameters", _SWITCH, is_knob=True),
-        "ddp_static_graph": Known("static_graph", _SWITCH, is_knob=True),
-        "ddp_bucket_view": Known("gradient_as_bucket_view", _SWITCH, is_knob=True),
-        "backward_passes": Known("backward passes a step", _NUMBER, is_knob=True),
-        "start_method": Known("start method of processes", _START, is_knob=True),
+        "ddp_bucket": KnownFact("DDP bucket", _NUMBER, "bytes", is_knob=True),
+        "ddp_find_unused": KnownFact("find_unused_parameters", _SWITCH, is_knob=True),
+        "ddp_static_graph": KnownFact("static_graph", _SWITCH, is_knob=True),
+        "ddp_bucket_view": KnownFact("gradient_as_bucket_view", _SWITCH, is_knob=True),
+        "backward_passes": KnownFact("backward passes a step", _NUMBER, is_knob=True),
+        "start_method": KnownFact("start method of processes", _START, is_knob=True),
     },
     "program": {
-        "command_line": Known("the command line", _HASH),
-        "preloaded_allocator": Known("preloaded allocator", _one_of("jemalloc", "tcmalloc", "mimalloc"), is_knob=True),
+        "command_line": KnownFact("the command line", _HASH),
+        "preloaded_allocator": KnownFact("preloaded allocator", _one_of("jemalloc", "tcmalloc", "mimalloc"), is_knob=True),
     },
 }  # fmt: skip
 

@@ -11,9 +11,9 @@ from traceq.diagnosis.program import Program, program_of
 from traceq.formats.capabilities import METRICS, Metric
 from traceq.health import coverage, identities
 from traceq.health.coverage import Inputs, LostEvents
-from traceq.health.identities import Checked
+from traceq.health.identities import IdentityCheck
 from traceq.health.judges import JUDGES
-from traceq.health.verdict import MetricHealth, Verdict, suggest_captures
+from traceq.health.verdict import MetricHealth, MetricVerdict, suggest_captures
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,7 +58,7 @@ class TraceHealth:
     producer_version: str | None
     rank: int | None
     inputs: Inputs
-    identities: tuple[Checked, ...]
+    identities: tuple[IdentityCheck, ...]
     metrics: tuple[MetricHealth, ...]
     logs: tuple[BesideLog, ...]
     made_with: int = 0
@@ -66,7 +66,7 @@ class TraceHealth:
     """What in the trace is impossible and explains the identities that do not hold."""
 
     @property
-    def broken(self) -> tuple[Checked, ...]:
+    def broken(self) -> tuple[IdentityCheck, ...]:
         """The identities that do not hold."""
         return tuple(identity for identity in self.identities if identity.broken)
 
@@ -89,7 +89,9 @@ def _diagnose_trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) 
     )
 
 
-def _find_damage(connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple[Checked, ...]) -> tuple[str, ...]:
+def _find_damage(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple[IdentityCheck, ...]
+) -> tuple[str, ...]:
     """Find what in the trace is impossible, if that explains all broken identities; lost events never do."""
     broken = {identity.identity.name for identity in checked if identity.broken}
     if not broken:
@@ -121,7 +123,7 @@ def _judge_metric(metric: Metric, held: Inputs, format_: str, program: Program) 
     return MetricHealth(metric.name, metric.answers, verdict.state, verdict.reason, verdict.needs, more)
 
 
-def _degrade_incomplete(verdict: Verdict, lost: tuple[LostEvents, ...]) -> Verdict:
+def _degrade_incomplete(verdict: MetricVerdict, lost: tuple[LostEvents, ...]) -> MetricVerdict:
     """Degrade the verdict on a capture that is not complete."""
     codes = [events.code for events in lost if events.severity == "error" or events.code in _INCOMPLETE]
     if verdict.state != "ok" or not codes:

@@ -25,7 +25,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Checked:
+class IdentityCheck:
     """The number of rows that were checked and that break the rule, and the first of the latter (None if all hold)."""
 
     identity: Identity
@@ -79,16 +79,16 @@ IDENTITIES = (
 )
 
 
-def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[Checked, ...]:
+def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[IdentityCheck, ...]:
     """Check every identity on this trace. The cost is linear in the events of the database."""
     return tuple(check_one(connection, identity, trace_id) for identity in IDENTITIES)
 
 
-def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> Checked:
+def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> IdentityCheck:
     """Check this identity on this trace."""
     rows = statement(f"analysis/{identity.topic}/identities/{identity.name}.sql")
     ((checked, broken, example),) = connection.execute(
         "select count(*), count(*) filter (is_broken), min(judged) filter (is_broken) from (" + rows + ") as judged",  # noqa: S608 - of traceq itself
         {"trace_id": trace_id},
     ).fetchall()
-    return Checked(identity, checked, broken, example and example["place"])
+    return IdentityCheck(identity, checked, broken, example and example["place"])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from traceq.common.units import some
 from traceq.health.coverage import Inputs
-from traceq.health.verdict import Verdict, not_computable, ok_or_degraded, sql_only
+from traceq.health.verdict import MetricVerdict, not_computable, ok_or_degraded, sql_only
 
 # Below this share of GPU slices with a launching call, and above this share of idle time without a cause, it is said.
 _LEAST_LAUNCHED = 0.99
@@ -27,7 +27,7 @@ _LEAST_STEPS = 2
 _NO_GPU = not_computable("no GPU work was traced")
 
 
-def _judge_steps(i: Inputs) -> Verdict:
+def _judge_steps(i: Inputs) -> MetricVerdict:
     if i.step_source is None:
         return not_computable("there is no step", "marks")
     if i.step_source == "window":
@@ -40,7 +40,7 @@ def _judge_steps(i: Inputs) -> Verdict:
     return ok_or_degraded(f"{counted} by {marked}, {rates}", few, inferred, needs=None if marked else "marks")
 
 
-def _judge_ledger(i: Inputs) -> Verdict:
+def _judge_ledger(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     facts = f"{some(i.gpu_slices, 'GPU slice')} on {some(i.devices, 'GPU')}"
@@ -51,7 +51,7 @@ def _describe_whole_graphs(i: Inputs, meaning: str) -> str | None:
     return f"{some(i.whole_graphs, 'graph')} traced as a whole: each {meaning}" if i.whole_graphs else None
 
 
-def _judge_host(i: Inputs) -> Verdict:
+def _judge_host(i: Inputs) -> MetricVerdict:
     if not i.host_slices:
         return not_computable("no host work was traced")
     facts = f"{some(i.operators, 'operator')}, {some(i.annotations, 'range')}, {some(i.calls, 'runtime call')}"
@@ -60,7 +60,7 @@ def _judge_host(i: Inputs) -> Verdict:
     return ok_or_degraded(facts, nameless, phaseless, needs="marks")
 
 
-def _judge_idle(i: Inputs) -> Verdict:
+def _judge_idle(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     share = i.idle_unattributed / i.idle_dur if i.idle_dur else 0.0
@@ -75,7 +75,7 @@ def _judge_idle(i: Inputs) -> Verdict:
     )
 
 
-def _judge_launch(i: Inputs) -> Verdict:
+def _judge_launch(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     if not i.launched:
@@ -91,18 +91,18 @@ def _describe_unlaunched(i: Inputs) -> str | None:
     return _describe_launched(i) if i.launched < _LEAST_LAUNCHED * i.called_for else None
 
 
-def _judge_sync(i: Inputs) -> Verdict:
+def _judge_sync(i: Inputs) -> MetricVerdict:
     if not i.calls + i.synchronizations:
         return not_computable("no runtime call was traced")
     waits = max(i.stream_wait_calls, i.stream_waits)
     facts = f"{some(i.waiting_calls, 'call')} in which the host waits, {waits:,} for which a stream does"
     if not waits or i.stream_waits_resolved >= waits:
-        return Verdict("ok", facts)
+        return MetricVerdict("ok", facts)
     known = f"what a stream waited for is known of {i.stream_waits_resolved:,} of {some(waits, 'wait')}"
-    return Verdict("degraded", known, None if i.stream_waits else "options")
+    return MetricVerdict("degraded", known, None if i.stream_waits else "options")
 
 
-def _judge_copies(i: Inputs) -> Verdict:
+def _judge_copies(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     facts = some(i.copies, "copy", "copies")
@@ -123,7 +123,7 @@ def _describe_known(what: str, known: int, number: int, all_of_them: str) -> str
     return f"{what} known of {known:,} of {all_of_them}" if known < number else None
 
 
-def _judge_occupancy(i: Inputs) -> Verdict:
+def _judge_occupancy(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     if not i.kernels_with_shape:
@@ -133,19 +133,19 @@ def _judge_occupancy(i: Inputs) -> Verdict:
         f" limits of {i.devices_with_limits:,} of {some(i.devices, 'GPU')}"
     )
     if not i.kernels_estimated:
-        return Verdict("not computable", f"estimated of no kernel: {rests_on}")
+        return MetricVerdict("not computable", f"estimated of no kernel: {rests_on}")
     estimated = f"estimated of {i.kernels_estimated:,} of {some(i.kernels, 'kernel')}"
     return ok_or_degraded(
         estimated, f"{estimated}: {rests_on}" if i.kernels_estimated < _LEAST_ESTIMATED * i.kernels else None
     )
 
 
-def _judge_hardware_counters(i: Inputs) -> Verdict:
+def _judge_hardware_counters(i: Inputs) -> MetricVerdict:
     if not i.metric_samples + i.metrics:
         return not_computable("no GPU metrics were sampled")
     if not i.metrics:
         samples = some(i.metric_samples, "sample")
-        return Verdict(
+        return MetricVerdict(
             "degraded", f"in SQL only (counter): {samples}, none within a step of a metric that traceq knows"
         )
     facts = f"{some(i.metrics, 'metric')} of {some(i.devices_with_metrics, 'GPU')} per step"
@@ -153,7 +153,7 @@ def _judge_hardware_counters(i: Inputs) -> Verdict:
     return ok_or_degraded(facts, missing, needs="options")
 
 
-def _judge_communication(i: Inputs) -> Verdict:
+def _judge_communication(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     hidden = _describe_whole_graphs(i, "hides the communication within")
@@ -173,7 +173,7 @@ def _judge_communication(i: Inputs) -> Verdict:
     )
 
 
-def _judge_data(i: Inputs) -> Verdict:
+def _judge_data(i: Inputs) -> MetricVerdict:
     if not i.fetches:
         ahead = some(i.fetches_ahead, "fetch", "fetches")
         others = f"{ahead} on other threads, but nothing marks where training waits for input"
@@ -191,7 +191,7 @@ def _judge_data(i: Inputs) -> Verdict:
     )
 
 
-def _judge_memory(i: Inputs) -> Verdict:
+def _judge_memory(i: Inputs) -> MetricVerdict:
     if not i.memory_samples:
         return not_computable("no allocation was traced")
     samples = some(i.memory_samples, "sample")
@@ -206,12 +206,14 @@ def _judge_memory(i: Inputs) -> Verdict:
     )
 
 
-def _judge_flops(i: Inputs) -> Verdict:
+def _judge_flops(i: Inputs) -> MetricVerdict:
     if not i.operators_with_shapes:
         return not_computable("no operator says the shapes of its arguments")
     shapes = f"shapes of {i.operators_with_shapes:,} of {some(i.operators, 'operator')}"
     if not i.operators_with_flops:
-        return Verdict("not computable", f"{shapes}, none a matrix product, convolution or attention of known FLOPs")
+        return MetricVerdict(
+            "not computable", f"{shapes}, none a matrix product, convolution or attention of known FLOPs"
+        )
     facts = f"FLOPs of {some(i.operators_with_flops, 'operator')}"
     share = i.flops_dur / i.kernel_dur if i.kernel_dur else 0.0
     return ok_or_degraded(
@@ -230,17 +232,19 @@ def _describe_uncounted(i: Inputs) -> tuple[str | None, ...]:
     )
 
 
-def _judge_mfu(i: Inputs) -> Verdict:
+def _judge_mfu(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     if not i.operators_with_flops:
         return _judge_flops(i)
     if not i.flops_dur:
-        return Verdict(
+        return MetricVerdict(
             "not computable", "no operator with known FLOPs launched a kernel", None if i.launched else "options"
         )
     if not i.flops_dur_with_peak:
-        return Verdict("not computable", "no peak known for the GPU and the types that operators with FLOPs compute in")
+        return MetricVerdict(
+            "not computable", "no peak known for the GPU and the types that operators with FLOPs compute in"
+        )
     share = i.flops_dur_with_peak / i.flops_dur
     known = f"MFU known of {i.mfu_entries_known:,} of {i.mfu_entries:,} GPUs x steps"
     peaks = f"peak known for {share:.0%} of the GPU time of operators with FLOPs"
@@ -248,19 +252,19 @@ def _judge_mfu(i: Inputs) -> Verdict:
     return ok_or_degraded(f"{known}; {peaks}", None if is_whole else f"{known}; {peaks}", *_describe_uncounted(i))
 
 
-def _judge_python(i: Inputs) -> Verdict:
+def _judge_python(i: Inputs) -> MetricVerdict:
     if not i.python_calls:
         return not_computable("no Python call was traced")
     return sql_only(f"{some(i.python_calls, 'Python call')}")
 
 
-def _judge_graphs(i: Inputs) -> Verdict:
+def _judge_graphs(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     if not i.calls and not i.graph_nodes + i.whole_graphs:
         return not_computable("no call was traced: whether graphs were launched is not known")
     if not i.graph_launches + i.graph_nodes + i.whole_graphs:
-        return Verdict("ok", "no graph was launched")
+        return MetricVerdict("ok", "no graph was launched")
     if not i.graph_nodes:
         return not_computable(
             f"{some(i.graph_launches or i.whole_graphs, 'graph launch', 'graph launches')}, nothing from inside"
@@ -271,14 +275,14 @@ def _judge_graphs(i: Inputs) -> Verdict:
     return ok_or_degraded(facts, _describe_whole_graphs(i, "hides what ran within"), needs="options")
 
 
-def _judge_os(i: Inputs) -> Verdict:
+def _judge_os(i: Inputs) -> MetricVerdict:
     if not i.os_calls:
         return not_computable("no call of the operating system was traced")
-    return Verdict("ok", some(i.os_calls, "call"))
+    return MetricVerdict("ok", some(i.os_calls, "call"))
 
 
 # One for each of traceq.formats.capabilities.METRICS, by its name.
-JUDGES: dict[str, Callable[[Inputs], Verdict]] = {
+JUDGES: dict[str, Callable[[Inputs], MetricVerdict]] = {
     "steps": _judge_steps,
     "idle": _judge_idle,
     "ledger": _judge_ledger,

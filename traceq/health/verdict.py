@@ -52,7 +52,7 @@ def _make_suggestion(form: Format, capture: Capture | str) -> Suggestion:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MetricVerdict:
     """The trust in a metric on one trace, and why; `needs` is None when another capture would give no more."""
 
     state: State
@@ -72,17 +72,17 @@ class MetricHealth:
     ways: tuple[Suggestion, ...]
 
 
-def not_computable(reason: str, needs: Needs = "options") -> Verdict:
+def not_computable(reason: str, needs: Needs = "options") -> MetricVerdict:
     """Judge a metric of which the trace lacks what it is made of."""
-    return Verdict("not computable", reason, needs)
+    return MetricVerdict("not computable", reason, needs)
 
 
-def ok_or_degraded(facts: str, *shortcomings: str | None, needs: Needs | None = None) -> Verdict:
+def ok_or_degraded(facts: str, *shortcomings: str | None, needs: Needs | None = None) -> MetricVerdict:
     """Judge ok, with the facts it rests on; or degraded, by the shortcomings that are not None."""
     found = [shortcoming for shortcoming in shortcomings if shortcoming]
-    return Verdict("degraded", "; ".join(found), needs) if found else Verdict("ok", facts)
+    return MetricVerdict("degraded", "; ".join(found), needs) if found else MetricVerdict("ok", facts)
 
 
-def sql_only(reason: str) -> Verdict:
+def sql_only(reason: str) -> MetricVerdict:
     """Judge a metric that traceq does not compute yet although everything is there: another capture changes nothing."""
-    return Verdict("degraded", f"no analysis yet, in SQL only: {reason}")
+    return MetricVerdict("degraded", f"no analysis yet, in SQL only: {reason}")

@@ -10,7 +10,7 @@ from traceq.common.text import markdown
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.grading.causes import all_causes
 from traceq.diagnosis.grading.frozen import Frozen, FrozenTrace
-from traceq.diagnosis.grading.grade import Result
+from traceq.diagnosis.grading.grade import GradedResult
 from traceq.diagnosis.grading.graded import Graded, GradedPair, GradedTrace
 from traceq.diagnosis.grading.shares import CONFIDENCES, VERDICTS, count_findings, count_firsts
 
@@ -194,7 +194,7 @@ def _list_findings(traces: Sequence[GradedTrace]) -> Iterator[str]:
     yield ""
 
 
-def _list_rules(results: Sequence[Result]) -> Iterator[str]:
+def _list_rules(results: Sequence[GradedResult]) -> Iterator[str]:
     rules = sorted({said.rule for each in results for said in each.said})
     if not rules:
         return

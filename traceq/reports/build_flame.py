@@ -10,7 +10,7 @@ import numpy as np
 from traceq.database.query import ask
 from traceq.database.sql import run
 from traceq.reports.call_paths import CallSlices, Numbers, Paths, find_paths, number_keys, sum_at
-from traceq.reports.flame import Flame, Frame
+from traceq.reports.flame import FlameGraph, Frame
 from traceq.reports.queries import read_columns, read_rows
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _TABLES = ("flame_name", "flame_work_name")
 _NONE = -1
 
 
-def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> Flame | None:
+def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> FlameGraph | None:
     """Build the flame graph of the counted steps, host calls and their GPU work; None if empty.
 
     A page shows `traces` of them.
@@ -172,12 +172,12 @@ def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, A
     return found
 
 
-def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> Flame:
+def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> FlameGraph:
     """Make the flame graph of `paths` (parents first) with total times, in about `most` frames at most."""
     share = _LEAST_SHARE
     while len(frames := _make_frames(paths, share)) > most:
         share *= 1.5
-    return Flame(frames, share)
+    return FlameGraph(frames, share)
 
 
 def _add_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,7 +9,15 @@ from traceq.common.units import change_share, share, some
 from traceq.diagnosis.calibrated import Hardware
 from traceq.runs.verify.accuracy import group_by_hardware, group_by_rule, measure_accuracy
 from traceq.runs.verify.calibration import Calibrated
-from traceq.runs.verify.shares import COVERED, LEAST_PROGRAMS, MOST_BEYOND, PROGRAMS_FOR_BOUNDS, Fit, Shares, fit_all
+from traceq.runs.verify.shares import (
+    COVERED,
+    LEAST_PROGRAMS,
+    MOST_BEYOND,
+    PROGRAMS_FOR_BOUNDS,
+    ShareFit,
+    Shares,
+    fit_all,
+)
 
 HEADING = "## Predictions that were checked"
 
@@ -99,7 +107,7 @@ def _format_recording(line: Calibrated) -> str:
     return "-" if line.how == "verify" else change_share(line.step_ns / line.base_ns - 1)
 
 
-def _list_fits(found: Mapping[str, Mapping[Hardware, Fit]]) -> Iterator[str]:
+def _list_fits(found: Mapping[str, Mapping[Hardware, ShareFit]]) -> Iterator[str]:
     if not found:
         return
     yield "### Shares of claimed time"

@@ -264,7 +264,7 @@ class Tracks:
 class Flame:
     """Host and GPU time by call path."""
 
-    graph: flame.Flame
+    graph: flame.FlameGraph
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Flame:
+class FlameGraph:
     """The frames of the counted steps, each after the one around it.
 
     Those below `least_share` (0..1) of all host time and of all GPU time are together, in one of kind smaller.
@@ -44,7 +44,7 @@ class Hot:
     gpu_ns: int
 
 
-def find_hottest(flame: Flame, most: int) -> list[Hot]:
+def find_hottest(flame: FlameGraph, most: int) -> list[Hot]:
     """Return the names with most own time on the host."""
     own = [frame.host_ns for frame in flame.frames]
     for frame in flame.frames[1:]:

@@ -13,7 +13,7 @@ from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Obse
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.triage import Triage
 from traceq.health.verdict import MetricHealth
-from traceq.reports.flame import Flame
+from traceq.reports.flame import FlameGraph
 from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
 
@@ -344,7 +344,7 @@ class TraceReport:
     host: Host | None
     queries: dict[str, str]
     over_time: Timeline | None = None
-    flame: Flame | None = None
+    flame: FlameGraph | None = None
     close_ups: Mapping[str, tuple[Timeline, ...]] = field(default_factory=dict)
 
     @property

@@ -37,7 +37,7 @@ from traceq.reports.flame import Frame
 from traceq.reports.model import Device, DeviceLedger, Report, Straggler, TraceFacts, TraceReport
 from traceq.reports.timeline import Called
 from traceq.reports.topics import KernelName, PathName
-from traceq.runs.compare.comparison import Comparison, Part, Side
+from traceq.runs.compare.comparison import ChangePart, Comparison, Side
 from traceq.runs.job.change import UnitChange
 from traceq.runs.job.job import JobStraggler
 from traceq.runs.made_with import UNSET, Difference
@@ -330,7 +330,7 @@ def _is_harmless(difference: Difference) -> bool:
 
 def _field_kind(holder: Any, field: str) -> str:
     """Return the name by which the texts of a field are treated: its own, unless that says too little."""
-    if isinstance(holder, Part) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
+    if isinstance(holder, ChangePart) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
         return "kernel"
     if field != "name":
         return field

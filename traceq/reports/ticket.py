@@ -64,8 +64,8 @@ _CUT = "[The ticket was cut here: traceq report prints all of it.]\n"
 
 
 @dataclass(frozen=True)
-class _Size:
-    """How much of it: findings in a table and in full, rows of evidence, and the columns of a text."""
+class _TicketSize:
+    """How much a ticket shows: findings in the table and in full, rows of evidence, characters of a text."""
 
     ranked: int
     findings: int
@@ -73,12 +73,18 @@ class _Size:
     text: int
 
 
-_SIZES = (_Size(8, 3, 3, 600), _Size(6, 3, 1, 400), _Size(4, 3, 0, 250), _Size(3, 1, 0, 120), _Size(1, 1, 0, 60))
+_SIZES = (
+    _TicketSize(8, 3, 3, 600),
+    _TicketSize(6, 3, 1, 400),
+    _TicketSize(4, 3, 0, 250),
+    _TicketSize(3, 1, 0, 120),
+    _TicketSize(1, 1, 0, 60),
+)
 
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a ticket is about: a report, the comparison with a base if there is one, and the options that both were made with.
+    """The content of a ticket: a report, the comparison with a base if there is one, and the options that made both.
 
     `options` are words of a command line, the same for all commands.
     """
@@ -88,9 +94,9 @@ class Ticket:
     options: tuple[str, ...] = ()
 
 
-def rendered(ticket: Ticket, site: Site) -> str:
-    """The ticket in the markup of the site, in at most 10,240 bytes."""
-    texts = (_RENDERERS[site](_blocks(ticket, size)) for size in _SIZES)
+def render_ticket(ticket: Ticket, site: Site) -> str:
+    """Render the ticket in the markup of the site, in at most 10,240 bytes."""
+    texts = (_RENDERERS[site](_compose_ticket(ticket, size)) for size in _SIZES)
     text = pick_fitting(texts, _fits)
     return text if _fits(text) else _cut(text)
 
@@ -110,7 +116,7 @@ def _cut(text: str) -> str:
     return "".join(kept) + _CUT
 
 
-def _blocks(ticket: Ticket, size: _Size) -> Iterator[Block]:
+def _compose_ticket(ticket: Ticket, size: _TicketSize) -> Iterator[Block]:
     traces = ticket.report.traces
     yield Heading(1, ("traceq report",))
     if not traces:
@@ -126,32 +132,32 @@ def _blocks(ticket: Ticket, size: _Size) -> Iterator[Block]:
         yield Heading(2, ("Compared with the base",))
         # Its own headings would stand beside that.
         yield from (_below(block) for block in compose_summary(ticket.comparison))
-    yield from _findings(first, size)
-    yield from _ledger(first)
-    yield from _capture(first, size)
-    yield from _repeat(ticket, first)
+    yield from _compose_findings(first, size)
+    yield from _compose_ledger(first)
+    yield from _compose_capture(first, size)
+    yield from _compose_repeat(ticket, first)
 
 
 def _below(block: Block) -> Block:
     return Heading(block.level + 1, block.spans) if isinstance(block, Heading) else block
 
 
-def _answer(report: TraceReport, why: str, traces: int, size: _Size) -> Iterator[Block]:
+def _answer(report: TraceReport, why: str, traces: int, size: _TicketSize) -> Iterator[Block]:
     told = write_verdict(report)
-    yield replace(told, lines=tuple(_shortened(line, size.text) for line in told.lines))
-    yield Paragraph(_shortened(header_line(report), size.text))
+    yield replace(told, lines=tuple(_shorten_spans(line, size.text) for line in told.lines))
+    yield Paragraph(_shorten_spans(header_line(report), size.text))
     if why:
         yield Paragraph((f"{some(traces, 'trace')}. {why} It is trace {report.trace.trace_id}.",))
 
 
-def _shortened(spans: Spans, limit: int) -> Spans:
-    """The spans with each text cut, which stays what it is: a name, code, or words."""
+def _shorten_spans(spans: Spans, limit: int) -> Spans:
+    """Cut each text of the spans to `limit` characters; a name, code or words keep their type."""
     return tuple(type(text)(shortened(text, limit)) for text in spans)
 
 
-def _findings(report: TraceReport, size: _Size) -> Iterator[Block]:
+def _compose_findings(report: TraceReport, size: _TicketSize) -> Iterator[Block]:
     if not report.findings:
-        yield from _reasons(report, size)
+        yield from _compose_reasons(report, size)
         return
     yield Heading(2, ("What to fix",))
     rows = []
@@ -175,7 +181,7 @@ def _findings(report: TraceReport, size: _Size) -> Iterator[Block]:
         yield from _finding(number, each, size)
 
 
-def _finding(number: int, finding: Finding, size: _Size) -> Iterator[Block]:
+def _finding(number: int, finding: Finding, size: _TicketSize) -> Iterator[Block]:
     yield Heading(3, (f"F{number}. {shortened(finding.title, size.text)}",))
     yield Facts(
         (
@@ -205,7 +211,7 @@ def _cell(column: str, value: float | str | None) -> str:
     return Name(shortened(value, _NAME)) if isinstance(value, str) else cell(column, value)
 
 
-def _reasons(report: TraceReport, size: _Size) -> Iterator[Block]:
+def _compose_reasons(report: TraceReport, size: _TicketSize) -> Iterator[Block]:
     """Why rules cannot tell, where nothing is found."""
     ordered = frequent_reasons(report)
     if not ordered:
@@ -221,8 +227,8 @@ def _reasons(report: TraceReport, size: _Size) -> Iterator[Block]:
         yield Paragraph((f"{some(len(ordered) - _MOST_REASONS, 'more reason')}: ", Literal("traceq doctor"), "."))
 
 
-def _ledger(report: TraceReport) -> Iterator[Block]:
-    """Where a step goes, on the GPU or the thread that findings are about; nothing of a snapshot, which has no steps."""
+def _compose_ledger(report: TraceReport) -> Iterator[Block]:
+    """Yield where a step goes on the GPU or thread that findings are about; nothing for a snapshot, which has no steps."""
     if is_snapshot(report):
         return
     for block in show_where_time_goes(report):
@@ -236,7 +242,7 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
             yield Table(("", f"per {report.unit}", "share", "findings"), rows, text_columns=(0, 3))
 
 
-def _capture(report: TraceReport, size: _Size) -> Iterator[Block]:
+def _compose_capture(report: TraceReport, size: _TicketSize) -> Iterator[Block]:
     facts, steps = report.trace, report.steps
     yield Heading(2, ("Capture",))
     profiler = " ".join(filter(None, (facts.producer or facts.format, facts.producer_version)))
@@ -258,11 +264,11 @@ def _capture(report: TraceReport, size: _Size) -> Iterator[Block]:
         rows.append(("profiler overhead", (f"{share(facts.overhead_share)} of a step",)))
     yield Facts(tuple(rows))
     for each in list(list_warnings(report.notes))[:_MOST_WARNINGS]:
-        yield Warn(_shortened(each.spans, size.text))
+        yield Warn(_shorten_spans(each.spans, size.text))
 
 
-def _repeat(ticket: Ticket, first: TraceReport) -> Iterator[Block]:
-    """The commands and the files that give the same numbers."""
+def _compose_repeat(ticket: Ticket, first: TraceReport) -> Iterator[Block]:
+    """Yield the commands and the files that give the same numbers."""
     traces = ticket.report.traces
     files = [quote(shortened(each.trace.file, _NAME)) for each in traces[:_MOST_TRACES]]
     source = files[0] if len(files) == 1 else "job.duckdb"

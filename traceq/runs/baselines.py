@@ -35,7 +35,7 @@ def path_of(name: str, where: Path | None = None) -> Path:
     return (where or baseline_directory()) / f"{name}.json"
 
 
-def find(name: str, where: Path | None = None) -> Kept | None:
+def find(name: str, where: Path | None = None) -> StoredBaseline | None:
     """Return the baseline `name`; None when there is none, or when that cannot be a name."""
     if not _NAME.fullmatch(name):
         return None
@@ -51,7 +51,7 @@ def is_baseline(path: Path) -> bool:
         return is_kept(file.read(BEGIN_LENGTH))
 
 
-def read(path: Path) -> Kept:
+def read(path: Path) -> StoredBaseline:
     """Read the baseline in the file. Raises UnusableBaseline when it cannot be read, or holds what no trace can have."""
     try:
         content = path.read_bytes()
@@ -112,7 +112,7 @@ _NO_AMOUNT = "a number is below 0, or larger than any in a trace"
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredBaseline:
     """A baseline: its runs, the version of traceq that made it and when (ISO 8601, UTC)."""
 
     kind: Literal["traceq-baseline"]
@@ -124,7 +124,7 @@ class Kept:
 
 def encode_runs(runs: tuple[Run, ...], *, traceq: str, saved: str) -> bytes:
     """Return the runs as JSON for `decode_runs`; `saved` is the time, `traceq` the version that writes."""
-    return msgspec.json.encode(Kept("traceq-baseline", _VERSION, traceq, saved, runs)) + b"\n"
+    return msgspec.json.encode(StoredBaseline("traceq-baseline", _VERSION, traceq, saved, runs)) + b"\n"
 
 
 def is_kept(begin: bytes) -> bool:
@@ -132,13 +132,13 @@ def is_kept(begin: bytes) -> bool:
     return _BEGINS.match(begin) is not None
 
 
-def decode_runs(content: bytes, path: str) -> Kept:
+def decode_runs(content: bytes, path: str) -> StoredBaseline:
     """Parse a baseline written by `encode_runs`. Raises UnusableBaseline, naming `path`, for anything else.
 
     `damage` says whether its numbers can be true.
     """
     try:
-        kept = msgspec.json.decode(content, type=Kept)
+        kept = msgspec.json.decode(content, type=StoredBaseline)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnusableBaseline(f"{path}: is not a baseline: {error}; make it with traceq baseline save") from error
     if kept.version != _VERSION:
@@ -148,7 +148,7 @@ def decode_runs(content: bytes, path: str) -> Kept:
     return kept
 
 
-def find_damage(kept: Kept) -> str:
+def find_damage(kept: StoredBaseline) -> str:
     """Return which value no trace can have, and where; empty if all may be true. Results from it would be wrong."""
     if not kept.runs:
         return "it holds no run - at `$.runs`"

@@ -17,7 +17,7 @@ from traceq.diagnosis.query import read, standalone_query
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 from traceq.runs.read_job import read_jobs
-from traceq.runs.run import Amount, Capture, FindingKept, Item, PartKept, Run, RunStep
+from traceq.runs.run import Amount, CaptureFacts, FindingKept, Item, PartKept, Run, RunStep
 
 if TYPE_CHECKING:
     import duckdb
@@ -105,7 +105,7 @@ def _read_run(
         made_with={
             row["name"]: row["value"] for row in ask(connection, statement("runs/sql/made_with.sql"), trace_id=trace_id)
         },
-        capture=Capture(**capture),
+        capture=CaptureFacts(**capture),
     )
 
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
+from traceq.runs.job.job import JobOfRun, JobStep, JobStraggler, RankOfRun
 from traceq.runs.run import Run
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) -> dict[int, Job]:
+def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) -> dict[int, JobOfRun]:
     """Return the job of every trace that is part of one of several ranks; `runs` are the runs by trace_id."""
-    found: dict[int, Job] = {}
+    found: dict[int, JobOfRun] = {}
     for row in ask(connection, statement("runs/sql/job.sql")):
         trace_ids = row.pop("trace_ids")
         job = _read_job(connection, row, [runs[trace_id] for trace_id in trace_ids if trace_id in runs])
@@ -26,7 +26,7 @@ def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) ->
     return found
 
 
-def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[Run]) -> Job:
+def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[Run]) -> JobOfRun:
     place = {name: row.pop(name) for name in ("job", "time_window")}
     told = row["steps_told"]
     stragglers = ask(connection, statement("runs/sql/job_straggler.sql"), **place)
@@ -35,7 +35,7 @@ def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: 
     ledgers: dict[int, list[Mapping[str, int]]] = {}
     for each in (each for run in runs for each in run.steps if each.ledger):
         ledgers.setdefault(each.step, []).append(each.ledger)
-    return Job(
+    return JobOfRun(
         **row,
         sha256=digest.hexdigest(),
         steps=tuple(JobStep(**step, ledger=_mean_ledger(ledgers.get(step["step"], []), step["dur"])) for step in steps),
@@ -54,7 +54,7 @@ def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: 
     )
 
 
-def _read_rank(row: dict[str, Any], told: int) -> JobRank:
+def _read_rank(row: dict[str, Any], told: int) -> RankOfRun:
     # Reports on what is in the cache do without.
     import numpy as np
 
@@ -65,7 +65,7 @@ def _read_rank(row: dict[str, Any], told: int) -> JobRank:
     error = None
     if count > 1:
         error = float(own.std(ddof=1)) / math.sqrt(count) * dependence_factor([own])
-    return JobRank(
+    return RankOfRun(
         row["rank"],
         row["host"],
         row["stage"],

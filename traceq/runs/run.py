@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from traceq.analysis.categories import OF_HOST
 from traceq.diagnosis.finding import Confidence
 from traceq.formats.capabilities import format_of
-from traceq.runs.job.job import Job
+from traceq.runs.job.job import JobOfRun
 
 TRIM = 4
 """The shortest and the longest 1/TRIM of the counted steps are left out of the typical step."""
@@ -108,7 +108,7 @@ class PartKept:
 
 
 @dataclass(frozen=True)
-class Capture:
+class CaptureFacts:
     """Hold the kind of a capture, and how much of it single events and other steps make, ns.
 
     `vendor` (nvidia, amd, intel) is the maker of the GPUs, None where nothing tells. `kind` is the reason in the table triage
@@ -169,11 +169,11 @@ class Run:
     unit: str | None = None
     unit_name: str | None = None
     conditions: Mapping[str, float] = field(default_factory=dict)
-    job: Job | None = None
+    job: JobOfRun | None = None
     made_with: Mapping[str, str] = field(default_factory=dict)
     loader_queue: int | None = None
     start_up_ns: int = 0
-    capture: Capture = Capture()
+    capture: CaptureFacts = CaptureFacts()
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

@@ -69,7 +69,7 @@ class Spread:
         return float(max(high - unlucky_low, unlucky_high - low))
 
 
-class Known(NamedTuple):
+class StatedNoise(NamedTuple):
     """Known differences between runs of either side: standard deviations per column, ns, and degrees of freedom."""
 
     base: Floats
@@ -93,7 +93,7 @@ def typical_step(steps: Floats) -> float:
 
 
 def measure_spread(
-    base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, known: Known | None = None
+    base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, known: StatedNoise | None = None
 ) -> Spread | None:
     """Resample both sides and return how their difference scatters; None when a run has a single step.
 
@@ -157,7 +157,7 @@ def _draw_between(
     new: Sequence[Floats],
     resampled: Sequence[Sequence[Floats]],
     statistic: Statistic,
-    known: Known | None,
+    known: StatedNoise | None,
 ) -> Floats | float:
     """Draw how runs differ beyond their steps, per resample: Student's t of the variance of runs and known noise.
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traceq.importers.chrome.records import EventHead, EventRecords, decode_head, pair_half_ranges, start_of
-from traceq.sharing.part import Part
+from traceq.sharing.part import TracePart
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,7 +31,7 @@ _TIMES = """
 class _KeptEvents:
     """The events that stay: slices by their numbers, arrows by their ends, all else by its time."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, part: Part, trace_id: int) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, part: TracePart, trace_id: int) -> None:
         ids = connection.execute("select slice_id from _kept order by slice_id").fetchnumpy()["slice_id"]
         of_halves = pair_half_ranges(path)
         ends = [of_halves[number] for number in ids.tolist() if number in of_halves] if of_halves else []
@@ -81,7 +81,7 @@ def write_part(
     connection: duckdb.DuckDBPyConnection,
     path: Path,
     trace_id: int,
-    part: Part,
+    part: TracePart,
     file: BinaryIO,
     progress: Callable[[int], None] = lambda _bytes: None,
 ) -> int:
@@ -108,7 +108,7 @@ def _encode_begin(records: EventRecords) -> bytes:
     return (text + b",\n" if text.removeprefix(b"{").strip() else b"{\n") + b'"traceEvents": ['
 
 
-def _encode_end(records: EventRecords, part: Part) -> bytes:
+def _encode_end(records: EventRecords, part: TracePart) -> bytes:
     """Encode the file after its last event: what stood there, with the description of the part for traceq."""
     after = records.members_after()
     ours = (records.members_before() or {}).get("traceq") or after.get("traceq") or b"{}"

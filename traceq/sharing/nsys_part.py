@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from traceq.database.sql import run
 from traceq.importers.nsys import host
 from traceq.importers.sqlite import quote_name
-from traceq.sharing.part import Part
+from traceq.sharing.part import TracePart
 from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ create temp table keep_string (id integer primary key);
 _THREAD = "(coalesce(t.{column}, 0) & 281474976710655)"
 
 
-def write_part(connection: duckdb.DuckDBPyConnection, source: Path, target: Path, trace_id: int, part: Part) -> int:
+def write_part(
+    connection: duckdb.DuckDBPyConnection, source: Path, target: Path, trace_id: int, part: TracePart
+) -> int:
     """Write the part of the export at `source` that stands in _kept (sql/selection.sql) to `target`; return its rows."""
     with open_copy(source, target, source) as files:
         _fill_keys(files, connection, trace_id)

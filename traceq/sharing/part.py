@@ -28,7 +28,7 @@ _OUTSIDE = "outside of --window"
 
 
 @dataclass(frozen=True)
-class Part:
+class TracePart:
     """From `ts` to `ts_end`, ns on the clock of the trace, and its description for the file: its steps, as JSON."""
 
     ts: int
@@ -46,7 +46,7 @@ class Part:
         return json.dumps({"trim": self.said})
 
 
-def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> Part:
+def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> TracePart:
     """Make the part of steps `first` to `last`, by the numbers in their own names, if they have any, else as traceq counts."""
     steps = _read_steps(connection, trace_id)
     numbers = _own_numbers(steps) or [step["step"] for step in steps]
@@ -58,7 +58,7 @@ def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: i
     return _make_part(connection, trace_id, steps, places, None)
 
 
-def part_of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Window) -> Part:
+def part_of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Window) -> TracePart:
     """Make the part of the time `window` of a trace that was ingested with it as --window: steps that lie in it stay."""
     run(connection, "sharing/sql/staged.sql", trace_id=trace_id)
     extent = window_extent(connection, window)
@@ -78,14 +78,14 @@ def part_of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window:
     return _make_part(connection, trace_id, steps, places, extent)
 
 
-def whole_part(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Part:
+def whole_part(connection: duckdb.DuckDBPyConnection, trace_id: int) -> TracePart:
     """Make the part that is all of the trace, with its steps written down."""
     steps = _read_steps(connection, trace_id)
     ((ts, ts_end),) = run(connection, "sharing/sql/extent.sql", trace_id=trace_id).fetchall()
     if not steps or ts is None:
         raise WrongUse("the trace holds nothing that could be trimmed.")
     part = _make_part(connection, trace_id, steps, range(len(steps)), None)
-    return Part(min(ts, part.ts), max(ts_end, part.ts_end) + 1, part.said)
+    return TracePart(min(ts, part.ts), max(ts_end, part.ts_end) + 1, part.said)
 
 
 def _read_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ def _make_part(
     steps: Sequence[dict[str, Any]],
     places: Sequence[int],
     extent: Extent | None,
-) -> Part:
+) -> TracePart:
     chosen = [steps[place] for place in places]
     ts, ts_end = chosen[0]["ts"], chosen[-1]["ts_end"]
     if extent is not None:
@@ -121,7 +121,7 @@ def _make_part(
         "training": training[0] if training else {},
         "steps": [_describe_step(step, is_last=step is steps[-1]) for step in chosen],
     }
-    return Part(ts, ts_end, said)
+    return TracePart(ts, ts_end, said)
 
 
 def _describe_step(step: dict[str, Any], *, is_last: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import handmade_runs
 
 from traceq.diagnosis.finding import Confidence
-from traceq.runs.budgets.budget import Measured
+from traceq.runs.budgets.budget import MeasuredBudget
 from traceq.runs.run import FindingKept
 
 MS = 1_000_000
@@ -19,7 +19,7 @@ def run(*durations, ledger=None, name="run.json", **facts):
 
 
 def measured(*runs):
-    return [Measured(each, trace_id=1) for each in runs]
+    return [MeasuredBudget(each, trace_id=1) for each in runs]
 
 
 def finding(rule, saving, title="A thing", confidence: Confidence = "high"):

@@ -23,7 +23,7 @@ from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.renderers.to_text import blocks_to_text
-from traceq.runs.budgets.budget import Budget, Check, Judged, Limit
+from traceq.runs.budgets.budget import Budget, Check, JudgedBudget, Limit
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Change
 
@@ -54,24 +54,24 @@ def made_up():
         path="traceq.toml",
         runs=(replace(new, findings=(finding("host-bound", 5),), lost=("3 events were lost",)),),
         judged=(
-            Judged(Budget("step", "typical", at_most(120 * MS), 3), "pass", Fraction(110 * MS)),
-            Judged(
+            JudgedBudget(Budget("step", "typical", at_most(120 * MS), 3), "pass", Fraction(110 * MS)),
+            JudgedBudget(
                 Budget("step", "p99", at_most(120 * MS), 4), "cannot judge", reason="20 steps count, too few for p99"
             ),
-            Judged(
+            JudgedBudget(
                 Budget("ledger", "idle", at_most(Fraction(1, 10), "share"), 7),
                 "fail",
                 Fraction(1, 5),
                 query="select sum(dur) from time_ledger where category like 'idle%'",
             ),
-            Judged(Budget("findings", "host-bound", (), 10), "fail", Fraction(5, 110), "A thing (host-bound)"),
-            Judged(
+            JudgedBudget(Budget("findings", "host-bound", (), 10), "fail", Fraction(5, 110), "A thing (host-bound)"),
+            JudgedBudget(
                 Budget("sql", "kernels", (*at_most(5, ""), Limit("at least", Fraction(2), "")), 13, "select 3"),
                 "pass",
                 Fraction(3),
                 query="select 3",
             ),
-            Judged(Budget("compare", "main", ()), "fail", Fraction(1, 10), "steps dealt at random differ less"),
+            JudgedBudget(Budget("compare", "main", ()), "fail", Fraction(1, 10), "steps dealt at random differ less"),
         ),
         baseline="main",
         baseline_path=".traceq/baselines/main.json",
@@ -251,5 +251,5 @@ def test_names_stay_names():
     ],
 )
 def test_a_number_that_misses_its_limit_does_not_read_like_it(amount, limit, unit, expected):
-    judged = Judged(Budget("sql", "q", at_most(limit, unit)), "fail", Fraction(amount))
+    judged = JudgedBudget(Budget("sql", "q", at_most(limit, unit)), "fail", Fraction(amount))
     assert format_measured(judged) == expected

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from check_runs import MS, finding, measured, run
 
-from traceq.runs.budgets.budget import Budget, Limit, Measured
+from traceq.runs.budgets.budget import Budget, Limit, MeasuredBudget
 from traceq.runs.budgets.judge import ask_number, evaluate, interpolate_quantile
 from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import compare
@@ -183,7 +183,7 @@ def test_what_a_query_returns(connection, query, expected):
 
 
 def sql_outcome(limits, *answers, query="select 1"):
-    found = [Measured(run(5), 1, {"q": answer}) for answer in answers]
+    found = [MeasuredBudget(run(5), 1, {"q": answer}) for answer in answers]
     (judged,) = evaluate([Budget("sql", "q", limits, query=query)], found)
     return judged
 
@@ -199,7 +199,7 @@ def test_all_runs_must_keep_a_limit_of_sql():
 
 
 def test_a_baseline_has_no_tables_to_ask():
-    (judged,) = evaluate([Budget("sql", "q", (ONE,), query="select 1")], [Measured(run(5))])
+    (judged,) = evaluate([Budget("sql", "q", (ONE,), query="select 1")], [MeasuredBudget(run(5))])
     assert (judged.state, judged.reason) == (
         "cannot judge",
         "a baseline has no tables to query: give the trace or its database",
@@ -212,7 +212,7 @@ def test_numbers_come_with_the_query_that_gives_them_again():
     assert one[0].startswith("select round(avg(dur))::bigint as typical")
     assert "trace_id = 1" in one[1]
     assert [each.query for each in evaluate(budgets, measured(TEN, TEN))] == [None, None]
-    assert [each.query for each in evaluate(budgets, [Measured(TEN)])] == [None, None]
+    assert [each.query for each in evaluate(budgets, [MeasuredBudget(TEN)])] == [None, None]
 
 
 def steps(level, *, name):

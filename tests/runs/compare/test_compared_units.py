@@ -10,7 +10,7 @@ from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
-from traceq.runs.run import Capture
+from traceq.runs.run import CaptureFacts
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 
@@ -57,8 +57,8 @@ def test_windows_that_hold_other_work_have_no_common_unit():
     [
         pytest.param(window(500, 50, name="base"), window(300, 50), id="as often"),
         pytest.param(
-            window(500, 50, name="base", capture=Capture(kind="whole_run")),
-            window(300, 30, capture=Capture(kind="whole_run")),
+            window(500, 50, name="base", capture=CaptureFacts(kind="whole_run")),
+            window(300, 30, capture=CaptureFacts(kind="whole_run")),
             id="whole runs of a program",
         ),
         pytest.param(window(500, 5, name="base"), window(300, 3), id="too few calls to tell"),
@@ -91,7 +91,7 @@ def ends(tail, *, name, last=100, **facts):
         (last + tail) * MS,
         ledger={"idle_unattributed": 90 * MS},
         name=name,
-        capture=Capture(idle_tail_ns=tail * MS),
+        capture=CaptureFacts(idle_tail_ns=tail * MS),
         **facts,
     )
 
@@ -109,5 +109,5 @@ def test_a_last_step_that_waits_for_its_last_kernel_is_none_of_the_others():
 def test_a_tail_that_is_not_the_difference_is_no_obstacle():
     assert compare([ends(50, name="base")], [ends(49, name="new")]).obstacles == ()
     assert compare([ends(50, name="base")], [ends(0, name="new", last=600)]).obstacles == ()
-    single = [run(ms * MS, name=f"{ms}", capture=Capture(idle_tail_ns=(ms - 90) * MS)) for ms in (150, 100)]
+    single = [run(ms * MS, name=f"{ms}", capture=CaptureFacts(idle_tail_ns=(ms - 90) * MS)) for ms in (150, 100)]
     assert compare(single[:1], single[1:]).obstacles == ()

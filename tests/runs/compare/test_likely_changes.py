@@ -15,11 +15,11 @@ from traceq.runs.budgets.budget import Budget
 from traceq.runs.budgets.regression import judge_regression
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.known_noise import KnownNoise
-from traceq.runs.run import Capture
+from traceq.runs.run import CaptureFacts
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 
-WARM = Capture(vendor="nvidia", kind="unmarked", once_ns=0)
+WARM = CaptureFacts(vendor="nvidia", kind="unmarked", once_ns=0)
 
 
 def window(gpu, launch, *, name="base", calls=50, shape="8x1x1 of 256x1x1", capture=WARM, steps=1, **facts):
@@ -72,7 +72,7 @@ NOT_LIKELY = [
     pytest.param(window(300, 60), window(260, 50, name="new"), id="within what two windows differ by"),
     pytest.param(window(10, 60), window(10, 40, name="new"), id="host time of half as much again"),
     pytest.param(window(300, 60), window(100, 20, name="new", shape="2x1x1 of 256x1x1"), id="other launch shapes"),
-    pytest.param(window(300, 60), window(100, 20, name="new", capture=Capture()), id="start-up is not known"),
+    pytest.param(window(300, 60), window(100, 20, name="new", capture=CaptureFacts()), id="start-up is not known"),
     pytest.param(
         window(300, 60), window(100, 20, name="new", capture=replace(WARM, kind="sampled")), id="a part of a run"
     ),
@@ -108,7 +108,9 @@ def test_stated_noise_that_is_larger_counts():
 
 
 def cold(once, rest, name, kind="cold"):
-    return window(10, once + rest, name=name, capture=Capture(kind=kind, once_ns=once * MS, longest_waits_ns=once * MS))
+    return window(
+        10, once + rest, name=name, capture=CaptureFacts(kind=kind, once_ns=once * MS, longest_waits_ns=once * MS)
+    )
 
 
 def test_one_off_work_that_is_over_is_a_likely_change_and_said_to_be_a_warm_up():

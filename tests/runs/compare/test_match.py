@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.runs.compare.match import Piece, match_pieces
+from traceq.runs.compare.match import MatchPiece, match_pieces
 from traceq.runs.compare.names import canonical_name, family_name
 
 CUDNN = "cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, true, false>(cudnnTensor)"
@@ -18,7 +18,7 @@ CUBLAS = "ampere_sgemm_128x64_tn"
 
 
 def piece(name, dur=1, shape=None, operator=None, count=1):
-    return Piece("compute", name, shape, operator, Fraction(count), Fraction(dur))
+    return MatchPiece("compute", name, shape, operator, Fraction(count), Fraction(dur))
 
 
 def table(base, new):
@@ -142,7 +142,7 @@ def test_offloaded_regions_are_found_again_when_their_lines_move(base, new, expe
 
 
 def copies(*shapes):
-    return [Piece("copy_h2d", "h2d", shape, None, Fraction(1), Fraction(1)) for shape in shapes]
+    return [MatchPiece("copy_h2d", "h2d", shape, None, Fraction(1), Fraction(1)) for shape in shapes]
 
 
 def test_a_copy_from_other_memory_is_the_same_copy():
@@ -154,7 +154,7 @@ def test_a_copy_from_other_memory_is_the_same_copy():
 
 
 def waits(*names):
-    return [Piece("idle_launch", name, None, None, Fraction(1), Fraction(1)) for name in names]
+    return [MatchPiece("idle_launch", name, None, None, Fraction(1), Fraction(1)) for name in names]
 
 
 def test_calls_of_other_runtimes_are_the_same_calls_and_no_graphs():
@@ -223,7 +223,7 @@ pieces = st.lists(
 def test_every_piece_is_in_exactly_one_match(base, new):
     numbered = [
         [
-            Piece("compute", each.name, each.shape, each.operator, Fraction(16) ** place, each.dur)
+            MatchPiece("compute", each.name, each.shape, each.operator, Fraction(16) ** place, each.dur)
             for place, each in enumerate(side)
         ]
         for side in (base, new)

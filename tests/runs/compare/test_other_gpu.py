@@ -7,12 +7,12 @@ from handmade_runs import MS, item, noisy, run
 
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.names import find_role
-from traceq.runs.run import Capture
+from traceq.runs.run import CaptureFacts
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 
-NVIDIA = {"device_name": "NVIDIA B300", "capture": Capture(vendor="nvidia")}
-AMD = {"device_name": None, "capture": Capture(vendor="amd")}
+NVIDIA = {"device_name": "NVIDIA B300", "capture": CaptureFacts(vendor="nvidia")}
+AMD = {"device_name": None, "capture": CaptureFacts(vendor="amd")}
 
 
 def decode(products, attention, name, **facts):
@@ -39,8 +39,8 @@ def test_the_maker_says_that_the_gpu_is_another_where_the_name_is_not_in_the_tra
     [
         ({"device_name": "NVIDIA H100"}, {"device_name": "AMD MI300X"}, "another GPU: NVIDIA H100 against AMD MI300X"),
         (
-            {"device_name": None, "capture": Capture(vendor="nvidia")},
-            {"device_name": None, "capture": Capture(vendor="amd")},
+            {"device_name": None, "capture": CaptureFacts(vendor="nvidia")},
+            {"device_name": None, "capture": CaptureFacts(vendor="amd")},
             "another GPU: one of NVIDIA (name not in the trace) against one of AMD (name not in the trace)",
         ),
     ],
@@ -55,7 +55,7 @@ def test_another_gpu(base, new, expected):
 
 @pytest.mark.parametrize(
     "facts",
-    [{"device_name": None}, {"device_name": None, "capture": Capture(vendor="nvidia")}],
+    [{"device_name": None}, {"device_name": None, "capture": CaptureFacts(vendor="nvidia")}],
     ids=["nothing", "maker"],
 )
 def test_nothing_is_said_where_nothing_tells(facts):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traceq.runs.trials.curve import find_knee, find_optimum, fit, fit_affine, fit_hinge
-from traceq.runs.trials.tradeoff import Curve
+from traceq.runs.trials.tradeoff import StepCurve
 
 values = st.lists(st.integers(1, 4_096), min_size=3, max_size=7, unique=True).map(sorted)
 fixed = st.integers(0, 10**9)
@@ -32,7 +32,7 @@ def test_no_curve_has_negative_parts_or_falls(points):
 
 @given(values, fixed, per_unit)
 def test_the_knee_is_where_power_is_highest_and_inside_the_range(values, fixed, per_unit):
-    curve = Curve("affine", 0.0, float(fixed), float(per_unit))
+    curve = StepCurve("affine", 0.0, float(fixed), float(per_unit))
     top = find_optimum(curve)
     power = lambda value: value / curve.at(value) ** 2  # noqa: E731
     if top:

@@ -2,12 +2,12 @@ import pytest
 
 from traceq.errors import WrongUse
 from traceq.runs.trials import plan as plans
-from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.plan import TrialPlan
 from traceq.runs.trials.trial import BASELINE, Setting
 
 
 def planned(command="python train.py", vary=None, env=None, tries=(), ablate=(), factorial=False):
-    return Plan(tuple(command.split()), vary or {}, env or {}, tries, ablate, factorial, 20, 5)
+    return TrialPlan(tuple(command.split()), vary or {}, env or {}, tries, ablate, factorial, 20, 5)
 
 
 def names(plan):

@@ -14,7 +14,7 @@ from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.trials import chart_front, chart_steps
 from traceq.reports.trials.experiment import compose_experiment
-from traceq.runs.trials.experiment import Limits, Predicted
+from traceq.runs.trials.experiment import Predicted, TrialLimits
 from traceq.runs.trials.study_experiment import study_experiment
 from traceq.runs.trials.trial import Setting, Trial
 
@@ -103,7 +103,7 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
         ("baseline : 10 10 10", {}, "No change was tried."),
         (
             "baseline : 10 10\na=1 : 9 9",
-            {"limits": Limits(latency_ns=1e6)},
+            {"limits": TrialLimits(latency_ns=1e6)},
             "No setting that was tried keeps p95 within",
         ),
         ("baseline : 10 10\na=1 : 9 9", {"goal": "memory"}, "Cannot tell: no setting says what memory it has."),

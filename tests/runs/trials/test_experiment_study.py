@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traceq.runs.run import FindingKept
-from traceq.runs.trials.experiment import Limits, Predicted
+from traceq.runs.trials.experiment import Predicted, TrialLimits
 from traceq.runs.trials.study_experiment import study_experiment
 
 THREE = """
@@ -162,12 +162,12 @@ batch=256 : 60 60.1 59.9 60  : samples=256 host_memory_peak=450
 @pytest.mark.parametrize(
     ("goal", "limits", "expected"),
     [
-        ("throughput", Limits(), "batch=128"),
-        ("latency", Limits(), "baseline"),
-        ("memory", Limits(), "baseline"),
-        ("throughput", Limits(latency_ns=20e6), "batch=64"),
-        ("throughput", Limits(host_memory=120), "baseline"),
-        ("throughput", Limits(latency_ns=1e6), None),
+        ("throughput", TrialLimits(), "batch=128"),
+        ("latency", TrialLimits(), "baseline"),
+        ("memory", TrialLimits(), "baseline"),
+        ("throughput", TrialLimits(latency_ns=20e6), "batch=64"),
+        ("throughput", TrialLimits(host_memory=120), "baseline"),
+        ("throughput", TrialLimits(latency_ns=1e6), None),
     ],
 )
 def test_the_goal_and_the_limits_choose(goal, limits, expected):
@@ -186,7 +186,7 @@ def test_more_work_in_a_longer_step_is_better_for_throughput_only():
 
 
 def test_what_a_limit_lies_within_is_said():
-    found = studied("baseline : 10 10.1 9.9 10", limits=Limits(latency_ns=10.2e6, percentile="p95"))
+    found = studied("baseline : 10 10.1 9.9 10", limits=TrialLimits(latency_ns=10.2e6, percentile="p95"))
     assert found.choice.unsure == ("baseline",)
 
 

@@ -2,10 +2,10 @@ import pytest
 
 from traceq.errors import StoreError, WrongUse
 from traceq.runs.trials.folder import Folder, file_name
-from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.plan import TrialPlan
 from traceq.runs.trials.trial import Setting, Trial
 
-PLAN = Plan(("python", "train.py"), {"n": ("1", "2")}, {}, ("all",), (), factorial=False, steps=20, warmup=5)
+PLAN = TrialPlan(("python", "train.py"), {"n": ("1", "2")}, {}, ("all",), (), factorial=False, steps=20, warmup=5)
 
 
 def test_what_was_run_is_there_when_it_goes_on(tmp_path):
@@ -27,10 +27,10 @@ def test_what_was_run_is_there_when_it_goes_on(tmp_path):
 def test_another_command_is_refused(tmp_path):
     Folder(tmp_path).begin(PLAN)
     with pytest.raises(WrongUse, match=r"holds another experiment \(python train.py\).*another folder with -o"):
-        Folder(tmp_path).begin(Plan(("python", "x.py"), {}, {}, (), (), factorial=True, steps=20, warmup=5))
+        Folder(tmp_path).begin(TrialPlan(("python", "x.py"), {}, {}, (), (), factorial=True, steps=20, warmup=5))
     with pytest.raises(WrongUse, match=r"--steps differ"):
         Folder(tmp_path).begin(
-            Plan(("python", "train.py"), PLAN.vary, {}, ("all",), (), factorial=False, steps=5, warmup=5)
+            TrialPlan(("python", "train.py"), PLAN.vary, {}, ("all",), (), factorial=False, steps=5, warmup=5)
         )
 
 
@@ -95,7 +95,7 @@ def test_a_line_that_is_no_trial_is_left_out(tmp_path, line):
 def test_runs_of_the_program_before_it_changed_are_not_mixed_with_those_of_now(tmp_path):
     script, beside = tmp_path / "train.py", tmp_path / "model.py"
     script.write_text("1")
-    plan = Plan(("python", str(script)), {"fused": ("1",)}, {}, (), (), factorial=False, steps=4, warmup=2)
+    plan = TrialPlan(("python", str(script)), {"fused": ("1",)}, {}, (), (), factorial=False, steps=4, warmup=2)
     for _ in range(2):
         Folder(tmp_path / "e").begin(plan)
     beside.write_text("2")

@@ -7,7 +7,7 @@ from handmade_trials import made
 
 from traceq.cli.experiment import experiment
 from traceq.runs.trials.paired import judge_differences, mean_of
-from traceq.runs.trials.results import Table
+from traceq.runs.trials.results import ResultTable
 from traceq.runs.trials.study_experiment import rounds_needed
 from traceq.runs.trials.trial import ROUNDS, STEPS, Trial
 
@@ -28,7 +28,7 @@ def test_how_many_rounds_show_five_per_cent():
 def needed(text, *unsure, quantity="step", facts=None):
     """As `rounds_needed`."""
     settings, trials = made(text, **(facts or {}))
-    return rounds_needed(Table(tuple(settings), tuple(trials), "steps", 0.02), quantity, unsure)
+    return rounds_needed(ResultTable(tuple(settings), tuple(trials), "steps", 0.02), quantity, unsure)
 
 
 def test_the_rounds_are_those_of_the_setting_that_cannot_be_told():
@@ -46,7 +46,7 @@ def test_the_rounds_are_those_of_what_the_goal_judges():
         for each in settings
         for n in range(9)
     ]
-    table = Table(tuple(settings), tuple(trials), "steps", 0.02)
+    table = ResultTable(tuple(settings), tuple(trials), "steps", 0.02)
     assert rounds_needed(table, "step") == 2
     assert rounds_needed(table, "throughput", ["a=1"]) > 20
 

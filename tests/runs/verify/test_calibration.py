@@ -23,7 +23,7 @@ from traceq.common import keyed
 from traceq.diagnosis.calibrated import PLACE
 from traceq.errors import UnusableCalibration
 from traceq.runs.run import FindingKept
-from traceq.runs.verify.calibration import Hardware, Knob, Won, append, line_of, pair_of, read
+from traceq.runs.verify.calibration import Hardware, KnobChange, Won, append, line_of, pair_of, read
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 DOCS = Path(__file__).parents[3] / "docs" / "calibration.jsonl"
@@ -76,7 +76,7 @@ def test_a_line_names_no_file_host_kernel_or_program_of_a_user(monkeypatch):
         found=finding("host-range", "acme_loader"),
         program="/home/ada/acme/train.py",
         hardware=Hardware("gpu", "Acme 9000", 8),
-        knob=Knob("num_workers", "0", "/data/acme"),
+        knob=KnobChange("num_workers", "0", "/data/acme"),
     )
     text = msgspec.json.encode(kept).decode()
     assert "acme" not in text.lower()
@@ -185,7 +185,7 @@ def test_the_page_of_a_file_tells_of_each_rule_and_of_each_miss(tmp_path):
         assert append(path, line(won, found=found, pair=str(number), program=f"p{number}", is_public=True))
     missed = finding("item-read", low=10)
     on_gpu = Hardware("gpu", "NVIDIA H100")
-    knob = Knob("num_workers", "0", "4")
+    knob = KnobChange("num_workers", "0", "4")
     assert append(path, line(9, found=missed, hardware=on_gpu, program="p0", is_public=True, knob=knob, note="a | b"))
     said = CliRunner().invoke(main, ["rules", "test", "--calibration", str(path)])
     assert said.exit_code == 0, said.output

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from traceq.analysis.graphs.align import COUNT, NAME, NODE, ORDER
 from traceq.analysis.graphs.captured import Captured, join_captures, read_captured
-from traceq.analysis.graphs.match import Launch, Match, Template, Templates, in_order
+from traceq.analysis.graphs.match import GraphLaunch, Match, Template, Templates, in_order
 from traceq.database.sql import relation, statement
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _match_launches(
     annotations, times = captured.kernels["annotation"].to_pylist(), replayed["launch_ts"].to_pylist()
     found = []
     for first, last in parts:
-        match = templates.match(Launch(*(column[first:last] for column in columns)))
+        match = templates.match(GraphLaunch(*(column[first:last] for column in columns)))
         found.append(_of_size(match, annotations, tokens(times[first])))
     return zip(parts, in_order(found), strict=True)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_CANDIDATES = 4096
 
 
-class Launch(NamedTuple):
+class GraphLaunch(NamedTuple):
     """A launch of a graph: of each kernel the code of its name, of its grid (-1: not told), of its stream, and its node (-1)."""
 
     names: Integers
@@ -74,14 +74,14 @@ class Templates:
             self._alike[graph.names.tobytes()].append(graph)
         self._known: dict[tuple[bytes, ...], Match] = {}
 
-    def match(self, launch: Launch) -> Match:
+    def match(self, launch: GraphLaunch) -> Match:
         """Return the captured graphs that agree best with the launch."""
         key = tuple(column.tobytes() for column in launch)
         if key not in self._known:
             self._known[key] = self._by_nodes(launch) or self._by_names(launch)
         return self._known[key]
 
-    def _by_nodes(self, launch: Launch) -> Match | None:
+    def _by_nodes(self, launch: GraphLaunch) -> Match | None:
         """Match by the ids of nodes, which tell their calls; None where too few are known, or kernels have other names."""
         calls = np.array([self._nodes.get(node, -1) for node in launch.nodes.tolist()])
         for graph in self._graphs:
@@ -96,7 +96,7 @@ class Templates:
                 return Match(share, ((graph, found),), (0,))
         return None
 
-    def _by_names(self, launch: Launch) -> Match:
+    def _by_names(self, launch: GraphLaunch) -> Match:
         found = list(self._found(launch))
         if not found:
             return Match(0.0, reason="no sequence of kernels like theirs is in the capture")
@@ -106,7 +106,7 @@ class Templates:
         candidates = [(template, places) for share, template, places in found if share == best]
         return _of_same_size(launch, Match(best, tuple(candidates[:_MOST_CANDIDATES])))
 
-    def _found(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
+    def _found(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
         """Yield graphs that agree well; where none agrees well enough, stretches without a graph, too."""
         if same := self._alike.get(launch.names.tobytes()):
             places = align_by_order(launch.names, launch.names)
@@ -125,14 +125,14 @@ class Templates:
             yield from self._without_names(launch)
             yield from self._without_graph(launch)
 
-    def _without_names(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
+    def _without_names(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
         """Yield captures that do not name kernels, with as many calls as the launch has kernels, if these run in turn."""
         if len(np.unique(launch.streams)) == 1:
             for graph in self._graphs:
                 if len(graph.names) == len(launch.names) and (graph.names < 0).all():
                     yield 1.0, graph, place_in_turn(len(launch.names))
 
-    def _without_graph(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
+    def _without_graph(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
         if self._eager is None or self._rows is None:
             return
         length = len(launch.names)
@@ -151,7 +151,7 @@ def replace_range(template: Template, first: int, last: int) -> Template:
     return Template(template.graph, template.first + first, names, grids)
 
 
-def _of_same_size(launch: Launch, match: Match) -> Match:
+def _of_same_size(launch: GraphLaunch, match: Match) -> Match:
     """Keep candidates whose grids agree most often; none where that is too seldom: they are of another batch size."""
     equal, told = [], []
     for template, places in match.candidates:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from traceq.analysis.job.graph import NONE
-from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler
+from traceq.analysis.job.stragglers import WORTH_NAMING, FoundStraggler
 
 if TYPE_CHECKING:
     from traceq.analysis.job.graph import Flags, Integers, Members
@@ -28,12 +28,12 @@ class StageImbalance:
     slow_stage: int | None
     stage_share: float = np.nan
 
-    def as_straggler(self, lasts: float) -> list[Straggler]:
+    def as_straggler(self, lasts: float) -> list[FoundStraggler]:
         """Return the stage as the one who is late, where that costs enough of the job's `lasts` ns."""
         if self.slow_stage is None or self.stage_win < WORTH_NAMING * lasts:
             return []
         label = str(self.slow_stage)
-        return [Straggler("stage", label, self.stages[label], self.stage_win, self.stage_win)]
+        return [FoundStraggler("stage", label, self.stages[label], self.stage_win, self.stage_win)]
 
     def by_operation(self, times: JobTimes, lasts: float, ideal: float) -> StageImbalance:
         """Return the balance with the stage that saves most if its ranks are usual, and its share of the possible saving."""

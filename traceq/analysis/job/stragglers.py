@@ -58,7 +58,7 @@ class JobTimes:
 
 
 @dataclass(frozen=True)
-class Straggler:
+class FoundStraggler:
     """Ranks that belong together, by the name of their kind; what they save once those before are fixed, and alone, ns."""
 
     kind: str
@@ -68,7 +68,9 @@ class Straggler:
     win: float
 
 
-def find_stragglers(times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float) -> list[Straggler]:
+def find_stragglers(
+    times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float
+) -> list[FoundStraggler]:
     """Return the stragglers of the kind that explains as much as any with the fewest names; ties: the first of `kinds`.
 
     `kinds` has the ranks of each unit by its label; `dur` is what the job lasts, ns.
@@ -84,7 +86,7 @@ def find_stragglers(times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[i
     return found[min(good, key=lambda kind: len(found[kind]))] if good else []
 
 
-def _find_late_hosts(times: JobTimes, hosts: Sequence[Straggler], dur: float) -> list[Straggler]:
+def _find_late_hosts(times: JobTimes, hosts: Sequence[FoundStraggler], dur: float) -> list[FoundStraggler]:
     """Find hosts most of whose ranks are late, where no single rank explains the host's saving with other hosts fixed."""
     beyond = np.bincount(times.graph.members.unit, times.own - times.usual, times.units)
     every = [_mask_units(times, host.units) for host in hosts]
@@ -102,15 +104,15 @@ def _find_late_hosts(times: JobTimes, hosts: Sequence[Straggler], dur: float) ->
     return list(hosts) if len(kept) == len(hosts) else _name_units(times, "host", kept, dur)
 
 
-def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[Straggler]:
+def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[FoundStraggler]:
     """Return the units of a kind without whose fix at least 1 % more would be lost, in the order in which they save most."""
     labels = _drop_useless(times, _pick_greedily(times, units, dur), units, dur)
-    named: list[Straggler] = []
+    named: list[FoundStraggler] = []
     cut, now = np.zeros(times.units, bool), dur
     for label in labels:
         cut = cut | _mask_units(times, units[label])
         alone, together = times.lasts(np.stack([_mask_units(times, units[label]), cut], axis=1)).tolist()
-        named.append(Straggler(kind, label, tuple(units[label]), now - together, dur - alone))
+        named.append(FoundStraggler(kind, label, tuple(units[label]), now - together, dur - alone))
         now = together
     return named
 

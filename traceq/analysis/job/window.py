@@ -13,7 +13,7 @@ from traceq.analysis.job.arrays import close_gaps, group_medians, stable_order
 from traceq.analysis.job.clocks import Clocks, align, find_components
 from traceq.analysis.job.graph import JobGraph, JobPath, Members, build_graph, critical_path
 from traceq.analysis.job.pipelines import StageImbalance, find_depths, ranks_by_stage, saving_if_balanced
-from traceq.analysis.job.stragglers import WORTH_NAMING, JobTimes, Straggler, blame_of_ranks, find_stragglers
+from traceq.analysis.job.stragglers import WORTH_NAMING, FoundStraggler, JobTimes, blame_of_ranks, find_stragglers
 from traceq.analysis.job.usual import UsualTimes, find_stages, usual_of_operations, usual_own
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class JudgedWindow:
     replay_error: float
     ideal: float
     path: JobPath
-    stragglers: Sequence[Straggler]
+    stragglers: Sequence[FoundStraggler]
     wins: Floats
     group_wins: Floats
     steps: int

@@ -58,7 +58,7 @@ order by device, pid nulls first, ts, place, id
 _LONGEST = 100_000
 
 
-class Event(NamedTuple):
+class DebtEvent(NamedTuple):
     """A call that held the host for `dur` ns until the device ran dry (place 0), or a gap of `dur` ns (place 1).
 
     `ahead`: how far ahead of the device the host can be when the gap begins, ns; None for no limit. `waits_for_device`: whether
@@ -85,12 +85,12 @@ def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
 
 def find_debts(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
     """Return what calls owe, by the rows of the query `events`: gap_id, `name` (the calls), dur in ns."""
-    found = charge_gaps(map(Event._make, stream_rows(relation(connection, events))))
+    found = charge_gaps(map(DebtEvent._make, stream_rows(relation(connection, events))))
     numbers = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
     return pa.table({column: numbers[:, place] for place, column in enumerate(("gap_id", name, "dur"))})
 
 
-def charge_gaps(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
+def charge_gaps(events: Iterable[DebtEvent]) -> Iterator[tuple[int, int, int]]:
     """Charge each gap to the last calls that held the host; yield gap, call and ns.
 
     Had no call held the host, it would launch everything earlier by as long as they held it. A gap to which it comes late would
@@ -98,7 +98,9 @@ def charge_gaps(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
     owed to the call that is still waiting when it begins, and before it only to calls that wait for the device as such.
     """
     lane: tuple[int, int | None] | None = None
-    held: deque[Event] = deque()  # calls, with what they held the host for beyond the gaps that were charged to them
+    held: deque[DebtEvent] = (
+        deque()
+    )  # calls, with what they held the host for beyond the gaps that were charged to them
     total = 0
     for event in events:
         if lane != (event.device, event.pid):
@@ -124,7 +126,7 @@ def charge_gaps(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
                 held.pop()
 
 
-def _drop_earliest(held: deque[Event], too_much: int) -> None:
+def _drop_earliest(held: deque[DebtEvent], too_much: int) -> None:
     """Remove `too_much` ns from the front."""
     while too_much > 0:
         earliest = held.popleft()

@@ -44,7 +44,7 @@ def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
     threads = relation(connection, "select distinct thread_id from cpu_slice order by thread_id").to_arrow_table()
     ids = threads["thread_id"].to_numpy()
     begins = make_points(ids, np.full(len(ids), _FIRST_TIME), rank=0, phase=NOTHING, state=NOTHING)
-    writer = _Writer(connection)
+    writer = _TimelineWriter(connection)
     before = pending = take_points(begins, slice(0))
     for block in _split_blocks(connection):
         begun = take_points(begins, (begins.thread > block.thread) & (begins.thread <= block.last_thread))
@@ -93,7 +93,7 @@ def _read_others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points
     return make_points(thread, ts, phase=phase, state=state)
 
 
-class _Writer:
+class _TimelineWriter:
     """Writes segments into _host_timeline and, in the end, _host_extent."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:

@@ -11,10 +11,10 @@ from traceq.analysis.nesting.stack import AROUND, NEVER, NOBODY, Open, SlicePlac
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from traceq.analysis.nesting.stack import Integers, Stack
+    from traceq.analysis.nesting.stack import Integers, OpenSlices
 
 
-def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> SlicePlaces:
+def place_nested(stack: OpenSlices, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> SlicePlaces:
     """Place slices in order of start, longest first, as stack.place does, up to the first one that does not nest."""
     if not stack.nests:
         return SlicePlaces([], [], [[] for _ in AROUND])

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.nesting.levels import place_nested
-from traceq.analysis.nesting.stack import NEVER, NOBODY, Around, Stack
+from traceq.analysis.nesting.stack import NEVER, NOBODY, Around, OpenSlices
 from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def nest_slices(
     Of several windows of slices each is committed: DuckDB holds what is not, beyond its limit. Returns how many slices outlast
     the one that encloses them, within rounding and beyond.
     """
-    stacks: defaultdict[int, Stack] = defaultdict(Stack)
+    stacks: defaultdict[int, OpenSlices] = defaultdict(OpenSlices)
     cuts = run(connection, "analysis/nesting/cpu_slice_windows.sql", rows=_ROWS_PER_WINDOW).fetchall()
     if cuts:  # what a first try committed before it ran out of memory
         connection.execute("delete from cpu_slice where trace_id = $1", [trace_id])
@@ -74,7 +74,7 @@ def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[st
 
 
 def _nest_window(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, stacks: Mapping[int, Stack], window: dict[str, int]
+    connection: duckdb.DuckDBPyConnection, trace_id: int, stacks: Mapping[int, OpenSlices], window: dict[str, int]
 ) -> None:
     rows = relation(connection, statement("analysis/nesting/cpu_slice_ordered.sql"), **window).to_arrow_table()
     if not rows.num_rows:
@@ -94,7 +94,7 @@ def _nest_window(
     connection.unregister("_nested")
 
 
-def _place_slices(stack: Stack, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
+def _place_slices(stack: OpenSlices, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
     """Yield columns of places of a thread's slices: by arrays up to one that does not nest, by the stack from there."""
     first, count, many, few = 0, len(slices[0]), _BY_ARRAYS, _BY_STACK
     while first < count:

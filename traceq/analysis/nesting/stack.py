@@ -87,7 +87,7 @@ class Outlasting(NamedTuple):
     depth: int
 
 
-class Stack:
+class OpenSlices:
     """The slices open on one thread, outermost first, as parallel lists."""
 
     __slots__ = ("around", "cut", "early", "ends", "ids", "kinds", "outlasting", "rounding")

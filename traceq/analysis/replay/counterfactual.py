@@ -48,7 +48,7 @@ KINDS = {
 }
 
 
-class Change(NamedTuple):
+class ReplayChange(NamedTuple):
     """A requested change: one of KINDS, of what, and by which factor (of what stays; of move: the number of threads).
 
     `what` is a category of the ledger, or host:PATTERN, kernel:PATTERN (any GPU work by name), with GLOB patterns. Of fuse a
@@ -68,10 +68,10 @@ _AT_WORST = 2.0
 _MOVED_OF_REST = 0.4
 
 
-def change_extremes(change: Change) -> tuple[Change, Change]:
+def change_extremes(change: ReplayChange) -> tuple[ReplayChange, ReplayChange]:
     """Return the change at worst and at best: moved work slows the rest down, or does not; launches stay, or all of them go."""
     if change.kind == "fuse":
-        return Change("remove", change.what), change._replace(factor=1.0)
+        return ReplayChange("remove", change.what), change._replace(factor=1.0)
     return change._replace(slower=_AT_WORST * change.slower), change._replace(slower=0.0)
 
 
@@ -114,7 +114,7 @@ class ReplayWorld:
         return Scenario(self.graph, as_predicted(self.graph))
 
 
-def apply_change(world: ReplayWorld, scenario: Scenario, change: Change) -> Scenario:
+def apply_change(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> Scenario:
     """Return the scenario with one more change."""
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
@@ -262,7 +262,7 @@ def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
     return replace(scenario, graph=replace(graph, before=before, stream_of=stream))
 
 
-def _move_work(world: ReplayWorld, scenario: Scenario, change: Change) -> Scenario:
+def _move_work(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> Scenario:
     """Run work beside the rest: host work in several threads, none shorter than its share; kernels on another stream."""
     if change.what in BUSY or change.what.startswith("kernel:"):
         return _on_own_stream(scenario, _find_slices(world, change.what))

@@ -175,7 +175,7 @@ class _Stretches(NamedTuple):
     ts_end: Integers
 
 
-class _Pieces(NamedTuple):
+class _PathPieces(NamedTuple):
     """Parts of stretches, in each of which a thread is in one slice (-1 for none); `cause` is a position in CATEGORIES."""
 
     stretch: Integers
@@ -185,9 +185,9 @@ class _Pieces(NamedTuple):
     slice_id: Integers
     cause: Codes
 
-    def select(self, which: Booleans | Integers) -> _Pieces:
+    def select(self, which: Booleans | Integers) -> _PathPieces:
         """Return those that are chosen, or at positions."""
-        return _Pieces(
+        return _PathPieces(
             self.stretch[which],
             self.ts[which],
             self.ts_end[which],
@@ -241,13 +241,13 @@ def _find_stretches(connection: duckdb.DuckDBPyConnection, path: CriticalPath, r
 
 def _find_host_pieces(
     connection: duckdb.DuckDBPyConnection, path: CriticalPath, stretches: _Stretches, here: Integers
-) -> _Pieces:
+) -> _PathPieces:
     """Return pieces of the stretches `here`. Where a thread that launches is in no slice, the training thread speaks for it."""
     thread = path.thread[stretches.segment[here]]
     cause = np.full(1 << 8, _UNKNOWN, np.int8)
     for activity, name in run(connection, "analysis/replay/replay_cause.sql").fetchall():
         cause[activity] = CATEGORIES.index(name)
-    found: list[_Pieces] = []
+    found: list[_PathPieces] = []
     for one in np.unique(thread).tolist():
         mine = here[thread == one]
         found += _cut_pieces(connection, one, _Stretches(mine, mine, stretches.ts[mine], stretches.ts_end[mine]), cause)
@@ -262,16 +262,16 @@ def _find_host_pieces(
     return _concatenate_pieces([pieces.select(~again), *_cut_pieces(connection, training, idle, cause)])
 
 
-def _concatenate_pieces(found: list[_Pieces]) -> _Pieces:
+def _concatenate_pieces(found: list[_PathPieces]) -> _PathPieces:
     if not found:
         nothing = np.zeros(0, np.int64)
-        return _Pieces(nothing, nothing, nothing, nothing, nothing, np.zeros(0, np.int8))
-    return _Pieces(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+        return _PathPieces(nothing, nothing, nothing, nothing, nothing, np.zeros(0, np.int8))
+    return _PathPieces(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
 def _cut_pieces(
     connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretches, cause: Codes
-) -> Iterator[_Pieces]:
+) -> Iterator[_PathPieces]:
     """Yield pieces of stretches (`segment` is their number) by the timeline of a thread, block by block."""
     if not len(stretches.ts):
         return
@@ -282,7 +282,7 @@ def _cut_pieces(
         block = run(connection, "analysis/replay/path_timeline.sql", **window).fetchnumpy()
         bounds = np.append(block["ts"], _FOREVER) if window["last"] == last else np.asarray(block["ts"])
         found = cut_at_bounds(stretches.ts, stretches.ts_end, bounds)
-        yield _Pieces(
+        yield _PathPieces(
             stretches.segment[found.interval],
             found.ts,
             found.ts_end,
@@ -297,7 +297,7 @@ def _build_rows(
     stretches: _Stretches,
     stretch: Integers,
     is_piece: Booleans,
-    piece: _Pieces,
+    piece: _PathPieces,
     names: PathNames,
     recorded: Recorded,
 ) -> dict[str, Any]:

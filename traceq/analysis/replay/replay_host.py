@@ -24,7 +24,7 @@ _ROWS_AT_ONCE = 3 * 122_880
 _CONTEXTS = ("idle_data", "idle_checkpoint", "idle_compile")
 
 
-class _Timeline(NamedTuple):
+class _ReplayTimeline(NamedTuple):
     """Segments of a thread, which follow one another: where each begins, ns, and the number of its cause."""
 
     bounds: Integers
@@ -60,7 +60,7 @@ class HostTime:
         own = self._read_timeline(training)
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchall()
         profiler = self._read_timeline(overhead[0][0]) if overhead else None
-        self._timelines: dict[int, tuple[_Timeline, _EventTimes]] = {}
+        self._timelines: dict[int, tuple[_ReplayTimeline, _EventTimes]] = {}
         # Scenarios that follow one another ask for the same cause.
         self._last: tuple[str, tuple[Floats, Floats]] | None = None
         for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
@@ -116,7 +116,7 @@ class HostTime:
                 gap[times.here], call[times.here] = until[1] - until[0], until[2] - until[1]
         return gap, call
 
-    def _read_timeline(self, thread: int) -> _Timeline:
+    def _read_timeline(self, thread: int) -> _ReplayTimeline:
         """Return the segments of a thread from the start of the window on."""
         rows = relation(
             self._connection,
@@ -132,14 +132,14 @@ class HostTime:
             for batch in rows
         ]
         if not parts:
-            return _Timeline(np.array([self._recorded.ts]), np.zeros(1, dtype=np.uint8))
+            return _ReplayTimeline(np.array([self._recorded.ts]), np.zeros(1, dtype=np.uint8))
         return _merge_alike(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _merge_alike(bounds: Integers, cause: Causes) -> _Timeline:
+def _merge_alike(bounds: Integers, cause: Causes) -> _ReplayTimeline:
     """Return the segments, those of one cause that follow one another as one: of many host slices few segments are left."""
     begins = np.append(True, cause[1:] != cause[:-1])
-    return _Timeline(bounds[begins], cause[begins])
+    return _ReplayTimeline(bounds[begins], cause[begins])
 
 
 def _unite_intervals(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
@@ -153,19 +153,21 @@ def _unite_intervals(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans
     return bounds, np.tile([True, False], len(starts))
 
 
-def _fill_idle(timeline: _Timeline, by: _Timeline) -> _Timeline:
+def _fill_idle(timeline: _ReplayTimeline, by: _ReplayTimeline) -> _ReplayTimeline:
     """Return the timeline, with what another thread does where this one does nothing."""
     bounds, own, other = _align_timelines(timeline, by)
     return _merge_alike(bounds, np.where(own == 0, other, own))
 
 
-def _overlay_profiler(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts: list[int]) -> _Timeline:
+def _overlay_profiler(
+    timeline: _ReplayTimeline, profiler: _ReplayTimeline, overhead: int, contexts: list[int]
+) -> _ReplayTimeline:
     """Lay the profiler's own work (`overhead`) over a timeline: of one row, where idle_overhead.sql takes all of a process."""
     bounds, own, other = _align_timelines(timeline, profiler)
     return _merge_alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
 
 
-def _align_timelines(one: _Timeline, other: _Timeline) -> tuple[Integers, Causes, Causes]:
+def _align_timelines(one: _ReplayTimeline, other: _ReplayTimeline) -> tuple[Integers, Causes, Causes]:
     # Two sorted lists, which a stable sort merges.
     bounds = np.concatenate([one.bounds, other.bounds])
     order = np.argsort(bounds, kind="stable")

@@ -11,7 +11,7 @@ from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.replay.counterfactual import (
     COPIES,
     STALLS,
-    Change,
+    ReplayChange,
     ReplayWorld,
     Scenario,
     apply_change,
@@ -141,19 +141,19 @@ SLOWER = 0.075
 
 # Scenarios that are no category of the ledger: what is asked, and the category whose time it is about.
 SPECIAL = {
-    "data_in_workers": (Change("move", "idle_data", _WORKERS, SLOWER), "idle_data"),
-    "communication_waiting": (Change("transfer", "communication"), "communication"),
-    "communication_overlap": (Change("overlap", "communication"), "communication"),
-    "communication_half": (Change("halve", "communication"), "communication"),
-    "copies_overlap": (Change("overlap", "copies"), "copies"),
-    "fusion": (Change("fuse", "compute"), "compute"),
-    "launch_graph": (Change("graph", "kernels"), "idle_launch"),
+    "data_in_workers": (ReplayChange("move", "idle_data", _WORKERS, SLOWER), "idle_data"),
+    "communication_waiting": (ReplayChange("transfer", "communication"), "communication"),
+    "communication_overlap": (ReplayChange("overlap", "communication"), "communication"),
+    "communication_half": (ReplayChange("halve", "communication"), "communication"),
+    "copies_overlap": (ReplayChange("overlap", "copies"), "copies"),
+    "fusion": (ReplayChange("fuse", "compute"), "compute"),
+    "launch_graph": (ReplayChange("graph", "kernels"), "idle_launch"),
     # Whoever claims idle time without a cause has to know that the host alone was late.
-    "host_unrecorded": (Change("remove", "idle_unattributed"), "idle_unattributed"),
-    STALLS: (Change("remove", STALLS), STALLS),
+    "host_unrecorded": (ReplayChange("remove", "idle_unattributed"), "idle_unattributed"),
+    STALLS: (ReplayChange("remove", STALLS), STALLS),
 }
 # No thread of the job stands still: the other ranks come as soon as this one, and collectives do not wait for them.
-_OF_THE_JOB = Change("remove", "stalls of all ranks")
+_OF_THE_JOB = ReplayChange("remove", "stalls of all ranks")
 UNKNOWN_CAUSE = "idle_unattributed"
 _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 
@@ -208,7 +208,9 @@ def fill_replay(
     _insert(connection, "replay", rows)
 
 
-def _all_scenarios(world: ReplayWorld, variants: Iterable[Change], asked: dict[str, Change]) -> Iterator[Scenario]:
+def _all_scenarios(
+    world: ReplayWorld, variants: Iterable[ReplayChange], asked: dict[str, ReplayChange]
+) -> Iterator[Scenario]:
     """Yield the baseline, each of `variants`, and, if asked for, a job whose threads never stand still."""
     yield world.baseline
     for variant in variants:
@@ -217,7 +219,7 @@ def _all_scenarios(world: ReplayWorld, variants: Iterable[Change], asked: dict[s
         yield apply_change(world, apply_change(world, world.baseline, asked[STALLS]), asked["communication_waiting"])
 
 
-def _is_of_the_job(asked: dict[str, Change]) -> bool:
+def _is_of_the_job(asked: dict[str, ReplayChange]) -> bool:
     return STALLS in asked and "communication_waiting" in asked
 
 
@@ -258,10 +260,10 @@ def _choose_steps(steps: list[ReplayStep], most: int) -> list[ReplayStep]:
     return chosen
 
 
-def _choose_changes(removable: Iterable[str]) -> dict[str, Change]:
+def _choose_changes(removable: Iterable[str]) -> dict[str, ReplayChange]:
     """Return the changes to replay, by name of the scenario: each category that the ledger holds, and what is special to them."""
     held = set(removable)
-    asked = {name: Change("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
+    asked = {name: ReplayChange("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
     for name, (change, _) in SPECIAL.items():
         if _category_of(name, held) in held:
             asked[name] = change
@@ -280,10 +282,10 @@ def _on_path(name: str, on_path: dict[str, int]) -> int:
     return sum(dur for cause, dur in on_path.items() if cause == category or (category == "copies" and cause in COPIES))
 
 
-def _path_category(change: Change) -> Change:
+def _path_category(change: ReplayChange) -> ReplayChange:
     """Return a quarter of the change; what cannot be done by halves as it is."""
     if change.kind == "remove" and change.what not in ("idle_sync", "idle_dependency"):
-        return Change("scale", change.what, 0.75)
+        return ReplayChange("scale", change.what, 0.75)
     return change
 
 
@@ -291,8 +293,8 @@ def _build_row(
     trace_id: int,
     name: str,
     removable: int,
-    change: Change,
-    saved: dict[Change, float],
+    change: ReplayChange,
+    saved: dict[ReplayChange, float],
     on_path: int,
     told: ReplayAccuracy,
 ) -> dict[str, Any]:
@@ -338,7 +340,7 @@ def _build_row(
     }
 
 
-def _saving_of_stalls(saved: dict[Change, float], change: Change) -> tuple[float, float, float]:
+def _saving_of_stalls(saved: dict[ReplayChange, float], change: ReplayChange) -> tuple[float, float, float]:
     """Return the saving, at worst and at best, when the host never stands still, ns.
 
     At worst the other ranks come as late as they did. At best none of them stands still either. Likely is what this rank's

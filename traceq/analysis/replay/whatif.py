@@ -9,7 +9,7 @@ import numpy as np
 
 from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
-from traceq.analysis.replay.counterfactual import Change, Scenario, apply_change, change_extremes
+from traceq.analysis.replay.counterfactual import ReplayChange, Scenario, apply_change, change_extremes
 from traceq.analysis.replay.critical_path import find_critical_path
 from traceq.analysis.replay.recorded import TooLarge
 from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
@@ -89,14 +89,14 @@ class NothingToReplay(ValueError):
     """The trace has no counted steps, or one that is too large for the memory."""
 
 
-class Limit(NamedTuple):
+class ReplayLimit(NamedTuple):
     """Time of a category of the ledger, or `other`, on the critical path after the changes, ns a step."""
 
     category: str
     dur_ns: float
 
 
-class Answer(NamedTuple):
+class ReplayAnswer(NamedTuple):
     """Times in ns per step, over `steps` steps.
 
     `recorded_ns` is a step as recorded, `before_ns` as replayed, `after_ns` as replayed with the changes; the three of `saved`
@@ -111,10 +111,10 @@ class Answer(NamedTuple):
     saved: ReplaySaving
     told: ReplayAccuracy
     found: tuple[bool, ...]
-    limits: tuple[Limit, ...]
+    limits: tuple[ReplayLimit, ...]
 
 
-def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Sequence[Change]) -> Answer:
+def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Sequence[ReplayChange]) -> ReplayAnswer:
     """Replay the counted steps of a trace with all of `changes`, one after another.
 
     Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views that hide
@@ -133,7 +133,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
         before, after = after, apply_change(world, after, change)
         found.append(_has_effect(before, after))
     left = {name: share for name in CATEGORIES if name not in _NO_TIME and (share := _share_left(name, changes))}
-    shorter = [apply_change(world, after, Change("scale", name, 1 - _A_LITTLE)) for name in left]
+    shorter = [apply_change(world, after, ReplayChange("scale", name, 1 - _A_LITTLE)) for name in left]
     marks = marks_of([world.baseline, after, *_extreme_scenarios(world, changes), *shorter])
     spans = (marks[:, -1] - marks[:, 0]).tolist()
     told = measure_accuracy(world, marks[0], sum_unexplained(find_critical_path(world.recorded, world.graph)))
@@ -142,7 +142,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     parts = [
         max(spans[1] - span, 0.0) / _A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)
     ]
-    return Answer(
+    return ReplayAnswer(
         steps=count,
         recorded_ns=told.span / count,
         before_ns=spans[0] / count,
@@ -156,7 +156,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     )
 
 
-def _extreme_scenarios(world: ReplayWorld, changes: Sequence[Change]) -> list[Scenario]:
+def _extreme_scenarios(world: ReplayWorld, changes: Sequence[ReplayChange]) -> list[Scenario]:
     """Return the changes at worst and at best: work that is moved slows the rest down, or does not."""
     found = []
     for extreme in (0, 1):
@@ -167,7 +167,7 @@ def _extreme_scenarios(world: ReplayWorld, changes: Sequence[Change]) -> list[Sc
     return found
 
 
-def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> float | None:
+def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[ReplayChange]) -> float | None:
     """Return the most that the changes can save: their time on the critical path, ns; None if unknown by category."""
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     most = 0.0
@@ -185,7 +185,7 @@ def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]
 
 
 def _estimate_saving(
-    saved: Sequence[float], told: ReplayAccuracy, changes: Sequence[Change], most: float | None
+    saved: Sequence[float], told: ReplayAccuracy, changes: Sequence[ReplayChange], most: float | None
 ) -> ReplaySaving:
     """Return the saving of the changes, at worst and at best, ns, negative where steps get longer."""
     likely, worst, best = (_either_way(ns, told, most) for ns in saved)
@@ -202,20 +202,20 @@ def _either_way(saved: float, told: ReplayAccuracy, most: float | None) -> Repla
     return ReplaySaving(None if longer.likely is None else -longer.likely, -longer.high, -longer.low)
 
 
-def _share_left(name: str, changes: Sequence[Change]) -> float:
+def _share_left(name: str, changes: Sequence[ReplayChange]) -> float:
     """Share of the host's time of a category that the changes leave; a change of GPU work is about what is left of it."""
     kept = {"remove": 0.0, "move": 0.0}
     mine = [change for change in changes if change.what == name and name not in BUSY]
     return float(np.prod([change.factor if change.kind == "scale" else kept.get(change.kind, 1.0) for change in mine]))
 
 
-def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[Limit, ...]:
+def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[ReplayLimit, ...]:
     """Return the parts of the path, longest first, which together are at most all of it; what is in none of them is other."""
     total = sum(parts.values())
     found = {name: dur * min(whole / total, 1.0) for name, dur in parts.items() if dur > 0}
     if total < whole:
         found["other"] = whole - total
-    return tuple(Limit(name, dur / count) for name, dur in sorted(found.items(), key=lambda each: -each[1]))
+    return tuple(ReplayLimit(name, dur / count) for name, dur in sorted(found.items(), key=lambda each: -each[1]))
 
 
 def _has_effect(before: Scenario, after: Scenario) -> bool:

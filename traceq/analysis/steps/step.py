@@ -37,14 +37,14 @@ _SAID = "select args ->> '$.traceq.trim' from trace where trace_id = $1"
 _THREADS = "select coalesce(pid::varchar, process_name), coalesce(tid::varchar, thread_name), thread_id from thread"
 
 
-class Kept(NamedTuple):
+class KeptSteps(NamedTuple):
     """The steps that `traceq trim` wrote down, and whether more followed: then the last one ends where the next began."""
 
     level: StepLevel
     is_followed: bool
 
 
-def read_kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Kept | None:
+def read_kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> KeptSteps | None:
     """Return how the trace was trimmed, as it says itself; None where it was not, or the record makes no sense."""
     row = connection.execute(_SAID, [trace_id]).fetchone()
     try:
@@ -54,7 +54,7 @@ def read_kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Kep
         return None
 
 
-def _read_kept(connection: duckdb.DuckDBPyConnection, said: dict[str, Any]) -> Kept | None:
+def _read_kept(connection: duckdb.DuckDBPyConnection, said: dict[str, Any]) -> KeptSteps | None:
     threads = {(pid, tid): number for pid, tid, number in connection.execute(_THREADS).fetchall()}
     marks = [
         StepMark(
@@ -75,7 +75,7 @@ def _read_kept(connection: duckdb.DuckDBPyConnection, said: dict[str, Any]) -> K
         evidence="steps of the whole trace that this one was cut from",
         clock="gpu" if said.get("clock") == "gpu" else "host",
     )
-    return Kept(level, bool(said.get("is_followed")))
+    return KeptSteps(level, bool(said.get("is_followed")))
 
 
 # Fewer are a coincidence.

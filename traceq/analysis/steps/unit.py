@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SOME = 0.1
 
 
-class _Unit(NamedTuple):
+class _FoundUnit(NamedTuple):
     """A row of the table unit, without its trace and number."""
 
     level: str
@@ -55,7 +55,7 @@ def fill_units(
     units = [_unit_of_steps(chosen, loop), *_units_of_loop(chosen, loop), *_units_of_annotations(chosen, annotations)]
     columns = zip(*units, strict=True)
     found = pa.table(
-        [pa.array(*column_and_type) for column_and_type in zip(columns, _TYPES, strict=True)], [*_Unit._fields]
+        [pa.array(*column_and_type) for column_and_type in zip(columns, _TYPES, strict=True)], [*_FoundUnit._fields]
     )
     connection.register("_found_unit", found)
     connection.execute(
@@ -67,11 +67,11 @@ def fill_units(
     connection.unregister("_found_unit")
 
 
-def _unit_of_steps(chosen: StepLevel, loop: LaunchLoop | None) -> _Unit:
+def _unit_of_steps(chosen: StepLevel, loop: LaunchLoop | None) -> _FoundUnit:
     """Return the steps, or the window."""
     is_window = chosen.source == "window"
     whole = [mark for mark in chosen.marks if mark.excluded is None] or chosen.marks
-    return _Unit(
+    return _FoundUnit(
         level="window" if is_window else "step",
         source=chosen.source,
         name=chosen.name,
@@ -96,14 +96,14 @@ def _median_distance(level: StepLevel) -> int | None:
     return marks[0].own_end - marks[0].ts if marks else None
 
 
-def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_Unit]:
+def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_FoundUnit]:
     """Yield the recurrence of launches where it is not the step, and what recurs inside its rounds."""
     if loop is None:
         return
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     is_window = chosen.source == "window"
     if loop.level is not chosen and (is_window or not 1 / SEVERAL < loop.rounds / steps < SEVERAL):
-        yield _Unit(
+        yield _FoundUnit(
             level=_inner_level(loop) if is_window or loop.rounds > steps else "epoch",
             source="recurrence",
             name=loop.level.name,
@@ -116,7 +116,7 @@ def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_Unit
             evidence=loop.layer_evidence or loop.level.evidence,
         )
     elif loop.found.inner:
-        yield _Unit(
+        yield _FoundUnit(
             level="layer",
             source="recurrence",
             name=f"sequence of {loop.found.inner} launches",
@@ -135,7 +135,7 @@ def _inner_level(loop: LaunchLoop) -> str:
     return "micro_batch" if "before a copy to the GPU" in loop.found.evidence else "layer"
 
 
-def _units_of_annotations(chosen: StepLevel, annotations: list[Annotations]) -> Iterator[_Unit]:
+def _units_of_annotations(chosen: StepLevel, annotations: list[Annotations]) -> Iterator[_FoundUnit]:
     """Annotations of the thread of the steps (of any, for steps without one) that come oftener or more seldom than steps."""
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     thread = chosen.marks[0].thread_id
@@ -149,7 +149,7 @@ def _units_of_annotations(chosen: StepLevel, annotations: list[Annotations]) -> 
         if 1 / SEVERAL < annotation.times / steps < SEVERAL and not (chosen.source == "window" and annotation.is_layer):
             continue
         level = "layer" if annotation.is_layer else "piece" if annotation.times > steps else "epoch"
-        yield _Unit(
+        yield _FoundUnit(
             level=level,
             source="annotation",
             name=annotation.pattern,

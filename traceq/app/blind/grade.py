@@ -24,7 +24,7 @@ RECORD = "graded.json"
 
 
 @dataclass(frozen=True)
-class Measured:
+class BlindMeasurement:
     """The page about the grades, in Markdown, and the file that has the findings by rule.
 
     `unseen` are the names of traces that came into the folder after it was frozen.
@@ -35,7 +35,7 @@ class Measured:
     unseen: tuple[str, ...]
 
 
-def measure(folder: Path, after: str | None = None) -> Measured:
+def measure(folder: Path, after: str | None = None) -> BlindMeasurement:
     """Grade a set that was frozen, the blind one or that called `after`, and write the findings by rule beside it.
 
     Raises UnusableLabel for labels that cannot be used, and for traces that were changed since.
@@ -54,7 +54,7 @@ def measure(folder: Path, after: str | None = None) -> Measured:
         file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
     frozen = {trace.path for trace in graded.frozen.traces}
     unseen = tuple(each.name for place, each in now.items() if place not in frozen)
-    return Measured("\n".join(write_page(folder.resolve().name, graded, blind)), path, unseen)
+    return BlindMeasurement("\n".join(write_page(folder.resolve().name, graded, blind)), path, unseen)
 
 
 def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:

@@ -11,13 +11,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from traceq.capture.knobs.knob import Hooks
+from traceq.capture.knobs.knob import KnobHooks
 
 # An attribute of what iterates over a DataLoader: it has given the loader's first batch again.
 GIVES_FIRST = "traceq_gives_first"
 
 
-def leave_out_data(torch: Any, hooks: Hooks) -> None:
+def leave_out_data(torch: Any, hooks: KnobHooks) -> None:
     """Load the first batch of each DataLoader, and no other. An epoch keeps its length where the loader knows it."""
     from torch.utils.data import dataloader
 
@@ -97,7 +97,7 @@ def _rebuild_batch(torch: Any, batch: Any) -> Any:
 _MARK = "_traceq_skips"
 
 
-def leave_out_optimizer(torch: Any, hooks: Hooks) -> None:
+def leave_out_optimizer(torch: Any, hooks: KnobHooks) -> None:
     """Let steps of optimizers that are made from now on do nothing; a closure is run, as it holds forward and backward.
 
     Below the recorder's own wrapper, which finds the steps of the training by them.
@@ -118,7 +118,7 @@ def leave_out_optimizer(torch: Any, hooks: Hooks) -> None:
     optimizer._patch_step_function = _patch_step_function  # noqa: SLF001 - as traceq.capture.watch does
 
 
-def _make_skip(step: Any, hooks: Hooks) -> Any:
+def _make_skip(step: Any, hooks: KnobHooks) -> Any:
     @functools.wraps(step)
     def skip(_self: Any, closure: Any = None, **_kwargs: Any) -> Any:
         hooks.acted.add("optimizer")
@@ -128,7 +128,7 @@ def _make_skip(step: Any, hooks: Hooks) -> Any:
     return skip
 
 
-def leave_out_communication(torch: Any, hooks: Hooks) -> None:
+def leave_out_communication(torch: Any, hooks: KnobHooks) -> None:
     """Put each DistributedDataParallel that is made from now on into the state of no_sync, for good."""
     if not torch.distributed.is_available():
         hooks.reasons["communication"] = "this PyTorch has no torch.distributed"
@@ -157,7 +157,7 @@ _FUNCTIONS = {
 _WRITERS = (("torch.utils.tensorboard.writer", "SummaryWriter"), ("tensorboardX.writer", "SummaryWriter"))
 
 
-def leave_out_logging(_torch: Any, hooks: Hooks) -> None:
+def leave_out_logging(_torch: Any, hooks: KnobHooks) -> None:
     """Silence them from the first step on; what the program computes for its log (loss.item()) it still computes."""
     hooks.reasons["logging"] = (
         "the program logs nothing that is known (print, logging, SummaryWriter, wandb, mlflow, tqdm)"
@@ -187,7 +187,7 @@ def _silence_libraries(silent: Callable[..., None]) -> None:
                 setattr(writer, method, silent)
 
 
-def _silence_bars(hooks: Hooks) -> None:
+def _silence_bars(hooks: KnobHooks) -> None:
     """Bars count on, and draw nothing."""
     bar: Any = getattr(sys.modules.get("tqdm.std"), "tqdm", None)
     if bar is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on
+from traceq.capture.knobs.knob import SWITCH, Knob, KnobHooks, is_on
 
 
 def _set_segments(value: str) -> Mapping[str, str]:
@@ -23,7 +23,7 @@ KNOBS = (
 )
 
 
-def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """Only say whether the program uses CUDA."""
 
     def first_step() -> None:

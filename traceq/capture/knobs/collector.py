@@ -6,12 +6,12 @@ import gc
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import Hooks, Knob, require_one_of
+from traceq.capture.knobs.knob import Knob, KnobHooks, require_one_of
 
 KNOBS = (Knob("gc", "Python's garbage collections", "off", require_one_of("off")),)
 
 
-def apply(_torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(_torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """No collections but those that the program asks for; at the first step, when it has built its objects."""
 
     def off() -> None:

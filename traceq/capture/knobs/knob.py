@@ -29,7 +29,7 @@ class Knob:
 
 
 @dataclass
-class Hooks:
+class KnobHooks:
     """The report of a process's knobs: which acted, why others did not, and what to do at the first step."""
 
     acted: set[str] = field(default_factory=set)

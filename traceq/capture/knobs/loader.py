@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on, parse_positive, parse_whole
+from traceq.capture.knobs.knob import SWITCH, Knob, KnobHooks, is_on, parse_positive, parse_whole
 
 KNOBS = (
     Knob("num_workers", "worker processes of each DataLoader", "a number, 0 for none", parse_whole),
@@ -21,7 +21,7 @@ KNOBS = (
 _OF_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context")
 
 
-def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """Give these values to each DataLoader that is made from now on."""
     from torch.utils.data import DataLoader
 
@@ -38,7 +38,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
     DataLoader.__init__ = __init__  # type: ignore[method-assign]
 
 
-def change_arguments(given: dict[str, Any], values: Mapping[str, str], hooks: Hooks, *, has_gpu: bool) -> None:
+def change_arguments(given: dict[str, Any], values: Mapping[str, str], hooks: KnobHooks, *, has_gpu: bool) -> None:
     """Put the values into the arguments of a DataLoader, if they go together with the others."""
     if "num_workers" in values:
         given["num_workers"] = int(values["num_workers"])
@@ -63,7 +63,7 @@ def change_arguments(given: dict[str, Any], values: Mapping[str, str], hooks: Ho
         _change_batch_size(given, values["batch_size"], hooks)
 
 
-def _change_batch_size(given: dict[str, Any], size: str, hooks: Hooks) -> None:
+def _change_batch_size(given: dict[str, Any], size: str, hooks: KnobHooks) -> None:
     if given.get("batch_sampler") is not None or given.get("batch_size", 1) is None:
         hooks.reasons["batch_size"] = "the program makes its batches itself (batch_sampler, batch_size=None)"
         return

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on, require_one_of
+from traceq.capture.knobs.knob import SWITCH, Knob, KnobHooks, is_on, require_one_of
 from traceq.capture.knobs.modules import change_models, device_of
 
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -19,7 +19,7 @@ KNOBS = (
 )
 
 
-def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """Change the model after its first step, which is never one of those that count."""
 
     def change(model: Any) -> None:
@@ -46,7 +46,7 @@ def _make_cast(torch: Any, forward: Any, device: str, type_: Any) -> Any:
     return cast
 
 
-def _lay_out(torch: Any, model: Any, hooks: Hooks, *, last: bool) -> None:
+def _lay_out(torch: Any, model: Any, hooks: KnobHooks, *, last: bool) -> None:
     images = 4
     layout = torch.channels_last if last else torch.contiguous_format
     if not any(each.dim() == images for each in model.parameters()):

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from traceq.annotate import emit
-from traceq.capture.knobs.knob import Hooks
+from traceq.capture.knobs.knob import KnobHooks
 
 
-def change_models(change: Callable[[Any], None], hooks: Hooks) -> None:
+def change_models(change: Callable[[Any], None], hooks: KnobHooks) -> None:
     """Call `change` at the end of the first step with each outermost module that was called in it.
 
     Hooks of the first step only: those of every call would make the steps that count longer.

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on
+from traceq.capture.knobs.knob import SWITCH, Knob, KnobHooks, is_on
 
 KNOBS = (
     Knob("fused", "one kernel that updates many parameters at once", SWITCH, is_on),
@@ -15,7 +15,7 @@ KNOBS = (
 )
 
 
-def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """Change optimizers that are made from now on, and each zero_grad."""
     if "set_to_none" in values:
         _clear(torch, hooks, set_to_none=is_on(values["set_to_none"]))
@@ -24,7 +24,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
         _update(torch.optim.Optimizer, forms, hooks)
 
 
-def _update(optimizer: Any, forms: Mapping[str, bool], hooks: Hooks) -> None:
+def _update(optimizer: Any, forms: Mapping[str, bool], hooks: KnobHooks) -> None:
     original = optimizer.__init__
 
     @functools.wraps(original)
@@ -42,12 +42,12 @@ def _update(optimizer: Any, forms: Mapping[str, bool], hooks: Hooks) -> None:
     optimizer.__init__ = __init__
 
 
-def _clear(torch: Any, hooks: Hooks, *, set_to_none: bool) -> None:
+def _clear(torch: Any, hooks: KnobHooks, *, set_to_none: bool) -> None:
     for class_ in (torch.optim.Optimizer, torch.nn.Module):
         class_.zero_grad = _make_zero_grad(class_.zero_grad, hooks, set_to_none=set_to_none)
 
 
-def _make_zero_grad(original: Any, hooks: Hooks, *, set_to_none: bool) -> Any:
+def _make_zero_grad(original: Any, hooks: KnobHooks, *, set_to_none: bool) -> Any:
     @functools.wraps(original)
     def zero_grad(self: Any, *_args: Any, **_kwargs: Any) -> None:
         hooks.acted.add("set_to_none")

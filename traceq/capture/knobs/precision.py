@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on
+from traceq.capture.knobs.knob import SWITCH, Knob, KnobHooks, is_on
 
 KNOBS = (
     Knob("tf32", "float32 products and convolutions on tensor cores", SWITCH, is_on),
@@ -13,7 +13,7 @@ KNOBS = (
 )
 
 
-def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """Set them, and once more at the first step: the program may have set them, too."""
 
     def switch() -> None:

@@ -19,13 +19,13 @@ from traceq.capture.knobs import (
     precision,
     threads,
 )
-from traceq.capture.knobs.knob import Hooks, Knob
+from traceq.capture.knobs.knob import Knob, KnobHooks
 
 _TOPICS: tuple[ModuleType, ...] = (loader, precision, model, optimizers, threads, collector, allocator)
 
 KNOBS: Mapping[str, Knob] = {knob.name: knob for topic in _TOPICS for knob in topic.KNOBS}
 
-ABLATIONS: Mapping[str, Callable[[Any, Hooks], None]] = {
+ABLATIONS: Mapping[str, Callable[[Any, KnobHooks], None]] = {
     "data": ablations.leave_out_data,
     "optimizer": ablations.leave_out_optimizer,
     "communication": ablations.leave_out_communication,
@@ -59,7 +59,7 @@ def list_variables(values: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """Turn these knobs in this process, before the program has built anything."""
     for topic in _TOPICS:
         of_topic = {knob.name: values[knob.name] for knob in topic.KNOBS if knob.name in values}

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.capture.knobs.knob import Hooks, Knob, parse_positive
+from traceq.capture.knobs.knob import Knob, KnobHooks, parse_positive
 
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -19,7 +19,7 @@ def _set_variables(value: str) -> Mapping[str, str]:
 KNOBS = (Knob("threads", "threads that an operator may use on the CPU", "a number", parse_positive, _set_variables),)
 
 
-def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
     """Set them; what this process sets itself counts no more. One that it forks may: a DataLoader's worker takes one thread."""
     turned_in, original = os.getpid(), torch.set_num_threads
 

@@ -21,7 +21,7 @@ class Seen:
     """The observations of the program. Everything is watched before the window, in it only the begin of passes over data."""
 
     def __init__(self) -> None:
-        self._loaders: dict[str, _Loader] = {}
+        self._loaders: dict[str, _SeenLoader] = {}
         self._types: Counter[str] = Counter()
         self._backward = 0
         self._backward_passes: Counter[int] = Counter()
@@ -93,7 +93,7 @@ class Seen:
         key = repr(sorted(facts.items()))
         if key not in self._loaders and len(self._loaders) < _MOST_LOADERS:
             method = None if loader is None else program.worker_start_method(loader)
-            self._loaders[key] = _Loader({**facts, **({"worker_start_method": method} if method else {})})
+            self._loaders[key] = _SeenLoader({**facts, **({"worker_start_method": method} if method else {})})
         if key in self._loaders:
             self._loaders[key].take(batches)
 
@@ -110,7 +110,7 @@ class Seen:
         return replace_attribute(autocast, "__enter__", __enter__)
 
 
-class _Loader:
+class _SeenLoader:
     """A loader's facts, and the batches that its newest pass has given."""
 
     def __init__(self, facts: program.Facts) -> None:

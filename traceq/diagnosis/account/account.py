@@ -85,7 +85,7 @@ def _longest_first(line: Line) -> tuple[float, str, str]:
 
 
 @dataclass(frozen=True)
-class _Cause:
+class _AccountedCause:
     """Name what owns time: a finding, or what became a part of one. Savings are ns per counted step."""
 
     finding_id: str
@@ -96,17 +96,17 @@ class _Cause:
     high: float
 
 
-def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _Cause]:
+def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _AccountedCause]:
     """Return by id the findings, and what stands under them, of which only the likely saving is known."""
     causes = {
-        part.finding_id: _Cause(
+        part.finding_id: _AccountedCause(
             finding.finding_id, part.title, first_clause(part.fix), 0.0, part.saving_ns, part.saving_ns
         )
         for finding in findings
         for part in finding.parts
     }
     return causes | {
-        finding.finding_id: _Cause(
+        finding.finding_id: _AccountedCause(
             finding.finding_id,
             finding.title,
             finding.deed,
@@ -148,13 +148,15 @@ def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapp
     return lines
 
 
-def _winnable_share(cause: _Cause, owned: Mapping[str, float]) -> float:
+def _winnable_share(cause: _AccountedCause, owned: Mapping[str, float]) -> float:
     """Return the largest share (0..1) of its owned time that a cause can win."""
     whole = sum(owned.values())
     return min(1.0, cause.high / whole) if whole else 0.0
 
 
-def _line_of(subject: Subject, category: str, dur_ns: float, cause: _Cause, owned: Mapping[str, float]) -> Line:
+def _line_of(
+    subject: Subject, category: str, dur_ns: float, cause: _AccountedCause, owned: Mapping[str, float]
+) -> Line:
     part = owned[category] / sum(owned.values())
     low, likely, high = cap_saving(cause.low * part, cause.likely * part, cause.high * part, dur_ns)
     return replace(

@@ -13,7 +13,7 @@ from traceq.database.query import ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
 from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
-from traceq.diagnosis.query import Query, read, standalone_query
+from traceq.diagnosis.query import RuleQuery, read, standalone_query
 from traceq.diagnosis.subject import Subject
 
 # A part that holds more than this of what findings leave of a category is a line of its own.
@@ -86,7 +86,7 @@ def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list
     return found
 
 
-def _account_query(name: str) -> Query:
+def _account_query(name: str) -> RuleQuery:
     return read(statement(f"diagnosis/account/{name}.sql"), name)
 
 

@@ -26,7 +26,7 @@ class GradedFinding:
 
 
 @dataclass(frozen=True)
-class Result:
+class GradedResult:
     """Hold what the rules say of a trace, and how right the first statement is; `remarks` are the rules of observations.
 
     `found` is the number of bottlenecks that anything said names. `extra` are findings of the pack extra, where it was asked.
@@ -43,7 +43,7 @@ class Result:
     extra: tuple[GradedFinding, ...] = ()
 
 
-def grade(truth: Truth, output: Output) -> Result:
+def grade(truth: Truth, output: Output) -> GradedResult:
     """Compare what a report says of a trace with the truth."""
     said, extra = (
         tuple(_grade_statement(truth, statement) for statement in found) for found in (output.findings, output.extra)
@@ -52,12 +52,12 @@ def grade(truth: Truth, output: Output) -> Result:
     unknown = output.unknown
     first = grade_unknown(truth, said, unknown) if unknown else grade_first(truth, said, output.remarks)
     found = sum(not rules.isdisjoint(all_causes()[bottleneck.cause].rules) for bottleneck in truth.bottlenecks)
-    return Result(truth, said, output.remarks, output.failed, first, found, output.untold, extra)
+    return GradedResult(truth, said, output.remarks, output.failed, first, found, output.untold, extra)
 
 
-def grade_refused(truth: Truth) -> Result:
+def grade_refused(truth: Truth) -> GradedResult:
     """Grade a file that is refused: nothing is said of it, which is right where there is nothing to tell."""
-    return Result(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
+    return GradedResult(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
 
 
 def _grade_statement(truth: Truth, finding: Statement) -> GradedFinding:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.diagnosis.grading.frozen import Frozen, FrozenPair, FrozenTrace
-from traceq.diagnosis.grading.grade import GradedFinding, Result, grade, grade_refused
+from traceq.diagnosis.grading.grade import GradedFinding, GradedResult, grade, grade_refused
 from traceq.diagnosis.grading.labels import Label, truth_of
 
 
@@ -20,7 +20,7 @@ class GradedTrace:
     """
 
     trace: FrozenTrace
-    result: Result
+    result: GradedResult
     is_blind: bool
     has_unit: bool | None
     program: str

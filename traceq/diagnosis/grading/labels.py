@@ -46,7 +46,7 @@ class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str = ""
 
 
-class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LabelledJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hold what limits a trace, as a person sees it; `step_ns` is the length of the step, window or run that sizes are per."""
 
     per: Literal["step", "window", "run"]
@@ -62,7 +62,7 @@ class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str | None = None
 
 
-class Unit(msgspec.Struct, frozen=True):
+class LabelledUnit(msgspec.Struct, frozen=True):
     """Hold how many complete steps a trace has; 0 or null where nothing recurs."""
 
     steps: int | None = None
@@ -78,8 +78,8 @@ class Unit(msgspec.Struct, frozen=True):
 class Label(msgspec.Struct, frozen=True):
     """A label. `program` names the program, of which the trace may be one of many; other keys are for its readers."""
 
-    judged: Judged
-    unit: Unit | None = None
+    judged: LabelledJudgement
+    unit: LabelledUnit | None = None
     program: str | dict[str, Any] | None = None
 
 
@@ -118,7 +118,7 @@ def truth_of(label: Label, name: str, path: Path) -> Truth:
     )
 
 
-def _find_faults(judged: Judged) -> Iterator[str]:
+def _find_faults(judged: LabelledJudgement) -> Iterator[str]:
     """Yield contradictions and unknown words of a label, with the way out."""
     named = {*judged.first, *judged.also_true, *(bottleneck.cause for bottleneck in judged.bottlenecks)}
     refused = {cause for entry in judged.must_not_say for cause in entry.causes}

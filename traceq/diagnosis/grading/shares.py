@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 from traceq.diagnosis.finding import Confidence
-from traceq.diagnosis.grading.grade import Result, Verdict
+from traceq.diagnosis.grading.grade import GradedResult, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("right", "partly", "wrong")
 CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
 
 
-def count_firsts(results: Sequence[Result]) -> tuple[int, int, int]:
+def count_firsts(results: Sequence[GradedResult]) -> tuple[int, int, int]:
     """Count first statements that are right, partly right and wrong."""
     counts = Counter(result.first for result in results)
     right, partly, wrong = (counts[verdict] for verdict in VERDICTS)
     return right, partly, wrong
 
 
-def count_findings(results: Sequence[Result], confidence: Confidence | None = None) -> tuple[int, int, int]:
+def count_findings(results: Sequence[GradedResult], confidence: Confidence | None = None) -> tuple[int, int, int]:
     """Count findings, those of a confidence or all, that are true, partly true and wrong."""
     counts = Counter(
         statement.verdict
@@ -31,7 +31,7 @@ def count_findings(results: Sequence[Result], confidence: Confidence | None = No
     return right, partly, wrong
 
 
-def compute_shares(results: Sequence[Result]) -> dict[str, float]:
+def compute_shares(results: Sequence[GradedResult]) -> dict[str, float]:
     """Return shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence.
 
     A share of none is 1.

@@ -39,7 +39,7 @@ from traceq.diagnosis.subject import Subject
 
 if TYPE_CHECKING:
     from traceq.diagnosis.claim import Claim
-    from traceq.diagnosis.query import Query
+    from traceq.diagnosis.query import RuleQuery
 
     Judgement = Callable[[Subject], Iterator[Advice | Remark]]
     Find = Callable[..., Claim | None]
@@ -128,7 +128,7 @@ _OF_CLAIM: dict[str, Callable[..., Any]] = {
 }
 
 
-def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
+def check_inputs(subject: Subject, query: RuleQuery, default: str = "") -> None:
     """Raise CannotTell or NothingThere where the trace lacks what the header needs, or what it is about."""
     kinds = query.listed("for")
     subject.only_for(*(kind for kind in kinds if kind not in ("training", "model")))
@@ -161,7 +161,7 @@ def make_finder(name: str) -> Find:
     return lambda subject, **settings: subject.claim(name, **settings)
 
 
-def make_judgement(find: Find, query: Query) -> Judgement:
+def make_judgement(find: Find, query: RuleQuery) -> Judgement:
     """Return the judgement that a header declares on what `find` finds, and on the claims of the queries in its `also`."""
 
     def judge(subject: Subject) -> Iterator[Advice]:
@@ -180,7 +180,7 @@ def make_judgement(find: Find, query: Query) -> Judgement:
     return judge
 
 
-def _advise(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
+def _advise(subject: Subject, find: Find, query: RuleQuery) -> Iterator[Advice]:
     """Yield advice on each claim that `find` makes, in the words of the header."""
     if not subject.workspace.may_find(query):
         return
@@ -205,7 +205,7 @@ def _advise(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
         )
 
 
-def make_remarks(name: str, query: Query) -> Judgement:
+def make_remarks(name: str, query: RuleQuery) -> Judgement:
     """Return the judgement that a header declares on the rows of the query `name`: a remark, or one a row; none without text."""
 
     def judge(subject: Subject) -> Iterator[Remark]:
@@ -231,14 +231,14 @@ def parse_confidence(value: str) -> Confidence:
     raise ValueError(f"confidence {value!r}; it is one of {', '.join(get_args(Confidence))}")
 
 
-def _raise_refusals(query: Query, known: dict[str, Any], *, unknown: str, absent: str) -> None:
+def _raise_refusals(query: RuleQuery, known: dict[str, Any], *, unknown: str, absent: str) -> None:
     """Raise CannotTell, or NothingThere, where the texts of these keys say why."""
     for key, error in ((unknown, CannotTell), (absent, NothingThere)):
         if reason := render(query.header.get(key, ""), known):
             raise error(reason)
 
 
-def _render_texts(query: Query, known: dict[str, Any]) -> dict[str, str]:
+def _render_texts(query: RuleQuery, known: dict[str, Any]) -> dict[str, str]:
     return {key: render(query.header[key], known) for key in _TEXTS if key in query.header}
 
 
@@ -259,7 +259,7 @@ def _bind(function: Callable[..., Any], *given: Any) -> Callable[..., Any]:
     return lambda *values, **named: function(*given, *values, **named)
 
 
-def _claim_words(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
+def _claim_words(subject: Subject, query: RuleQuery, claim: Claim) -> dict[str, Any]:
     """Return what texts may use about a claim, by name."""
     pieces = subject.worst(claim)
     return {
@@ -277,7 +277,7 @@ def _claim_words(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]
     }
 
 
-def _ask_facts(subject: Subject, query: Query, claim: Claim) -> list[dict[str, Any]]:
+def _ask_facts(subject: Subject, query: RuleQuery, claim: Claim) -> list[dict[str, Any]]:
     """Return the rows of the query that the header names: about the trace, or the claim if it reads rule_instances."""
     name = query.header["facts"]
     if "rule_instances" in rule_query(name).text:

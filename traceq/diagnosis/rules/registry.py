@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from traceq.database.sql import package, shelved
 from traceq.diagnosis.calibrated import describe_shares
 from traceq.diagnosis.manual import Manual, manual_of_header, parse_manual
-from traceq.diagnosis.query import Query, rule_query
+from traceq.diagnosis.query import RuleQuery, rule_query
 from traceq.diagnosis.record import load_record
 from traceq.diagnosis.rules.declared import make_finder, make_judgement, make_remarks
 from traceq.diagnosis.triage import JUDGED
@@ -250,7 +250,7 @@ def has_shares(name: str) -> bool:
 
 def _load(place: str) -> Rule:
     name = place.partition("/")[2]
-    query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
+    query = rule_query(name) if name in shelved("diagnosis/rules") else RuleQuery("")
     if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         judge = make_remarks(name, query) if "remark" in query.header else make_judgement(make_finder(name), query)
         said = describe_shares(name.replace("_", "-")) if has_shares(name) else ""
@@ -259,7 +259,7 @@ def _load(place: str) -> Rule:
     return _make_rule(name, parse_manual(module.__doc__ or ""), module.judge, query)
 
 
-def _make_rule(name: str, page: Manual, judge: Judgement, query: Query) -> Rule:
+def _make_rule(name: str, page: Manual, judge: Judgement, query: RuleQuery) -> Rule:
     rule = name.replace("_", "-")
     remarks = "remarks" in query.header
     return Rule(

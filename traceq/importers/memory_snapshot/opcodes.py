@@ -53,7 +53,7 @@ class Malformed(Exception):
     """The bytes are no pickle of primitives; the message says why, without the path."""
 
 
-class Items(list[Any]):
+class PickledItems(list[Any]):
     """A list on its way; `place` is where it stands among the objects that can be referred to.
 
     `tag` and `seen` are the business of who reads: `seen`, how many items were looked at when the list was last finished.
@@ -88,7 +88,7 @@ class PickleReader:
         self,
         file: Readable,
         finished_dict: Callable[[Pairs, list[Any] | None], Any],
-        finished_list: Callable[[Items], Any],
+        finished_list: Callable[[PickledItems], Any],
         progress: Callable[[int], None],
     ) -> None:
         self._file = file
@@ -102,7 +102,7 @@ class PickleReader:
         self._kept: list[Any] = [()]
         self._place_of: dict[Any, int] = {}
         self._kept_bytes = self._held = self._settlings = 0
-        self._last: tuple[Items, Any] = (Items(), object())
+        self._last: tuple[PickledItems, Any] = (PickledItems(), object())
         self._made_of: dict[bytes, Any] = {}
         self._steps = self._build_steps()
         self.result: Any = None
@@ -214,7 +214,7 @@ class PickleReader:
 
     def _settle_list(self, value: Any) -> Any:
         """Add what belongs to an object; a list without items becomes one from now on."""
-        if type(value) is Items and not value and value.tag is None:
+        if type(value) is PickledItems and not value and value.tag is None:
             if value.place != _NOWHERE:
                 self._memo[value.place] = _EMPTY
             return ()
@@ -226,7 +226,7 @@ class PickleReader:
     def _extend(self, values: list[Any]) -> None:
         # A long list comes in several parts, after the first of which it looked complete.
         is_continued = bool(self._stack) and self._stack[-1] is self._last[1]
-        items = self._last[0] if is_continued else self._get_top(Items)
+        items = self._last[0] if is_continued else self._get_top(PickledItems)
         if items.place != _NOWHERE and self._memo[items.place] == _EMPTY:
             raise Malformed("a list gets items after it was complete")
         items.extend(values)
@@ -262,14 +262,14 @@ class PickleReader:
         if made is pairs:
             self._count_held(len(flat))
             return
-        self._held -= sum(len(value) for value in pairs.values() if type(value) is Items)
+        self._held -= sum(len(value) for value in pairs.values() if type(value) is PickledItems)
         if made is not GONE and pairs.place != _NOWHERE:
             self._memo[pairs.place] = self._keep(made)
 
     def _get_level(self) -> list[Any] | None:
         """Return what is open below the items of a list whose next item is the first that is kept; None elsewhere."""
         level = self._stack or (self._below[-1] if self._below else None)
-        return level if level and type(level[-1]) is Items else None
+        return level if level and type(level[-1]) is PickledItems else None
 
     def _count_held(self, more: int) -> None:
         self._held += more
@@ -298,7 +298,7 @@ class PickleReader:
             raise Malformed(f"it has more than {_MOST_OBJECTS:,} objects")
         # PyTorch's C++ numbers objects when they are complete: that of a row is gone then.
         value = self._stack[-1] if self._stack else GONE
-        if type(value) is Items or type(value) is Pairs:
+        if type(value) is PickledItems or type(value) is Pairs:
             value.place = place
             self._memo.append(_NOWHERE)
         elif value is GONE:
@@ -334,7 +334,7 @@ class PickleReader:
             raise Malformed("it refers to too many lists that are not complete")
         for level in (*self._below, self._stack):
             for value in level[:-1]:
-                if type(value) is Items and value.place == number and not value and value.tag is None:
+                if type(value) is PickledItems and value.place == number and not value and value.tag is None:
                     self._memo[number] = _EMPTY
                     return
         raise Malformed("it refers to an object that is not complete, or is of no use twice")
@@ -404,7 +404,7 @@ class PickleReader:
             b"\x8d": self._push_text(eight, is_text=True),
             b"C": self._push_text(byte, is_text=False),
             b"B": self._push_text(four, is_text=False),
-            b"]": lambda: self._stack.append(Items()),
+            b"]": lambda: self._stack.append(PickledItems()),
             b"}": lambda: self._stack.append(Pairs()),
             b")": self._push(()),
             b"\x85": self._push_tuple(1),

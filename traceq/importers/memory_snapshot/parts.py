@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from traceq.importers.memory_snapshot.opcodes import GONE, Items, Malformed, Pairs
+from traceq.importers.memory_snapshot.opcodes import GONE, Malformed, Pairs, PickledItems
 
 NS_PER_US = 1000
 _INT64 = 1 << 63
@@ -82,7 +82,7 @@ class SnapshotParts:
         self.marks: list[AnnotationMark] = []
         self._bytes = 0
 
-    def list_of(self, items: Items) -> Any:
+    def list_of(self, items: PickledItems) -> Any:
         """Return a stack where the items are frames, a tuple where they are a few numbers (the id of a pool), else the list."""
         if items and len(items) <= _FEW and all(type(item) is int for item in items):
             return tuple(items)
@@ -117,7 +117,7 @@ class SnapshotParts:
     def _build_block(self, pairs: Pairs) -> SegmentBlock:
         """Return the block; PyTorch 2.0 and older have what was asked for and its stack in a list of uses, the last first."""
         uses = pairs.get("history", ())
-        last = uses[0] if type(uses) is Items and uses and type(uses[0]) is BlockUse else BlockUse(None, None)
+        last = uses[0] if type(uses) is PickledItems and uses and type(uses[0]) is BlockUse else BlockUse(None, None)
         return SegmentBlock(
             _get_optional(pairs, "address"),
             self._get_size(pairs, "size"),
@@ -209,7 +209,7 @@ class SnapshotParts:
         self.marks.append(AnnotationMark(pairs["stage"] == "START", name, _get_device(pairs), _get_time(pairs)))
 
 
-def _are_frames(items: Items) -> bool:
+def _are_frames(items: PickledItems) -> bool:
     """Return whether there are items, and all of them are frames; a list that grows is not looked at from its start each time."""
     if items.seen != _MIXED:
         are_frames = all(type(item) is StackFrame for item in (items[items.seen :] if items.seen else items))
@@ -230,9 +230,9 @@ def _find_device(level: list[Any]) -> int:
     """Return the device of the last list of `level`: its place among its neighbours, 0 where it is the only one."""
     last = level[-1]
     if last.tag is None:
-        if len(level) > _MOST_DEVICES and type(level[0]) is Items:
+        if len(level) > _MOST_DEVICES and type(level[0]) is PickledItems:
             raise Malformed(f"it has lists of more than {_MOST_DEVICES:,} devices")
-        last.tag = len(level) - 1 if all(type(part) is Items for part in level) else 0
+        last.tag = len(level) - 1 if all(type(part) is PickledItems for part in level) else 0
     device: int = last.tag
     return device
 
@@ -240,7 +240,7 @@ def _find_device(level: list[Any]) -> int:
 def _check_blocks(blocks: Any) -> Sequence[SegmentBlock]:
     if blocks == ():
         return ()
-    if type(blocks) is not Items or not all(type(block) is SegmentBlock for block in blocks):
+    if type(blocks) is not PickledItems or not all(type(block) is SegmentBlock for block in blocks):
         raise Malformed("the blocks of a segment are no list of blocks")
     return blocks
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
-from traceq.importers.memory_snapshot.opcodes import Items, Malformed, Pairs, PickleReader
+from traceq.importers.memory_snapshot.opcodes import Malformed, Pairs, PickledItems, PickleReader
 from traceq.importers.memory_snapshot.parts import AnnotationMark, SnapshotParts
 from traceq.importers.packed import DAMAGED, open_unpacked
 from traceq.importers.rows import batches_of
@@ -89,7 +89,7 @@ def _build_batch(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordB
 
 def _read_settings(path: Path, whole: Any, parts: SnapshotParts) -> dict[str, Any]:
     """Return the allocator's settings; raises UnusableTrace where the file holds no state and no history of one."""
-    if type(whole) is Items:
+    if type(whole) is PickledItems:
         return {}
     if type(whole) is not Pairs or not {"segments", "device_traces"} & set(whole):
         raise UnusableTrace(
@@ -105,8 +105,9 @@ def _read_settings(path: Path, whole: Any, parts: SnapshotParts) -> dict[str, An
 
 def _are_in_place(traces: Any, events: dict[int, int]) -> bool:
     """Return whether each list of events is the device's that its events were given."""
-    return type(traces) is Items and all(
-        device < len(traces) and type(traces[device]) is Items and traces[device].tag == device for device in events
+    return type(traces) is PickledItems and all(
+        device < len(traces) and type(traces[device]) is PickledItems and traces[device].tag == device
+        for device in events
     )
 
 

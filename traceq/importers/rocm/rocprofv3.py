@@ -41,7 +41,7 @@ class _Handle(msgspec.Struct):
     handle: int
 
 
-class _Size(msgspec.Struct):
+class _BlockSize(msgspec.Struct):
     x: int
     y: int
     z: int
@@ -66,8 +66,8 @@ class _DispatchInfo(msgspec.Struct):
     agent_id: _Handle
     queue_id: _Handle
     kernel_id: int
-    workgroup_size: _Size
-    grid_size: _Size
+    workgroup_size: _BlockSize
+    grid_size: _BlockSize
     group_segment_size: int = 0
 
 

@@ -25,7 +25,7 @@ from traceq.reports.document import (
     Verdict,
     make_table,
 )
-from traceq.runs.budgets.budget import Check, Judged, State
+from traceq.runs.budgets.budget import Check, JudgedBudget, State
 from traceq.runs.compare.comparison import Change, Comparison
 from traceq.runs.compare.side import explain_left_out
 from traceq.runs.run import Run
@@ -64,7 +64,7 @@ def compose_check(check: Check) -> Iterator[Block]:
     yield from _compose_lost(check.runs)
 
 
-def _explain_result(judged: Judged, path: str | None) -> Iterator[Block]:
+def _explain_result(judged: JudgedBudget, path: str | None) -> Iterator[Block]:
     yield Heading(3, (f"{_SHOUTED[judged.state]}: ", Name(name_budget(judged.budget))))
     said = explain_result(judged)
     if said:
@@ -82,7 +82,7 @@ def _explain_result(judged: Judged, path: str | None) -> Iterator[Block]:
         yield Query(judged.query)
 
 
-def _suggest_explain(judged: Judged) -> Spans:
+def _suggest_explain(judged: JudgedBudget) -> Spans:
     if judged.budget.table != "findings" or judged.budget.name == "any":
         return ()
     return (" ", Literal(f"traceq explain {judged.budget.name}"), " says what to try.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from traceq.common.units import change_share, count, duration, rate, share, size, some
-from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, TIMES, Budget, Check, Judged
+from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, TIMES, Budget, Check, JudgedBudget
 
 ABSENT = "absent"
 _SMALLEST, _LARGEST = 1e-6, 1e15
@@ -25,7 +25,7 @@ def describe_limits(budget: Budget) -> str:
     return " and ".join(said) or (ABSENT if budget.table in ("findings", "job") else "no regression")
 
 
-def format_measured(judged: Judged) -> str:
+def format_measured(judged: JudgedBudget) -> str:
     """Return the measured number, a dash if there is none. It never reads like a limit that it misses."""
     if judged.measured is None:
         return "-"
@@ -90,7 +90,7 @@ def outcome_sentence(check: Check) -> str:
     return f"{beginning}: {', '.join(said) or f'{budgets} kept'}."
 
 
-def explain_result(judged: Judged) -> str:
+def explain_result(judged: JudgedBudget) -> str:
     """Return why the budget ended so, as a sentence without its period; empty if the numbers say it."""
     if judged.state == "fail" and judged.budget.table == "findings" and not judged.budget.limits:
         return f"found: {judged.reason}"

@@ -11,7 +11,7 @@ from traceq.reports.comparison.job import summarize_job
 from traceq.reports.comparison.words import list_capture, name_gpus
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, make_table
 from traceq.reports.savings import saving_text
-from traceq.runs.baselines import Kept
+from traceq.runs.baselines import StoredBaseline
 from traceq.runs.compare.side import runs_with_steps, step_ns
 from traceq.runs.run import Run
 
@@ -19,7 +19,7 @@ _LISTED = 20
 _DATE = 16  # to the minute
 
 
-def compose_baseline(name: str, kept: Kept) -> Iterator[Block]:
+def compose_baseline(name: str, kept: StoredBaseline) -> Iterator[Block]:
     """Yield facts, ledger and findings of every run of the baseline."""
     yield Heading(1, ("traceq baseline ", Name(name)))
     facts: list[tuple[str, Spans]] = [("saved", (Name(kept.saved), ", by traceq ", Name(kept.traceq)))]
@@ -95,7 +95,7 @@ def _compose_findings(run: Run) -> Iterator[Block]:
         yield Paragraph((f"... and {count(len(run.findings) - _LISTED)} more.",))
 
 
-def compose_baselines(rows: Sequence[tuple[str, Kept | str, int]]) -> Iterator[Block]:
+def compose_baselines(rows: Sequence[tuple[str, StoredBaseline | str, int]]) -> Iterator[Block]:
     """Yield a row for each baseline: its name, its content or why it cannot be read, and its size in bytes."""
     readable = [(name, kept, bytes_) for name, kept, bytes_ in rows if not isinstance(kept, str)]
     if readable:
@@ -109,7 +109,7 @@ def compose_baselines(rows: Sequence[tuple[str, Kept | str, int]]) -> Iterator[B
             yield Warn((kept,))
 
 
-def _make_row(name: str, kept: Kept, bytes_: int) -> tuple[str, ...]:
+def _make_row(name: str, kept: StoredBaseline, bytes_: int) -> tuple[str, ...]:
     runs = runs_with_steps(kept.runs)
     gpus = sorted({run.device_name for run in kept.runs if run.device_name})
     return (

@@ -10,7 +10,7 @@ from traceq.reports.comparison.words import format_confidence
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.job.change import JobChange, JobSide, UnitChange
-from traceq.runs.job.job import Job, JobStraggler
+from traceq.runs.job.job import JobOfRun, JobStraggler
 
 _MOST_TOLD = 3
 _LISTED = 5
@@ -157,7 +157,7 @@ def compose_for_ticket(job: JobChange) -> Iterator[Block]:
     yield from _compose_stragglers(job)
 
 
-def summarize_job(job: Job) -> str:
+def summarize_job(job: JobOfRun) -> str:
     """Return a baseline's job in a line: its ranks, and its slowdown by late ones or why that is unknown."""
     steps = sum(step.excluded is None for step in job.steps)
     slow = (

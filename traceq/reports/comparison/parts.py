@@ -9,7 +9,7 @@ from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, rate, size
 from traceq.reports.comparison.words import both_sides, describe_same_copy
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Table
-from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
+from traceq.runs.compare.comparison import Cause, ChangePart, Comparison, Count, Row
 from traceq.runs.compare.names import canonical_name
 
 _NAME_WIDTH = 48
@@ -40,7 +40,7 @@ def compose_inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
     )
 
 
-def _make_row(part: Part) -> tuple[str, ...]:
+def _make_row(part: ChangePart) -> tuple[str, ...]:
     counts = f"{_format_number(part.base_count)} -> {_format_number(part.new_count)}"
     return (
         _name_part(part),
@@ -53,7 +53,7 @@ def _make_row(part: Part) -> tuple[str, ...]:
     )
 
 
-def _name_part(part: Part) -> str:
+def _name_part(part: ChangePart) -> str:
     if part.name is None:
         return "not told apart"
     names = part.new_names or part.base_names

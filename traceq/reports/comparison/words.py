@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.units import change, count, duration, in_unit, maybe, per_cent, some
 from traceq.reports.document import Block, Name, Outcome, Paragraph, Spans, Verdict, Warn
-from traceq.runs.compare.comparison import Cause, Change, NamedCause, Part, Row
+from traceq.runs.compare.comparison import Cause, Change, ChangePart, NamedCause, Row
 from traceq.runs.compare.match import PAGEABLE
 from traceq.runs.made_with import Difference, is_turned
 from traceq.runs.run import Run
@@ -20,7 +20,7 @@ def verdict_block(verdict: str, spans: Spans) -> Verdict:
     return Verdict(spans, outcome, label="Against the base")
 
 
-def both_sides(*changed: Cause | Change | Part | Row) -> tuple[str, str, str]:
+def both_sides(*changed: Cause | Change | ChangePart | Row) -> tuple[str, str, str]:
     """Return their sums on the base and on the new side, and the difference: cells of a table."""
     base, new, delta = (sum(getattr(cell, name) for cell in changed) for name in ("base_ns", "new_ns", "delta_ns"))
     return duration(base), duration(new), change(delta)
@@ -43,7 +43,7 @@ def name_gpus(runs: Sequence[Run]) -> Spans:
     return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
 
 
-def describe_same_copy(part: Part) -> str:
+def describe_same_copy(part: ChangePart) -> str:
     """Say what became of a copy whose memory on the host is other than it was."""
     was_pageable = (part.base_shape or "").endswith(PAGEABLE)
     return f"the same copy, {'pinned' if was_pageable else 'pageable'} memory now"

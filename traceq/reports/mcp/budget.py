@@ -16,7 +16,7 @@ _CUT = "\n[cut: {left:,} more characters; {way}]\n"
 _WAY = "query less, or a part"
 
 
-class Answer(NamedTuple):
+class AgentAnswer(NamedTuple):
     """A text to be read, and the same as plain data; `data` is None where the text alone is as long as may be."""
 
     text: str
@@ -34,7 +34,7 @@ def clamp_budget(max_chars: int) -> int:
     return min(max(max_chars, LEAST), MOST)
 
 
-def fit_answer(answers: Iterable[Answer], limit: int, way: str = _WAY) -> Answer:
+def fit_answer(answers: Iterable[AgentAnswer], limit: int, way: str = _WAY) -> AgentAnswer:
     """Return the first of `answers` (longest first) within `limit`; the text of the last is cut if none is.
 
     `way` says how to get what was cut.
@@ -43,16 +43,16 @@ def fit_answer(answers: Iterable[Answer], limit: int, way: str = _WAY) -> Answer
     return answer if answer.size <= limit else _cut_answer(answer, limit, way)
 
 
-def _cut_answer(answer: Answer, limit: int, way: str) -> Answer:
+def _cut_answer(answer: AgentAnswer, limit: int, way: str) -> AgentAnswer:
     """Cut the text after its last line that fits, and say so; drop the data if it alone is too much."""
-    data = answer.data if Answer("", answer.data).size < limit // 2 else None
+    data = answer.data if AgentAnswer("", answer.data).size < limit // 2 else None
     room = len(answer.text)
     while room > 0:
         begins = answer.text[:room]
         # Whole lines, unless there is none.
         kept = begins[: begins.rfind("\n")] or begins
-        shown = Answer(kept + _CUT.format(left=len(answer.text) - len(kept), way=way), data)
+        shown = AgentAnswer(kept + _CUT.format(left=len(answer.text) - len(kept), way=way), data)
         if shown.size <= limit:
             return shown
         room = min(room, len(kept)) - max(shown.size - limit, 1)
-    return Answer(_CUT.format(left=len(answer.text), way=way))
+    return AgentAnswer(_CUT.format(left=len(answer.text), way=way))

@@ -11,7 +11,7 @@ from traceq.diagnosis.choose import Chosen, choose, number_findings
 from traceq.diagnosis.finding import Evidence, Finding
 from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
-from traceq.reports.mcp.budget import Answer, fit_answer
+from traceq.reports.mcp.budget import AgentAnswer, fit_answer
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_llm import LIMIT, summarize_finding, to_llm
 from traceq.reports.savings import saving_bounds, saving_share_text, step_ns
@@ -27,12 +27,12 @@ _NOT_ASKED = "no labelled trace has confirmed this rule: `traceq report SOURCE -
 _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 
-def describe_database(report: Report, name: str, path: str, limit: int) -> Answer:
+def describe_database(report: Report, name: str, path: str, limit: int) -> AgentAnswer:
     """Describe a database, called `name` from now on: its traces, the verdict, and the findings in a line each."""
     return fit_answer(_describe_database(report, name, path), limit)
 
 
-def _describe_database(report: Report, name: str, path: str) -> Iterator[Answer]:
+def _describe_database(report: Report, name: str, path: str) -> Iterator[AgentAnswer]:
     for traces, findings in ((_MOST_TRACES, _MOST_FINDINGS), (8, 5), (3, 3), (1, 1)):
         data: dict[str, Any] = {"id": name, "path": shortened(path, 2 * _TITLE), **_verdict_data(report)}
         data["traces"] = [_trace_data(each) for each in report.traces[:traces]]
@@ -46,10 +46,10 @@ def _describe_database(report: Report, name: str, path: str) -> Iterator[Answer]
             lines += [summarize_finding(*each) for each in number_findings(shown.findings[:findings])]
             lines += _list_reasons(shown) if not shown.findings else ()
             data["findings"] = [_finding_summary(*each) for each in number_findings(shown.findings[:findings])]
-        yield Answer("\n".join(lines) + "\n", data)
+        yield AgentAnswer("\n".join(lines) + "\n", data)
 
 
-def answer_report(report: Report, name: str, path: str, limit: int) -> Answer:
+def answer_report(report: Report, name: str, path: str, limit: int) -> AgentAnswer:
     """Answer with the report as `--format llm` prints it; the verdict and the findings as data."""
     shown = _first_trace(report)
     findings = () if shown is None else shown.findings
@@ -60,12 +60,12 @@ def answer_report(report: Report, name: str, path: str, limit: int) -> Answer:
     }
     # The text never holds more bytes than its limit; escaped, they may be a few more characters.
     few = {**data, "findings": data["findings"][:3]}
-    least = Answer("", few).size
+    least = AgentAnswer("", few).size
     text = to_llm(report, path, min(LIMIT, max(2_048, limit - least - limit // 10)))
-    return fit_answer((Answer(text, data), Answer(text, few), Answer(text)), limit)
+    return fit_answer((AgentAnswer(text, data), AgentAnswer(text, few), AgentAnswer(text)), limit)
 
 
-def answer_finding(report: Report, name: str, trace: int | None, part: str, limit: int) -> Answer:
+def answer_finding(report: Report, name: str, trace: int | None, part: str, limit: int) -> AgentAnswer:
     """Answer with the finding of that name (F1, its id or its rule), its evidence and SQL, or why there is none.
 
     `part` is "all", or "sql" for its queries alone. `trace` is a trace_id, by default that of the trace to look at first.
@@ -103,7 +103,7 @@ def _first_trace(report: Report) -> TraceReport | None:
     return report.traces[0] if report.traces else None
 
 
-def _answer_without_finding(report: TraceReport, name: str) -> Answer | None:
+def _answer_without_finding(report: TraceReport, name: str) -> AgentAnswer | None:
     """Answer for a rule that found nothing or cannot tell, and for F1 where the trace has no finding; else None."""
     if not report.rules_asked:
         told = write_verdict(report)
@@ -124,9 +124,9 @@ def _answer_without_finding(report: TraceReport, name: str) -> Answer | None:
     return _answer_no_finding(report, words, told.outcome, "".join(told.spans))
 
 
-def _answer_no_finding(report: TraceReport, words: str, outcome: str, reason: str) -> Answer:
+def _answer_no_finding(report: TraceReport, words: str, outcome: str, reason: str) -> AgentAnswer:
     data = {"trace": report.trace.trace_id, "finding": None, "outcome": outcome, "reason": shortened(reason, _TEXT)}
-    return Answer(_cut_lines(words) + "\n", data)
+    return AgentAnswer(_cut_lines(words) + "\n", data)
 
 
 def _cut_lines(text: str) -> str:
@@ -141,7 +141,7 @@ def _list_reasons(report: TraceReport) -> list[str]:
     return lines + [f"Failed {each.rule}: {shortened(each.error, _TITLE)}" for each in report.failed[:_MOST_REASONS]]
 
 
-def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
+def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[AgentAnswer]:
     """Yield the whole finding, then versions with less and less beside title, saving, fix and SQL."""
     found = chosen.finding
     data = _finding_data(report, chosen)
@@ -163,15 +163,15 @@ def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
     yield _join_answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
 
 
-def _join_answer(lines: Sequence[str], data: Mapping[str, Any]) -> Answer:
-    return Answer("\n".join(lines) + "\n", data)
+def _join_answer(lines: Sequence[str], data: Mapping[str, Any]) -> AgentAnswer:
+    return AgentAnswer("\n".join(lines) + "\n", data)
 
 
-def _list_queries(found: Finding) -> Iterator[Answer]:
+def _list_queries(found: Finding) -> Iterator[AgentAnswer]:
     """Yield the queries alone, without data: these would be the same text again."""
     own = _sql_lines("the evidence", found.instances.query)
     for lines in ((*own, *_sql_lines("how much it claims", found.summary.query)), own):
-        yield Answer("\n".join(lines) + "\n")
+        yield AgentAnswer("\n".join(lines) + "\n")
 
 
 def _sql_lines(what: str, query: str) -> list[str]:

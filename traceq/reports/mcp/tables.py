@@ -8,13 +8,13 @@ from typing import Any
 
 from traceq.common.text import printable, quiet_json, shortened
 from traceq.common.units import some
-from traceq.reports.mcp.budget import Answer, fit_answer
+from traceq.reports.mcp.budget import AgentAnswer, fit_answer
 
 _CELL, _NAME, _TEXT = 200, 80, 500
 _LISTED = 6
 
 
-def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limit: int) -> Answer:
+def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limit: int) -> AgentAnswer:
     """Answer with the result of a query, at most `most` of the `found` rows, and say what was left out.
 
     `found` holds one row more than `most` where the query has more. Long texts are cut.
@@ -24,7 +24,7 @@ def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: in
     cut = sum(a != b for row, whole in zip(cells, found, strict=False) for a, b in zip(row, whole, strict=True))
     more = len(found) > most
 
-    def answer(shown: int) -> Answer:
+    def answer(shown: int) -> AgentAnswer:
         notes = [
             f"{some(shown, 'row')} shown, the query has more: narrow it, or page with limit and offset"
             if more or shown < len(cells)
@@ -34,7 +34,7 @@ def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: in
         note = "; ".join(filter(None, notes))
         table = [" | ".join(names), *(" | ".join(map(_format_cell, row)) for row in cells[:shown])]
         data = {"columns": names, "rows": cells[:shown], "is_cut": more or shown < len(cells) or cut > 0, "note": note}
-        return Answer("\n".join([*table, f"({note})"]) + "\n", data)
+        return AgentAnswer("\n".join([*table, f"({note})"]) + "\n", data)
 
     numbers = [len(cells)]
     while numbers[-1]:
@@ -59,16 +59,16 @@ def _format_cell(value: Any) -> str:
     return quiet_json(json.dumps(value, ensure_ascii=False))
 
 
-def answer_whatif(text: str, whole: str, limit: int) -> Answer:
+def answer_whatif(text: str, whole: str, limit: int) -> AgentAnswer:
     """Answer with a what-if, or what can be changed: its text, and its JSON cut to the budget."""
     data = json.loads(whole)
     brief = {
         key: value[:_LISTED] if isinstance(value, list) else value for key, value in data.items() if key != "amdahl"
     }
-    return fit_answer((Answer(text, data), Answer(text, brief), Answer(text, None)), limit)
+    return fit_answer((AgentAnswer(text, data), AgentAnswer(text, brief), AgentAnswer(text, None)), limit)
 
 
-def answer_comparison(texts: Iterator[str], whole: str, limit: int) -> Answer:
+def answer_comparison(texts: Iterator[str], whole: str, limit: int) -> AgentAnswer:
     """Answer with the first of a comparison's texts that fits, and from its JSON the verdict, the change and its causes."""
     found = json.loads(whole)
     names = (
@@ -88,4 +88,4 @@ def answer_comparison(texts: Iterator[str], whole: str, limit: int) -> Answer:
     data["causes"] = [
         {**each, "part": each["part"] and shortened(each["part"], _NAME)} for each in found["named_causes"][:_LISTED]
     ]
-    return fit_answer((Answer(text, data) for text in texts), limit, "traceq compare BASE NEW prints all of it")
+    return fit_answer((AgentAnswer(text, data) for text in texts), limit, "traceq compare BASE NEW prints all of it")

@@ -13,7 +13,7 @@ from traceq.common.text import printable, shortened
 from traceq.reports.check.words import explain_result
 from traceq.reports.renderers.check_to_junit import write_message
 from traceq.reports.renderers.check_to_sarif import find_place, hash_budget
-from traceq.runs.budgets.budget import Check, Judged
+from traceq.runs.budgets.budget import Check, JudgedBudget
 
 _TEXT = 1_000
 # Every entry needs a file: what no file asks for belongs to the budgets, if there were any.
@@ -26,7 +26,7 @@ def check_to_code_quality(check: Check, root: Path) -> str:
     return json.dumps(found, ensure_ascii=False, sort_keys=True, indent=2) + "\n"
 
 
-def _make_entry(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
+def _make_entry(judged: JudgedBudget, check: Check, root: Path) -> dict[str, Any]:
     path, line = find_place(judged, check)
     text = write_message(judged)
     if judged.state == "fail" and judged.reason:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, pick
-from traceq.runs.budgets.budget import Check, Judged
+from traceq.runs.budgets.budget import Check, JudgedBudget
 from traceq.runs.compare.comparison import Comparison
 
 # Raised with every change that breaks a reader.
@@ -36,7 +36,7 @@ def check_to_json(check: Check) -> str:
     )
 
 
-def _encode_judged(judged: Judged) -> dict[str, Any]:
+def _encode_judged(judged: JudgedBudget) -> dict[str, Any]:
     return {
         **pick(judged.budget, "table", "name", "unit", "line"),
         **pick(judged, "state", "measured", "query"),

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from traceq.common.text import printable, shortened
 from traceq.reports.check.words import describe_limits, explain_result, format_measured, name_budget
-from traceq.runs.budgets.budget import Check, Judged
+from traceq.runs.budgets.budget import Check, JudgedBudget
 
 _SUITE = "traceq check"
 _NAME, _TEXT = 300, 4_000
@@ -30,7 +30,7 @@ def check_to_junit(check: Check) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _make_case(suite: ET.Element, judged: Judged, path: str | None) -> None:
+def _make_case(suite: ET.Element, judged: JudgedBudget, path: str | None) -> None:
     case = ET.SubElement(
         suite, "testcase", classname=f"traceq.{judged.budget.table}", name=_escape_text(judged.budget.name, _NAME)
     )
@@ -47,7 +47,7 @@ def _make_case(suite: ET.Element, judged: Judged, path: str | None) -> None:
     found.text = "\n".join(_escape_text(line, _TEXT) for line in lines if line)
 
 
-def write_message(judged: Judged) -> str:
+def write_message(judged: JudgedBudget) -> str:
     """Put the outcome into one line."""
     if judged.state == "fail":
         return (

@@ -16,7 +16,7 @@ from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
 from traceq.reports.check.words import explain_result, format_measured
 from traceq.reports.renderers.check_to_junit import write_message
-from traceq.runs.budgets.budget import Check, Judged, Table
+from traceq.runs.budgets.budget import Check, JudgedBudget, Table
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _TEXT = 1_000
@@ -98,7 +98,7 @@ def _rule_id(table: Table) -> str:
     return f"traceq/{table}"
 
 
-def _make_result(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
+def _make_result(judged: JudgedBudget, check: Check, root: Path) -> dict[str, Any]:
     budget = judged.budget
     text = write_message(judged)
     if judged.state == "fail" and judged.reason:
@@ -115,24 +115,24 @@ def _make_result(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
     return {**result, "locations": [{"physicalLocation": where}]} if where else result
 
 
-def _make_fingerprints(judged: Judged) -> dict[str, str]:
+def _make_fingerprints(judged: JudgedBudget) -> dict[str, str]:
     key = hash_budget(judged)
     return {"primaryLocationLineHash": f"{key}:1", "traceqBudget/v1": key}
 
 
-def hash_budget(judged: Judged) -> str:
+def hash_budget(judged: JudgedBudget) -> str:
     """Hash a budget by what stays when it is moved or its limit changes."""
     return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
 
 
-def find_place(judged: Judged, check: Check) -> tuple[Path | None, int | None]:
+def find_place(judged: JudgedBudget, check: Check) -> tuple[Path | None, int | None]:
     """File and line of the budget; for what the command line asks, the file of the baseline, which has no line."""
     line = judged.budget.line
     path = check.path if line is not None else check.baseline_path or check.path
     return (None if path is None else Path(path)), line
 
 
-def _make_location(judged: Judged, check: Check, root: Path) -> dict[str, Any] | None:
+def _make_location(judged: JudgedBudget, check: Check, root: Path) -> dict[str, Any] | None:
     path, line = find_place(judged, check)
     if path is None:
         return None

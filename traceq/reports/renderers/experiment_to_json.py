@@ -6,7 +6,7 @@ from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.run import FindingKept
-from traceq.runs.trials.experiment import Experiment, Result, SettingChoice
+from traceq.runs.trials.experiment import Experiment, SettingChoice, SettingResult
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
@@ -44,7 +44,7 @@ def experiment_to_json(found: Experiment) -> str:
     )
 
 
-def _encode_setting(result: Result) -> dict[str, Any]:
+def _encode_setting(result: SettingResult) -> dict[str, Any]:
     return {
         **pick(result.setting, "name", "kind", "finding"),
         "values": dict(result.setting.values),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from traceq.common.text import printable, width
 from traceq.common.units import some
 from traceq.health.diagnosis import TraceHealth
-from traceq.health.identities import Checked
+from traceq.health.identities import IdentityCheck
 from traceq.health.verdict import STATES
 from traceq.sharing.secrets import ANONYMISED, FoundSecrets
 
@@ -107,7 +107,7 @@ def _list_identities(trace: TraceHealth) -> Iterator[str]:
     yield from _align_rows(_describe_identity(each) for each in trace.identities)
 
 
-def _describe_identity(each: Checked) -> tuple[str, ...]:
+def _describe_identity(each: IdentityCheck) -> tuple[str, ...]:
     where = f" - not so: {each.example}" if each.example else ""
     return f"{each.checked:,}", each.identity.unit, f"{each.broken:,} broken", f"{each.identity.rule}{where}"
 

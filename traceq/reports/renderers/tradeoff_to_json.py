@@ -6,7 +6,7 @@ from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, pick
 from traceq.runs.trials.resources import COMPUTE
-from traceq.runs.trials.tradeoff import Fit, Headroom, Point, Tradeoff
+from traceq.runs.trials.tradeoff import CurveFit, Headroom, Point, Tradeoff
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
@@ -73,7 +73,7 @@ def _encode_point(point: Point, found: Tradeoff) -> dict[str, Any]:
     }
 
 
-def _encode_curve(fit: Fit) -> dict[str, Any]:
+def _encode_curve(fit: CurveFit) -> dict[str, Any]:
     return {
         **pick(fit.curve, "shape", "flat_ns", "fixed_ns", "per_unit_ns"),
         "left_out_error_share": fit.left_out_error,

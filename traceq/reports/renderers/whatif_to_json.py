@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from traceq.reports.renderers.json_text import json_text, pick
-from traceq.reports.whatif.answer import Answer, Choices, JobAnswer
+from traceq.reports.whatif.answer import Choices, JobAnswer, WhatIfAnswer
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
 
 
-def answer_to_json(found: Answer) -> str:
+def answer_to_json(found: WhatIfAnswer) -> str:
     """Encode the answer as one object; unknown values are null."""
     saved, step = found.saved, found.recorded_ns
     return json_text(

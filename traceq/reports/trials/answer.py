@@ -17,7 +17,7 @@ from traceq.reports.trials.words import (
     per_second,
     title_of,
 )
-from traceq.runs.trials.experiment import Experiment, Limits, Quantity, Result, SettingChoice, Win
+from traceq.runs.trials.experiment import Experiment, Quantity, SettingChoice, SettingResult, TrialLimits, Win
 from traceq.runs.trials.study_experiment import EFFECT
 from traceq.runs.trials.trial import BASELINE
 from traceq.runs.trials.values import is_of_work, number_in
@@ -120,7 +120,7 @@ def _say_limits(found: Experiment) -> Spans:
     return (" It keeps ", *_describe_limits(found.limits), unsure, *over, ".")
 
 
-def _describe_limits(limits: Limits) -> Spans:
+def _describe_limits(limits: TrialLimits) -> Spans:
     latency = () if limits.latency_ns is None else (f"{limits.percentile} within {duration(round(limits.latency_ns))}",)
     memory = (("GPU", limits.gpu_memory), ("host", limits.host_memory))
     sizes = tuple(f"{what} memory within {size(limit)}" for what, limit in memory if limit is not None)
@@ -188,12 +188,12 @@ def _describe_combined(found: Experiment, choice: SettingChoice, name: str) -> s
     return f"{_describe_gain(found, name)}; each alone, multiplied: {format_ratio(alone, None)}"
 
 
-def _verdict_of(found: Experiment, result: Result) -> str:
+def _verdict_of(found: Experiment, result: SettingResult) -> str:
     difference = None if found.quantity is None else result.differences.get(found.quantity)
     return "cannot tell" if difference is None else difference.verdict
 
 
-def _list_results(results: Sequence[Result], quantity: Quantity | None) -> Iterator[str]:
+def _list_results(results: Sequence[SettingResult], quantity: Quantity | None) -> Iterator[str]:
     """Yield settings with the interval of their change."""
     for place, result in enumerate(results[:_LISTED]):
         yield ", " if place else ""
@@ -205,7 +205,7 @@ def _list_results(results: Sequence[Result], quantity: Quantity | None) -> Itera
         yield f" and {len(results) - _LISTED} more"
 
 
-def _list_failures(failed: Sequence[Result]) -> Iterator[str]:
+def _list_failures(failed: Sequence[SettingResult]) -> Iterator[str]:
     for place, result in enumerate(failed[:_LISTED]):
         yield "; " if place else ""
         yield name_setting(result.setting.name)

@@ -17,7 +17,7 @@ from traceq.reports.drawing import (
     shorten_label,
 )
 from traceq.reports.trials.words import NAMED, format_amount, per_second
-from traceq.runs.trials.experiment import Experiment, Quantity, Result
+from traceq.runs.trials.experiment import Experiment, Quantity, SettingResult
 
 _MOST_POINTS = 40
 # Less cannot be seen.
@@ -41,18 +41,18 @@ def _choose_other(found: Experiment) -> Quantity | None:
     return "throughput" if len(works) > 1 else known[0] if known else None
 
 
-def _is_telling(quantity: Quantity, results: Sequence[Result]) -> bool:
+def _is_telling(quantity: Quantity, results: Sequence[SettingResult]) -> bool:
     """Return whether the quantity is known of all results and differs visibly."""
     values = [result.measures[quantity].value for result in results if quantity in result.measures]
     return bool(values) and len(values) == len(results) and max(values) > min(values) * _APART
 
 
-def _list_judged(found: Experiment) -> list[Result]:
+def _list_judged(found: Experiment) -> list[SettingResult]:
     judged = {*found.front, *(setting.setting for setting in found.dominated)}
     return [result for result in found.results if result.setting.name in judged]
 
 
-def _list_points(found: Experiment) -> list[tuple[Result, float, float]]:
+def _list_points(found: Experiment) -> list[tuple[SettingResult, float, float]]:
     against = _choose_other(found) or "step"
     return [
         (result, result.measures["step"].value, result.measures[against].value)

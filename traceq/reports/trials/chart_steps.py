@@ -13,7 +13,7 @@ from traceq.reports.drawing import (
     shorten_label,
 )
 from traceq.reports.trials.words import format_amount
-from traceq.runs.trials.experiment import Experiment, Measure, Result
+from traceq.runs.trials.experiment import Experiment, Measure, SettingResult
 from traceq.runs.trials.trial import BASELINE
 
 _ROW = 22.0
@@ -27,7 +27,7 @@ def has_data(found: Experiment) -> bool:
     return len(_list_rows(found)) > 1
 
 
-def _list_rows(found: Experiment) -> list[tuple[Result, Measure]]:
+def _list_rows(found: Experiment) -> list[tuple[SettingResult, Measure]]:
     rows = [(result, result.measures["step"]) for result in found.results if "step" in result.measures]
     return rows[:_MOST_ROWS]
 
@@ -51,7 +51,7 @@ def draw(found: Experiment) -> Drawing:
     return Drawing(f"typical step, 95 % interval ({unit.name})", [panel], _LEGEND)
 
 
-def _choose_colour(found: Experiment, result: Result) -> str:
+def _choose_colour(found: Experiment, result: SettingResult) -> str:
     difference = None if found.quantity is None else result.differences.get(found.quantity)
     return "other" if difference is None or result.setting.kind == "ablate" else _COLOURS[difference.verdict]
 

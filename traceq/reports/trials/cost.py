@@ -9,7 +9,7 @@ from traceq.common.units import duration, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
 from traceq.reports.trials.words import format_factor, format_value, name_knob, name_value, per_second
 from traceq.runs.trials.resources import SATURATED
-from traceq.runs.trials.tradeoff import Fit, Headroom, Knee, StepLimit, StepPart, Tradeoff
+from traceq.runs.trials.tradeoff import CurveFit, Headroom, Knee, StepLimit, StepPart, Tradeoff
 
 _NS_PER_S = 1_000_000_000
 _FEWEST = 3
@@ -37,7 +37,7 @@ def compose_curve(found: Tradeoff) -> Iterator[Block]:
         yield Paragraph(_describe_knee(found, found.fit, found.knee))
 
 
-def _describe_cost(found: Tradeoff, fit: Fit) -> Spans:
+def _describe_cost(found: Tradeoff, fit: CurveFit) -> Spans:
     low, high = found.points[0].value, found.points[-1].value
     between = f", for values from {format_value(low)} to {format_value(high)}."
     fitted, name = fit.curve, name_knob(found.setting)
@@ -52,7 +52,7 @@ def _describe_cost(found: Tradeoff, fit: Fit) -> Spans:
     return ("A step takes ", *line, between)
 
 
-def _describe_error(fit: Fit) -> Spans:
+def _describe_error(fit: CurveFit) -> Spans:
     others = "".join(f" ({_SHAPES[shape]}: {share(error)})" for shape, error in fit.others.items())
     left_out = f"Fitted without one value at a time, it misses that value by {share(fit.left_out_error)}{others}"
     return (
@@ -61,7 +61,7 @@ def _describe_error(fit: Fit) -> Spans:
     )
 
 
-def _describe_knee(found: Tradeoff, fit: Fit, knee: Knee) -> Spans:
+def _describe_knee(found: Tradeoff, fit: CurveFit, knee: Knee) -> Spans:
     setting = found.setting
     tried = f" Of the values that were tried {format_value(knee.best_tried)} is closest to it."
     if knee.value is None:

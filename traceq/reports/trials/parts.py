@@ -19,7 +19,16 @@ from traceq.reports.trials.words import (
 )
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.curve import MOST_ERROR
-from traceq.runs.trials.experiment import Ablation, Checked, Experiment, Interaction, Quantity, Removed, Result, Scaling
+from traceq.runs.trials.experiment import (
+    Ablation,
+    CheckedPrediction,
+    Experiment,
+    Interaction,
+    Quantity,
+    Removed,
+    Scaling,
+    SettingResult,
+)
 
 _RESOURCES: tuple[Quantity, ...] = ("gpu_memory", "host_memory", "gpu_share", "energy")
 _LATENCIES: tuple[Quantity, ...] = ("p50", "p95", "p99")
@@ -45,7 +54,7 @@ def compose_detailed(found: Experiment) -> Iterator[Block]:
             yield _tabulate(results, known)
 
 
-def split_by_device(found: Experiment) -> Iterator[tuple[list[Block], list[Result]]]:
+def split_by_device(found: Experiment) -> Iterator[tuple[list[Block], list[SettingResult]]]:
     """Yield results on a GPU and on the CPU, with a heading each if there are both."""
     ran = [result for result in found.results if result.measures]
     groups = [(name, [result for result in ran if result.on_gpu is on_gpu]) for name, on_gpu in _KINDS]
@@ -57,13 +66,13 @@ def split_by_device(found: Experiment) -> Iterator[tuple[list[Block], list[Resul
 _KINDS = (("On a GPU", True), ("On the CPU alone", False))
 
 
-def _tabulate_compared(found: Experiment, results: Sequence[Result]) -> Table:
+def _tabulate_compared(found: Experiment, results: Sequence[SettingResult]) -> Table:
     varies = len({round(result.work, 6) for result in results}) > 1
     quantities: list[Quantity] = [] if found.quantity is None else [found.quantity]
     # A longer step that does more, and throughput that a longer step pays for.
     other: Quantity = "throughput" if found.quantity == "step" else "step"
     quantities += [other] if varies or found.goal == "memory" or found.quantity is None else []
-    columns: dict[str, Callable[[Result], str]] = {
+    columns: dict[str, Callable[[SettingResult], str]] = {
         "setting": lambda each: name_setting(each.setting.name),
         "step": lambda each: format_measure("step", each.measures.get("step")).partition(" (")[0],
         **{f"{title_of(found, quantity)}, 95 %": _change_cell(quantity) for quantity in quantities},
@@ -72,11 +81,11 @@ def _tabulate_compared(found: Experiment, results: Sequence[Result]) -> Table:
     return make_table(results, columns, text=(0, len(columns) - 1))
 
 
-def _change_cell(quantity: Quantity) -> Callable[[Result], str]:
+def _change_cell(quantity: Quantity) -> Callable[[SettingResult], str]:
     return lambda each: format_change(each.differences.get(quantity))
 
 
-def _verdict_cell(found: Experiment, result: Result) -> str:
+def _verdict_cell(found: Experiment, result: SettingResult) -> str:
     """Return the verdict on the goal's quantity, or why there is none."""
     if result.setting.kind == "baseline":
         return ""
@@ -88,8 +97,8 @@ def _verdict_cell(found: Experiment, result: Result) -> str:
     return "cannot tell" if verdict is None else verdict.verdict
 
 
-def _tabulate(results: Sequence[Result], quantities: Mapping[str, Quantity]) -> Table:
-    def cell(quantity: Quantity) -> Callable[[Result], str]:
+def _tabulate(results: Sequence[SettingResult], quantities: Mapping[str, Quantity]) -> Table:
+    def cell(quantity: Quantity) -> Callable[[SettingResult], str]:
         return lambda each: format_measure(quantity, each.measures.get(quantity))
 
     cells = {title: cell(quantity) for title, quantity in quantities.items()}
@@ -115,7 +124,7 @@ def compose_predictions(found: Experiment) -> Iterator[Block]:
     )
 
 
-def _tabulate_predictions(rows: list[Checked]) -> Table:
+def _tabulate_predictions(rows: list[CheckedPrediction]) -> Table:
     return make_table(
         rows,
         {

@@ -26,7 +26,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Part:
+class TimePart:
     """A part of the step or of its critical path: a category of the ledger, or another name."""
 
     name: str
@@ -52,7 +52,7 @@ class JobAnswer:
 
 
 @dataclass(frozen=True)
-class Answer:
+class WhatIfAnswer:
     """The prediction for the steps of one trace.
 
     `recorded_ns` is the mean counted step, `replayed_ns` that of the same model with nothing changed, `after_ns` with the
@@ -74,13 +74,13 @@ class Answer:
     error_share: float | None = None
     unexplained_share: float | None = None
     reason: str | None = None
-    limits: tuple[Part, ...] = ()
-    ledger: tuple[Part, ...] = ()
+    limits: tuple[TimePart, ...] = ()
+    ledger: tuple[TimePart, ...] = ()
     finding: Finding | None = None
 
 
 @dataclass(frozen=True)
-class Choice:
+class WhatIfChoice:
     """Something that can be changed: `options` of the command take `what`; `dur_ns` is its time in the step, where known."""
 
     options: tuple[str, ...]
@@ -98,4 +98,4 @@ class Choices:
     rank: int | None
     steps: int
     recorded_ns: float | None
-    choices: tuple[Choice, ...]
+    choices: tuple[WhatIfChoice, ...]

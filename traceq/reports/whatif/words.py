@@ -10,7 +10,7 @@ from traceq.common.units import UNKNOWN, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, make_table
 from traceq.reports.savings import speed_up_text
-from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, JobAnswer, Part, Saved
+from traceq.reports.whatif.answer import Asked, Choices, JobAnswer, Saved, TimePart, WhatIfAnswer, WhatIfChoice
 
 _WORDS = {
     "remove": "remove {what}",
@@ -28,7 +28,7 @@ _AMDAHL = 3
 _NOTHING = 0.001
 
 
-def compose_answer(found: Answer) -> Iterator[Block]:
+def compose_answer(found: WhatIfAnswer) -> Iterator[Block]:
     """Yield the whole answer."""
     yield Heading(1, ("traceq whatif",))
     yield Verdict(_say_verdict(found))
@@ -81,12 +81,12 @@ def describe_changes(changes: Sequence[Asked]) -> str:
     return "; ".join(_WORDS[change.kind].format(what=change.what, factor=change.factor) for change in changes)
 
 
-def _name_trace(found: Answer | Choices) -> tuple[str, Spans]:
+def _name_trace(found: WhatIfAnswer | Choices) -> tuple[str, Spans]:
     rank = "" if found.rank is None else f", rank {found.rank}"
     return "trace", (f"{found.trace_id}{rank}: ", Name(found.file))
 
 
-def _say_verdict(found: Answer) -> Spans:
+def _say_verdict(found: WhatIfAnswer) -> Spans:
     if found.saved is None or not found.replayed_ns:
         return (f"Cannot tell: {found.reason}.",)
     saved, step = found.saved, found.replayed_ns
@@ -104,7 +104,7 @@ def _say_verdict(found: Answer) -> Spans:
     )
 
 
-def _list_facts(found: Answer) -> Iterator[tuple[str, Spans]]:
+def _list_facts(found: WhatIfAnswer) -> Iterator[tuple[str, Spans]]:
     yield _name_trace(found)
     yield "asked", (Name(describe_changes(found.asked)),)
     if found.finding is not None:
@@ -131,14 +131,14 @@ def _describe_finding(finding: Finding) -> str:
     return f"{finding.title}: saves {likely}{low} to {high}, and no more than the time that the finding owns"
 
 
-def _describe_step(found: Answer, saved: Saved) -> str:
+def _describe_step(found: WhatIfAnswer, saved: Saved) -> str:
     if saved.likely_ns is not None:
         return duration(_round_ns(found.after_ns))
     step = found.replayed_ns or 0.0
     return f"{duration(round(step - saved.high_ns))} to {duration(round(step - saved.low_ns))}"
 
 
-def _tabulate_amdahl(ledger: Sequence[Part], step: float) -> Iterator[Block]:
+def _tabulate_amdahl(ledger: Sequence[TimePart], step: float) -> Iterator[Block]:
     yield make_table(
         _choose_largest(ledger, _AMDAHL),
         {
@@ -150,7 +150,7 @@ def _tabulate_amdahl(ledger: Sequence[Part], step: float) -> Iterator[Block]:
     )
 
 
-def _choose_largest(parts: Sequence[Part], most: int) -> list[Part]:
+def _choose_largest(parts: Sequence[TimePart], most: int) -> list[TimePart]:
     return sorted(parts, key=lambda part: (-part.dur_ns, part.name))[:most]
 
 
@@ -159,7 +159,7 @@ def _name_part(name: str) -> str:
     return f"{name} ({words})" if words != name else name
 
 
-def _format_time(each: Choice) -> str:
+def _format_time(each: WhatIfChoice) -> str:
     return "" if each.dur_ns is None else duration(round(each.dur_ns))
 
 

@@ -81,7 +81,7 @@ class Compare:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredBudget:
     """A run that is checked, with its trace's number in its database and the numbers that the user's SQL gave there.
 
     An answer is a number, or a text that says why there is none. A baseline has no database: no number, no answers.
@@ -93,7 +93,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedBudget:
     """The result of a budget: `measured` in the unit of its limits, the reason, and the SQL that gives the number again."""
 
     budget: Budget
@@ -112,7 +112,7 @@ class Check:
 
     path: str | None
     runs: tuple[Run, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedBudget, ...]
     baseline: str | None = None
     baseline_path: str | None = None
     comparison: Comparison | None = None

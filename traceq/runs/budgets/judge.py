@@ -15,27 +15,29 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import check_depth, one_line_errors, split_statements
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import QueryError
-from traceq.runs.budgets.budget import ANY, NANOSECONDS, SHARE, SUMS, Budget, Judged, Measured, State
+from traceq.runs.budgets.budget import ANY, NANOSECONDS, SHARE, SUMS, Budget, JudgedBudget, MeasuredBudget, State
 from traceq.runs.compare.side import step_ns
-from traceq.runs.job.job import Job
+from traceq.runs.job.job import JobOfRun
 from traceq.runs.run import TRIM, FindingKept, PartKept, Run
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def judge_by_limits(budget: Budget, measured: Fraction, *, reason: str = "", query: str | None = None) -> Judged:
+def judge_by_limits(budget: Budget, measured: Fraction, *, reason: str = "", query: str | None = None) -> JudgedBudget:
     """Return a pass or a fail, by the limits."""
     state: State = "pass" if all(limit.holds(measured) for limit in budget.limits) else "fail"
-    return Judged(budget, state, measured, reason, query)
+    return JudgedBudget(budget, state, measured, reason, query)
 
 
-def cannot_judge(budget: Budget, reason: str, *, measured: Fraction | None = None, query: str | None = None) -> Judged:
+def cannot_judge(
+    budget: Budget, reason: str, *, measured: Fraction | None = None, query: str | None = None
+) -> JudgedBudget:
     """Return that the budget can be neither passed nor failed."""
-    return Judged(budget, "cannot judge", measured, reason, query)
+    return JudgedBudget(budget, "cannot judge", measured, reason, query)
 
 
-def reproducing_query(measured: Sequence[Measured], name: str, **values: Setting) -> str | None:
+def reproducing_query(measured: Sequence[MeasuredBudget], name: str, **values: Setting) -> str | None:
     """Return the query traceq/`name` for the one run; None for pooled runs, or a run without a database."""
     if len(measured) != 1 or measured[0].trace_id is None:
         return None
@@ -49,7 +51,7 @@ _QUANTILES = {"p50": Fraction(50, 100), "p90": Fraction(90, 100), "p95": Fractio
 NO_STEPS = "no steps were found; mark them, or ingest with --step-range"
 
 
-def judge_step(budget: Budget, measured: Sequence[Measured]) -> Judged:
+def judge_step(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
     """Judge a step duration; typical and mean step weigh runs alike, the others weigh steps alike."""
     durations = sorted(step.dur for one in measured for step in one.run.counted)
     reason = explain_no_steps(measured)
@@ -63,7 +65,7 @@ def judge_step(budget: Budget, measured: Sequence[Measured]) -> Judged:
     )
 
 
-def judge_throughput(budget: Budget, measured: Sequence[Measured]) -> Judged:
+def judge_throughput(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
     """Judge the work of the payload marks per second; every run counts the same."""
     reason = explain_no_steps(measured)
     lacking = next((one.run for one in measured if budget.name not in one.run.payload), None)
@@ -81,7 +83,7 @@ def judge_throughput(budget: Budget, measured: Sequence[Measured]) -> Judged:
     )
 
 
-def judge_ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
+def judge_ledger(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
     """Judge the time of one or several categories in the mean step; every run counts the same."""
     runs = [one.run for one in measured]
     reason = explain_no_steps(measured)
@@ -107,7 +109,7 @@ def _per_step(run: Run, categories: Sequence[str]) -> Fraction:
     return Fraction(held, len(run.counted))
 
 
-def explain_no_steps(measured: Sequence[Measured]) -> str:
+def explain_no_steps(measured: Sequence[MeasuredBudget]) -> str:
     """Return why nothing is known per step; empty where steps are known."""
     if any(one.run.is_window for one in measured):
         return NO_STEPS
@@ -115,7 +117,7 @@ def explain_no_steps(measured: Sequence[Measured]) -> str:
     return f"{without.file} has no steps that count" if without else ""
 
 
-def _step_duration(name: str, durations: Sequence[int], measured: Sequence[Measured]) -> Fraction:
+def _step_duration(name: str, durations: Sequence[int], measured: Sequence[MeasuredBudget]) -> Fraction:
     runs = [one.run for one in measured]
     if name == "typical":
         return step_ns(runs, "typical")
@@ -132,7 +134,7 @@ def interpolate_quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def judge_findings(budget: Budget, measured: Sequence[Measured]) -> Judged:
+def judge_findings(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
     """Judge the likely saving per counted step of a rule's findings, for ANY of the largest finding."""
     runs = [one.run for one in measured]
     reason = _explain_unfit(budget, runs)
@@ -143,13 +145,15 @@ def judge_findings(budget: Budget, measured: Sequence[Measured]) -> Judged:
     said = "; ".join(f"{each.title} ({each.finding_id})" for each in named[:3])
     if not budget.limits:
         return (
-            Judged(budget, "fail" if named else "pass", worst, said) if named else _pass_if_visible(budget, runs, worst)
+            JudgedBudget(budget, "fail" if named else "pass", worst, said)
+            if named
+            else _pass_if_visible(budget, runs, worst)
         )
     outcome = judge_by_limits(budget, worst, reason=said)
     return outcome if outcome.state == "fail" else _pass_if_visible(budget, runs, worst, said)
 
 
-def _pass_if_visible(budget: Budget, runs: Sequence[Run], worst: Fraction, said: str = "") -> Judged:
+def _pass_if_visible(budget: Budget, runs: Sequence[Run], worst: Fraction, said: str = "") -> JudgedBudget:
     """Pass, if the rule would have seen more than the limit."""
     for run in runs:
         if budget.name in run.cannot_tell:
@@ -161,7 +165,7 @@ def _pass_if_visible(budget: Budget, runs: Sequence[Run], worst: Fraction, said:
             f"what would win less than 1 % of the step ({short(float(smallest) / 1e6)} ms) is no finding: "
             'write "absent", or a limit above it',
         )
-    return Judged(budget, "pass", worst, said)
+    return JudgedBudget(budget, "pass", worst, said)
 
 
 def _explain_unfit(budget: Budget, runs: Sequence[Run]) -> str:
@@ -190,7 +194,7 @@ def _sum_savings(budget: Budget, run: Run) -> Fraction:
     return saving if budget.unit == NANOSECONDS else saving / step_ns([run], "mean")
 
 
-def judge_job(budget: Budget, measured: Sequence[Measured]) -> Judged:
+def judge_job(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
     """Judge the job's typical step, its slowdown by late ranks, or the cost of its worst straggler."""
     jobs = {event.run.job.sha256: event.run.job for event in measured if event.run.job is not None}
     if any(event.run.job is None for event in measured):
@@ -211,7 +215,7 @@ def judge_job(budget: Budget, measured: Sequence[Measured]) -> Judged:
     return _judge_straggler(budget, list(jobs.values()))
 
 
-def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, Job]]) -> Judged:
+def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, JobOfRun]]) -> JudgedBudget:
     if any(is_window for is_window, _ in jobs):
         return cannot_judge(budget, NO_STEPS)
     typical = []
@@ -224,24 +228,24 @@ def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, Job]]) -> Judged:
     return judge_by_limits(budget, sum(typical, Fraction(0)) / len(typical))
 
 
-def _judge_straggler(budget: Budget, jobs: Sequence[Job]) -> Judged:
+def _judge_straggler(budget: Budget, jobs: Sequence[JobOfRun]) -> JudgedBudget:
     """Judge what the worst rank, host or stage costs a step, alone or when those before it are fixed."""
     worst = max(jobs, key=_worst_cost)
     cost = Fraction(_worst_cost(worst))
     if budget.unit != NANOSECONDS:
         cost = cost * worst.steps_told / worst.dur if worst.dur else Fraction(0)
     if not budget.limits:
-        return Judged(budget, "fail" if worst.stragglers else "pass", cost, _name_stragglers(worst))
+        return JudgedBudget(budget, "fail" if worst.stragglers else "pass", cost, _name_stragglers(worst))
     return judge_by_limits(budget, cost, reason=_name_stragglers(worst))
 
 
-def _worst_cost(job: Job) -> int:
+def _worst_cost(job: JobOfRun) -> int:
     """Return the largest cost of a named straggler or of any rank, ns per step."""
     named = [cost for straggler in job.stragglers for cost in (straggler.adds_ns, straggler.win_ns)]
     return max((*named, *(rank.win_ns or 0 for rank in job.ranks)), default=0)
 
 
-def _name_stragglers(job: Job) -> str:
+def _name_stragglers(job: JobOfRun) -> str:
     """Return the stragglers in words, for the reason of a budget."""
     listed = 3
     told = [f"{straggler.name} ({duration(straggler.adds_ns)} a step)" for straggler in job.stragglers[:listed]]
@@ -303,7 +307,7 @@ def _read_number(value: object) -> Fraction | str:
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
-def judge_sql(budget: Budget, measured: Sequence[Measured]) -> Judged:
+def judge_sql(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
     """Judge the number; of several runs the one furthest beyond its limits, and every run must have one."""
     query = _fill_in_query(budget, measured)
     answers: list[Fraction] = []
@@ -320,7 +324,7 @@ def _excess_over_limits(budget: Budget, answer: Fraction) -> Fraction:
     return max(answer - limit.amount if limit.bound == "at most" else limit.amount - answer for limit in budget.limits)
 
 
-def _fill_in_query(budget: Budget, measured: Sequence[Measured]) -> str | None:
+def _fill_in_query(budget: Budget, measured: Sequence[MeasuredBudget]) -> str | None:
     """Return the query for one run with its parameters filled in, so that it can be run again."""
     if budget.query is None or len(measured) != 1 or measured[0].trace_id is None:
         return budget.query
@@ -330,7 +334,7 @@ def _fill_in_query(budget: Budget, measured: Sequence[Measured]) -> str | None:
         return budget.query
 
 
-_JUDGES: Mapping[str, Callable[[Budget, Sequence[Measured]], Judged]] = {
+_JUDGES: Mapping[str, Callable[[Budget, Sequence[MeasuredBudget]], JudgedBudget]] = {
     "step": judge_step,
     "throughput": judge_throughput,
     "ledger": judge_ledger,
@@ -340,6 +344,6 @@ _JUDGES: Mapping[str, Callable[[Budget, Sequence[Measured]], Judged]] = {
 }
 
 
-def evaluate(budgets: Sequence[Budget], measured: Sequence[Measured]) -> tuple[Judged, ...]:
+def evaluate(budgets: Sequence[Budget], measured: Sequence[MeasuredBudget]) -> tuple[JudgedBudget, ...]:
     """Judge every budget but that of a comparison, in order; there is at least one run."""
     return tuple(_JUDGES[budget.table](budget, measured) for budget in budgets)

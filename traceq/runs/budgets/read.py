@@ -42,7 +42,7 @@ class BudgetFile:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _TomlPlace:
     """A table of the file, by its path, to say where what is wrong stands."""
 
     file: str
@@ -73,14 +73,16 @@ def read(path: Path) -> BudgetFile:
         raise UnusableBudget(f"{path}: is not a budget file: its values are nested too deeply") from error
     except (ValueError, InvalidOperation) as error:  # TOMLDecodeError is one, too, and is above
         raise UnusableBudget(f"{path}: is not a budget file: it has a number of too many digits") from error
-    top = _Place(str(path), lines, ())
+    top = _TomlPlace(str(path), lines, ())
     _refuse_unknown(top, content, _TABLES)
     budgets: list[Budget] = []
     for name, of_table in _OF_TABLE.items():
         if name in content:
-            budgets += of_table(_Place(str(path), lines, (name,)), _get_table(top, content, name))
+            budgets += of_table(_TomlPlace(str(path), lines, (name,)), _get_table(top, content, name))
     budgets += _read_sql_tables(top, content.get("sql", []))
-    return BudgetFile(str(path), tuple(budgets), _read_compare(_Place(str(path), lines, ("compare",)), top, content))
+    return BudgetFile(
+        str(path), tuple(budgets), _read_compare(_TomlPlace(str(path), lines, ("compare",)), top, content)
+    )
 
 
 @cache
@@ -119,34 +121,34 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def _refuse_unknown(place: _Place, table: Mapping[str, Any], known: Collection[str]) -> None:
+def _refuse_unknown(place: _TomlPlace, table: Mapping[str, Any], known: Collection[str]) -> None:
     for key in table:
         if key not in known:
             raise place.error(f"unknown key; {suggest_names(key, known)}", key)
 
 
-def _get_table(top: _Place, content: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _get_table(top: _TomlPlace, content: Mapping[str, Any], name: str) -> dict[str, Any]:
     table = content.get(name, {})
     if not isinstance(table, dict):
         raise top.error(f"must be a table: [{name}], and below it a line for each budget", name)
     return table
 
 
-def _parse_value(place: _Place, key: str, read_value: Callable[[object], T], value: object) -> T:
+def _parse_value(place: _TomlPlace, key: str, read_value: Callable[[object], T], value: object) -> T:
     try:
         return read_value(value)
     except ValueError as error:
         raise place.error(str(error), key) from error
 
 
-def _read_limited(name: Table, place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+def _read_limited(name: Table, place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
     known, limit = _LIMITS[name]
     _refuse_unknown(place, table, known or table)
     for key, value in table.items():
         yield Budget(name, key, (_parse_value(place, key, limit, value),), place.line(key))
 
 
-def _read_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+def _read_findings(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
     finding, remarking, extra = rule_names()
     for key, value in table.items():
         if key in remarking:
@@ -164,7 +166,7 @@ def _read_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
         yield Budget("findings", key, _read_finding_limits(place, key, value), place.line(key))
 
 
-def _read_finding_limits(place: _Place, key: str, value: object) -> tuple[Limit, ...]:
+def _read_finding_limits(place: _TomlPlace, key: str, value: object) -> tuple[Limit, ...]:
     if value == _ABSENT:
         return ()
     if not isinstance(value, str):
@@ -179,7 +181,7 @@ def _read_finding_limits(place: _Place, key: str, value: object) -> tuple[Limit,
     return (limit,)
 
 
-def _read_job(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+def _read_job(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
     _refuse_unknown(place, table, JOB)
     for key, value in table.items():
         if key == "straggler" and value == _ABSENT:
@@ -191,12 +193,12 @@ def _read_job(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
         yield Budget("job", key, limits, place.line(key))
 
 
-def _read_sql_tables(top: _Place, tables: object) -> Iterator[Budget]:
+def _read_sql_tables(top: _TomlPlace, tables: object) -> Iterator[Budget]:
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise top.error("must be tables: [[sql]], and below it name, query, max or min", "sql")
     names: set[str] = set()
     for number, table in enumerate(tables):
-        place = _Place(top.file, top.lines, ("sql", number))
+        place = _TomlPlace(top.file, top.lines, ("sql", number))
         budget = _read_sql(place, table)
         if budget.name in names:
             raise place.error(f"there is a budget {budget.name!r} already; choose another name", "name")
@@ -204,7 +206,7 @@ def _read_sql_tables(top: _Place, tables: object) -> Iterator[Budget]:
         yield budget
 
 
-def _read_sql(place: _Place, table: Mapping[str, Any]) -> Budget:
+def _read_sql(place: _TomlPlace, table: Mapping[str, Any]) -> Budget:
     _refuse_unknown(place, table, _SQL)
     for key in ("name", "query"):
         if not isinstance(table.get(key), str) or not table[key].strip():
@@ -224,7 +226,7 @@ def _read_sql(place: _Place, table: Mapping[str, Any]) -> Budget:
     return Budget("sql", table["name"], tuple(limits), place.line(), table["query"])
 
 
-def _read_compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Compare:
+def _read_compare(place: _TomlPlace, top: _TomlPlace, content: Mapping[str, Any]) -> Compare:
     table = _get_table(top, content, "compare")
     _refuse_unknown(place, table, _COMPARE)
     baseline = table.get("baseline")
@@ -248,7 +250,7 @@ def _read_compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Com
     )
 
 
-def _read_regression(place: _Place, value: object) -> Fraction:
+def _read_regression(place: _TomlPlace, value: object) -> Fraction:
     try:
         return amounts.parse_share(str(value) if isinstance(value, str) else "")
     except ValueError as error:
@@ -257,7 +259,7 @@ def _read_regression(place: _Place, value: object) -> Fraction:
         ) from error
 
 
-def _read_level(place: _Place, value: object) -> float:
+def _read_level(place: _TomlPlace, value: object) -> float:
     most = 0.5
     level = _parse_value(place, "level", amounts.exact_number, value)
     if level is None or not 0 < level <= most:
@@ -276,7 +278,7 @@ _OF_JOB: Mapping[str, Callable[[object], Limit]] = {
     "slowdown": amounts.parse_factor,
     "straggler": amounts.parse_time_or_share,
 }
-_OF_TABLE: Mapping[Table, Callable[[_Place, Mapping[str, Any]], Iterator[Budget]]] = {
+_OF_TABLE: Mapping[Table, Callable[[_TomlPlace, Mapping[str, Any]], Iterator[Budget]]] = {
     **{name: partial(_read_limited, name) for name in _LIMITS},
     "findings": _read_findings,
     "job": _read_job,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from traceq.common.units import change_share, per_cent, share
-from traceq.runs.budgets.budget import Budget, Judged
+from traceq.runs.budgets.budget import Budget, JudgedBudget
 from traceq.runs.budgets.judge import cannot_judge
 from traceq.runs.compare.comparison import Change, Comparison
 
 
-def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_likely: bool = False) -> Judged:
+def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_likely: bool = False) -> JudgedBudget:
     """Judge a comparison: without a limit every regression fails; with one, those measured above it.
 
     A likely regression fails with `fail_on_likely`, else it cannot be judged; nor can what the comparison cannot tell.
@@ -29,11 +29,11 @@ def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_l
     is_regression = comparison.verdict in ("regression", "likely regression")
     is_kept = all(limit.holds(measured) for limit in budget.limits)
     if not budget.limits or (is_regression and not is_kept):
-        return Judged(budget, "fail" if is_regression else "pass", measured, reason)
+        return JudgedBudget(budget, "fail" if is_regression else "pass", measured, reason)
     return _judge_within(budget, comparison, change, reason)
 
 
-def _judge_within(budget: Budget, comparison: Comparison, change: Change, reason: str) -> Judged:
+def _judge_within(budget: Budget, comparison: Comparison, change: Change, reason: str) -> JudgedBudget:
     """Pass only if the interval ends at or below the limit; cannot judge if it reaches above."""
     measured = Fraction(change.delta_ns, change.base_ns)
     if change.interval_ns is None:
@@ -41,7 +41,7 @@ def _judge_within(budget: Budget, comparison: Comparison, change: Change, reason
     highest = Fraction(change.interval_ns[1], change.base_ns)
     # The interval need not hold what was measured.
     if all(limit.holds(max(measured, highest)) for limit in budget.limits):
-        return Judged(budget, "pass", measured, reason)
+        return JudgedBudget(budget, "pass", measured, reason)
     allowed = " and ".join(share(float(limit.amount)) for limit in budget.limits)
     return cannot_judge(
         budget,

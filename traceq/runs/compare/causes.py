@@ -12,9 +12,9 @@ import numpy as np
 from traceq.analysis.categories import OF_HOST
 from traceq.common.distributions import student_quantile
 from traceq.runs import statistics
-from traceq.runs.compare.comparison import Cause, Change, Part
+from traceq.runs.compare.comparison import Cause, Change, ChangePart
 from traceq.runs.compare.known_noise import KnownNoise, usual_deviation
-from traceq.runs.compare.match import Matched, Piece, match_pieces
+from traceq.runs.compare.match import Matched, MatchPiece, match_pieces
 from traceq.runs.compare.names import OF_LIBRARIES, find_role, stable_name
 from traceq.runs.compare.side import amount_of, describe_other_gpu, round_parts, step_durations, step_weight, steps_of
 from traceq.runs.run import Item, Run, RunStep
@@ -90,8 +90,8 @@ def find_causes(
     return tuple(sorted(found, key=lambda cause: (-abs(cause.delta_ns), -cause.base_ns, cause.category)))
 
 
-def _collect_pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) -> dict[str, list[Piece]]:
-    pieces: dict[str, list[Piece]] = {}
+def _collect_pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) -> dict[str, list[MatchPiece]]:
+    pieces: dict[str, list[MatchPiece]] = {}
     for number, run in enumerate(runs):
         share = step_weight(run, runs, statistic)
         resembling = statistics.dependence_factor([step_durations(run)])
@@ -100,7 +100,7 @@ def _collect_pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: 
             error = _standard_error(item, run, statistic)
             if amount.count or amount.dur:
                 pieces.setdefault(item.category, []).append(
-                    Piece(
+                    MatchPiece(
                         item.category,
                         stable_name(item.name) if item.name and item.category.startswith(_BY_HOST) else item.name,
                         item.shape,
@@ -139,11 +139,11 @@ def _standard_error(item: Item, run: Run, statistic: Statistic) -> float | None:
 
 def _match_parts(
     category: str,
-    pieces: Sequence[Sequence[Piece]],
+    pieces: Sequence[Sequence[MatchPiece]],
     exact: tuple[Fraction, Fraction],
     rounded: tuple[int, int],
-    certain: Callable[[tuple[Sequence[Piece], Sequence[Piece]]], tuple[int, int] | None],
-) -> tuple[Part, ...]:
+    certain: Callable[[tuple[Sequence[MatchPiece], Sequence[MatchPiece]]], tuple[int, int] | None],
+) -> tuple[ChangePart, ...]:
     """Return the matched pieces, and the time that no piece stands for; `certain` makes intervals."""
     pairs = match_pieces(pieces[0], pieces[1])
     rest = [total - sum((pair.dur[side] for pair in pairs), Fraction(0)) for side, total in enumerate(exact)]
@@ -155,7 +155,7 @@ def _match_parts(
         return ()
     base_ns, new_ns = (round_parts([pair.dur[side] for pair in pairs], rounded[side]) for side in (0, 1))
     parts = [
-        Part(
+        ChangePart(
             category=category,
             base_names=pair.names[0],
             new_names=pair.names[1],
@@ -182,7 +182,10 @@ _MOST_FREEDOM = 200  # from here on Student's t is the normal distribution
 
 
 def part_interval(
-    sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tuple[int, int], noise: KnownNoise | None, level: float
+    sides: tuple[Sequence[MatchPiece], Sequence[MatchPiece]],
+    runs: tuple[int, int],
+    noise: KnownNoise | None,
+    level: float,
 ) -> tuple[int, int] | None:
     """Return the interval of the true change with confidence 1 - level, ns; None if a piece has no error.
 
@@ -203,7 +206,7 @@ def part_interval(
     return math.floor(change - reach), math.ceil(change + reach)
 
 
-def _variance_between(sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tuple[int, int]) -> float:
+def _variance_between(sides: tuple[Sequence[MatchPiece], Sequence[MatchPiece]], runs: tuple[int, int]) -> float:
     """Return the variance of the part's time from run to run, both sides together, ns squared; 0 for single runs."""
     squares = 0.0
     for side, number in zip(sides, runs, strict=True):
@@ -214,7 +217,7 @@ def _variance_between(sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tupl
     return squares / max(sum(runs) - 2, 1)
 
 
-def _variance_within(pieces: Sequence[Piece]) -> float:
+def _variance_within(pieces: Sequence[MatchPiece]) -> float:
     """Return the variance of a side's time by its steps, ns squared; pieces of one run are taken to err together."""
     errors: dict[int, float] = {}
     for piece in pieces:
@@ -222,7 +225,7 @@ def _variance_within(pieces: Sequence[Piece]) -> float:
     return sum(error**2 for error in errors.values())
 
 
-def _deviation_by_noise(pieces: Sequence[Piece], noise: KnownNoise | None) -> float:
+def _deviation_by_noise(pieces: Sequence[MatchPiece], noise: KnownNoise | None) -> float:
     """Return the standard deviation that a run of the side is assumed to have, ns."""
     if noise is None or not pieces:
         return 0.0

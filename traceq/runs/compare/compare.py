@@ -214,7 +214,7 @@ def _measure_change(
     centers = [np.mean([statistics.center_of(run, statistic) for run in runs], axis=0) for runs in samples]
     known = None
     if noise is not None:
-        known = statistics.Known(
+        known = statistics.StatedNoise(
             _usual_deviations(noise, centers[0], names), _usual_deviations(noise, centers[1], names), noise.freedom
         )
     found = statistics.measure_spread(samples[0], samples[1], statistic, known)

@@ -82,7 +82,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Part:
+class ChangePart:
     """A part of a category that both sides, or one, have: matched by name, shape, or the operator it belongs to.
 
     `kind` says how it was matched: same (name and shape), resized (another launch shape or size), other memory (the same copy,
@@ -126,7 +126,7 @@ class Cause:
     new_ns: int
     delta_ns: int
     interval_ns: tuple[int, int] | None
-    parts: tuple[Part, ...]
+    parts: tuple[ChangePart, ...]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class NamedCause:
     category: str
     delta_ns: int
     interval_ns: tuple[int, int] | None
-    part: Part | None = None
+    part: ChangePart | None = None
     how: How | None = None
     per_call: float | None = None
     calls: float | None = None

@@ -12,12 +12,12 @@ from traceq.runs.compare.comparable import find_obstacles
 from traceq.runs.compare.compare import LEVEL, Criteria, compare
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.job.change import JobChange, Judging, find_job_change
-from traceq.runs.job.job import Job
+from traceq.runs.job.job import JobOfRun
 from traceq.runs.run import Run, RunStep
 from traceq.runs.sources import runs_of_rank
 
 
-def jobs_of(runs: Sequence[Run]) -> dict[str, Job]:
+def jobs_of(runs: Sequence[Run]) -> dict[str, JobOfRun]:
     """Return the jobs of several ranks that the runs belong to, by digest; nothing if a run belongs to none."""
     found = {run.job.sha256: run.job for run in runs if run.job is not None}
     return found if all(run.job is not None for run in runs) else {}
@@ -63,7 +63,7 @@ def _as_runs(runs: Sequence[Run]) -> list[Run]:
     return list(found.values())
 
 
-def _as_run(run: Run, job: Job) -> Run:
+def _as_run(run: Run, job: JobOfRun) -> Run:
     steps = tuple(RunStep(step.step, step.name, step.dur, step.excluded, step.ledger) for step in job.steps)
     # What the steps of a job are made of is told of ranks.
     return replace(

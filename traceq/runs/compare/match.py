@@ -21,7 +21,7 @@ _CALL = re.compile(r"^(?:cuda|hip)(?=[A-Z])")
 
 
 @dataclass(frozen=True)
-class Piece:
+class MatchPiece:
     """Part of a category of the ledger on one side: count and time (ns) per step, exactly.
 
     It is of the run with the number `run` of its side. `error` is the standard error of `dur`, ns, with `freedom` degrees of
@@ -53,15 +53,15 @@ class Matched:
     operator: str | None
     count: _Pair
     dur: _Pair
-    pieces: tuple[tuple[Piece, ...], tuple[Piece, ...]]
+    pieces: tuple[tuple[MatchPiece, ...], tuple[MatchPiece, ...]]
     role: str | None = None
 
 
 # What two named pieces must have in common to be one: of the name and the piece; None matches nothing.
-Key = Callable[[str, Piece], Hashable | None]
+Key = Callable[[str, MatchPiece], Hashable | None]
 
 
-def match_pieces(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
+def match_pieces(base: Sequence[MatchPiece], new: Sequence[MatchPiece]) -> list[Matched]:
     """Return every piece of both sides in exactly one match.
 
     In this order: an offloaded region whose line moved; the same name and launch shape; the same copy of other memory; the
@@ -69,7 +69,7 @@ def match_pieces(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     the same operator; the same function with other types; another kernel of the same role. What is left is new or has vanished,
     unless it is so small that the other side may hold it among what is too small to be listed (pieces without a name).
     """
-    left: list[list[Piece]] = [list(base), list(new)]
+    left: list[list[MatchPiece]] = [list(base), list(new)]
     known = [{_canonical_name_of(piece) for piece in side} for side in left]
     found: list[Matched] = []
     places = [_places_of_regions(side) for side in left]
@@ -86,7 +86,7 @@ def match_pieces(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     return found + _match_rest(left, known, listed)
 
 
-def _is_mostly_graphs(pieces: Sequence[Piece]) -> bool:
+def _is_mostly_graphs(pieces: Sequence[MatchPiece]) -> bool:
     """Return whether most of the time is in CUDA graphs traced as a whole, not in calls that launch graphs."""
     graphs = sum(
         (piece.dur for piece in pieces if piece.category == "compute" and _GRAPH.match(piece.name or "")), Fraction(0)
@@ -95,7 +95,7 @@ def _is_mostly_graphs(pieces: Sequence[Piece]) -> bool:
 
 
 def _match_rest(
-    left: Sequence[Sequence[Piece]], known: Sequence[set[str | None]], listed: Sequence[Fraction | None]
+    left: Sequence[Sequence[MatchPiece]], known: Sequence[set[str | None]], listed: Sequence[Fraction | None]
 ) -> list[Matched]:
     """Match the pieces that are left; `known` are the names of each side, `listed` the times of its smallest named pieces."""
     rest = [[piece for piece in left[side] if _may_be_unlisted(piece, listed[1 - side])] for side in (0, 1)]
@@ -110,32 +110,32 @@ def _match_rest(
     return found
 
 
-def _least_listed(pieces: Sequence[Piece]) -> Fraction | None:
+def _least_listed(pieces: Sequence[MatchPiece]) -> Fraction | None:
     """Return the time of the smallest piece with a name, if there are pieces without one."""
     if all(piece.name is not None for piece in pieces):
         return None
     return min((piece.dur for piece in pieces if piece.name is not None), default=Fraction(0))
 
 
-def _may_be_unlisted(piece: Piece, least: Fraction | None) -> bool:
+def _may_be_unlisted(piece: MatchPiece, least: Fraction | None) -> bool:
     return piece.name is None or (least is not None and piece.dur <= _AS_SMALL * least)
 
 
-def _canonical_name_of(piece: Piece) -> str | None:
+def _canonical_name_of(piece: MatchPiece) -> str | None:
     return None if piece.name is None else canonical_name(piece.name)
 
 
-def _name_and_shape(name: str, piece: Piece) -> tuple[str, str | None]:
+def _name_and_shape(name: str, piece: MatchPiece) -> tuple[str, str | None]:
     return canonical_name(name), piece.shape
 
 
-def _by_copy(name: str, piece: Piece) -> Hashable | None:
+def _by_copy(name: str, piece: MatchPiece) -> Hashable | None:
     """Return direction and size of a copy, whatever memory of the host it uses."""
     is_copy = piece.category.startswith("copy_") and piece.shape is not None
     return (name, (piece.shape or "").removesuffix(PAGEABLE)) if is_copy else None
 
 
-def _by_call(name: str, piece: Piece) -> str | None:
+def _by_call(name: str, piece: MatchPiece) -> str | None:
     """Return the call of the runtime without its maker: hipLaunchKernel is what cudaLaunchKernel is."""
     return _CALL.sub("", name) if piece.category.startswith("idle_") and _CALL.match(name) else None
 
@@ -155,7 +155,7 @@ _KEYS: tuple[tuple[Kind, Key], ...] = (
 _Places = Mapping[str, Sequence[tuple[int, ...]]]
 
 
-def _places_of_regions(pieces: Sequence[Piece]) -> _Places:
+def _places_of_regions(pieces: Sequence[MatchPiece]) -> _Places:
     """Return where offloaded regions stand, in order, by their functions."""
     found: dict[str, set[tuple[int, ...]]] = {}
     for piece in pieces:
@@ -168,7 +168,7 @@ def _places_of_regions(pieces: Sequence[Piece]) -> _Places:
 def _by_moved_place(mine: _Places, others: _Places) -> Key:
     """Return a key of function and place for regions that moved but are as many on the other side."""
 
-    def key(name: str, _: Piece) -> Hashable | None:
+    def key(name: str, _: MatchPiece) -> Hashable | None:
         region = region_of(name)
         if region is None:
             return None
@@ -179,14 +179,14 @@ def _by_moved_place(mine: _Places, others: _Places) -> Key:
     return key
 
 
-def _group_pieces(pieces: Sequence[Piece], key: Key) -> dict[Hashable | None, list[Piece]]:
-    groups: dict[Hashable | None, list[Piece]] = {}
+def _group_pieces(pieces: Sequence[MatchPiece], key: Key) -> dict[Hashable | None, list[MatchPiece]]:
+    groups: dict[Hashable | None, list[MatchPiece]] = {}
     for piece in pieces:
         groups.setdefault(None if piece.name is None else key(piece.name, piece), []).append(piece)
     return groups
 
 
-def _match(kind: Kind, base: Sequence[Piece], new: Sequence[Piece]) -> Matched:
+def _match(kind: Kind, base: Sequence[MatchPiece], new: Sequence[MatchPiece]) -> Matched:
     return Matched(
         kind,
         names=(_names_by_time(base), _names_by_time(new)),
@@ -203,7 +203,7 @@ def _sum(values: Iterable[Fraction]) -> Fraction:
     return sum(values, Fraction(0))
 
 
-def _names_by_time(pieces: Sequence[Piece]) -> tuple[str, ...]:
+def _names_by_time(pieces: Sequence[MatchPiece]) -> tuple[str, ...]:
     """Return the names of the pieces, the one with most time first."""
     times: dict[str, Fraction] = {}
     for piece in pieces:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from traceq.runs.compare.comparison import AcrossTheBoard, Cause, How, NamedCause, Part
+from traceq.runs.compare.comparison import AcrossTheBoard, Cause, ChangePart, How, NamedCause
 
 MOST_NAMED = 3
 
@@ -66,13 +66,13 @@ def _name_sure_part(cause: Cause) -> NamedCause:
     )
 
 
-def _largest_part(parts: Sequence[Part], delta_ns: int) -> Part | None:
+def _largest_part(parts: Sequence[ChangePart], delta_ns: int) -> ChangePart | None:
     """Return the part with a name that changed most the way of `delta_ns`."""
     found = [part for part in parts if part.name is not None and part.delta_ns * delta_ns > 0]
     return max(found, key=lambda part: abs(part.delta_ns), default=None)
 
 
-def _name_cause(cause: Cause, first: Part | None) -> NamedCause:
+def _name_cause(cause: Cause, first: ChangePart | None) -> NamedCause:
     """Return the cause, put down to its part `first` if that makes most of it."""
     if first is None or abs(first.delta_ns) < _MOSTLY * abs(cause.delta_ns):
         return NamedCause(cause.category, cause.delta_ns, cause.interval_ns)
@@ -85,7 +85,7 @@ def _name_cause(cause: Cause, first: Part | None) -> NamedCause:
     )
 
 
-def _describe_how(part: Part, calls: float | None, per_call: float | None) -> How:
+def _describe_how(part: ChangePart, calls: float | None, per_call: float | None) -> How:
     if part.kind != "same":
         return part.kind
     if calls is None or per_call is None:
@@ -114,7 +114,7 @@ def find_common_factor(causes: Sequence[Cause]) -> AcrossTheBoard | None:
     return AcrossTheBoard(factor, len(alike), len(parts), share)
 
 
-def _same_kernels(causes: Sequence[Cause]) -> Iterator[Part]:
+def _same_kernels(causes: Sequence[Cause]) -> Iterator[ChangePart]:
     for cause in causes:
         if cause.category == "compute" and _is_sure(cause.interval_ns, cause.delta_ns):
             for part in cause.parts:
@@ -123,7 +123,7 @@ def _same_kernels(causes: Sequence[Cause]) -> Iterator[Part]:
                     yield part
 
 
-def _usual_factor(parts: Sequence[Part], total: int) -> float:
+def _usual_factor(parts: Sequence[ChangePart], total: int) -> float:
     """Return the median of new over base, by the time on the base."""
     seen = 0
     for factor, weight in sorted((part.new_ns / part.base_ns, part.base_ns) for part in parts):

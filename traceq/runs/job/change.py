@@ -9,7 +9,7 @@ from statistics import fmean, median
 from typing import Literal
 
 from traceq.common.distributions import student_quantile
-from traceq.runs.job.job import Job, JobRank, JobStraggler
+from traceq.runs.job.job import JobOfRun, JobStraggler, RankOfRun
 
 UnitKind = Literal["rank", "host", "stage"]
 
@@ -112,7 +112,7 @@ class Judging:
     level: float
 
 
-def find_job_change(base: Sequence[Job], new: Sequence[Job], judging: Judging) -> JobChange:
+def find_job_change(base: Sequence[JobOfRun], new: Sequence[JobOfRun], judging: Judging) -> JobChange:
     """Return the change from the jobs `base` to `new`, which are pooled, every job counting the same."""
     sides = _describe_side(base), _describe_side(new)
     common = sorted(set(sides[0].ranks) & set(sides[1].ranks))
@@ -136,7 +136,7 @@ def find_job_change(base: Sequence[Job], new: Sequence[Job], judging: Judging) -
     )
 
 
-def _describe_side(jobs: Sequence[Job]) -> JobSide:
+def _describe_side(jobs: Sequence[JobOfRun]) -> JobSide:
     in_all = set.intersection(*({rank.rank for rank in job.ranks} for job in jobs))
     told = [job for job in jobs if job.dur is not None]
     judged = [job for job in told if job.slowdown is not None and job.ideal is not None]
@@ -157,10 +157,10 @@ def _describe_side(jobs: Sequence[Job]) -> JobSide:
     )
 
 
-Rows = list[JobRank]
+Rows = list[RankOfRun]
 
 
-def _of_rank(jobs: Sequence[Job], rank: int) -> Rows:
+def _of_rank(jobs: Sequence[JobOfRun], rank: int) -> Rows:
     return [each for job in jobs for each in job.ranks if each.rank == rank]
 
 
@@ -172,7 +172,7 @@ def _group_ranks(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind
     """Yield ranks, and hosts and stages of several that hold the same ranks on both sides, unless one holds all."""
     for rank in ranks:
         yield "rank", f"rank {rank}", [rank]
-    naming: tuple[tuple[UnitKind, Callable[[JobRank], str | int | None]], ...] = (
+    naming: tuple[tuple[UnitKind, Callable[[RankOfRun], str | int | None]], ...] = (
         ("host", lambda each: each.host),
         ("stage", lambda each: each.stage),
     )
@@ -192,7 +192,7 @@ class _UnitJudge:
 
     judging: Judging
     usual: float
-    jobs: tuple[Sequence[Job], Sequence[Job]]
+    jobs: tuple[Sequence[JobOfRun], Sequence[JobOfRun]]
     tests: int
 
     def judge(self, kind: UnitKind, name: str, rows: list[tuple[Rows, Rows]], ranks: list[int]) -> UnitChange:
@@ -245,14 +245,14 @@ class _UnitJudge:
         return (nearest - self.usual) * way > 0
 
 
-def _job_cost(jobs: Sequence[Job], kind: UnitKind, ranks: list[int]) -> int | None:
+def _job_cost(jobs: Sequence[JobOfRun], kind: UnitKind, ranks: list[int]) -> int | None:
     """Return the saving of the step if these were as usual, the mean of all jobs."""
     if any(job.slowdown is None for job in jobs):
         return None
     return round(fmean(_cost_in(job, kind, ranks) for job in jobs))
 
 
-def _cost_in(job: Job, kind: UnitKind, ranks: list[int]) -> int:
+def _cost_in(job: JobOfRun, kind: UnitKind, ranks: list[int]) -> int:
     named = [
         straggler.adds_ns
         for straggler in job.stragglers
@@ -276,7 +276,9 @@ def _order(unit: UnitChange) -> tuple[bool, int, int, tuple[int, ...]]:
     return not unit.moved, -abs(unit.cost_delta_ns or 0), -abs(unit.own_delta_ns), unit.ranks
 
 
-def _stragglers_missing_in(jobs: Sequence[Job], others: Sequence[Job], common: list[int]) -> Iterator[JobStraggler]:
+def _stragglers_missing_in(
+    jobs: Sequence[JobOfRun], others: Sequence[JobOfRun], common: list[int]
+) -> Iterator[JobStraggler]:
     """Yield stragglers of one side, each once, that the other does not name although it has their ranks."""
     seen = {(straggler.kind, straggler.ranks) for job in others for straggler in job.stragglers}
     for job in jobs:

@@ -25,7 +25,7 @@ class JobStep:
 
 
 @dataclass(frozen=True)
-class JobRank:
+class RankOfRun:
     """The mean time of a rank in a step, ns: its own time, transfer and waiting, as in the table job_rank.
 
     `error_ns` is the standard error of `own_ns` by its steps, None of fewer than two. `win_ns` is what the step would save if
@@ -55,7 +55,7 @@ class JobStraggler:
 
 
 @dataclass(frozen=True)
-class Job:
+class JobOfRun:
     """One time window of a job.
 
     `steps_told` is how many steps `dur` and `ideal`, ns, are about. `slowdown` is None, and `cannot_tell` says why, where it
@@ -75,5 +75,5 @@ class Job:
     cannot_tell: str | None
     claim_limit: int | None
     is_aligned: bool
-    ranks: tuple[JobRank, ...]
+    ranks: tuple[RankOfRun, ...]
     stragglers: tuple[JobStraggler, ...]

@@ -15,14 +15,14 @@ from traceq.runs.trials.experiment import (
     MORE_IS_BETTER,
     Dominated,
     Goal,
-    Limits,
     Quantity,
-    Result,
     SettingChoice,
+    SettingResult,
+    TrialLimits,
     Win,
 )
 from traceq.runs.trials.pareto import ALIKE, find_alike, find_dominated
-from traceq.runs.trials.results import Table
+from traceq.runs.trials.results import ResultTable
 from traceq.runs.trials.trial import BASELINE
 from traceq.runs.trials.values import is_work_known, number_in
 
@@ -36,8 +36,8 @@ _WEIGHED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memo
 class Field:
     """The settings that may be chosen, by name, with what is weighed: of each what is better when it is more."""
 
-    table: Table
-    results: Mapping[str, Result]
+    table: ResultTable
+    results: Mapping[str, SettingResult]
     weighed: tuple[Quantity, ...]
 
     def points(self, names: Iterable[str]) -> dict[str, tuple[float, ...]]:
@@ -58,7 +58,7 @@ class Field:
         return found is not None and found.verdict == "better"
 
 
-def weigh_settings(table: Table, results: Sequence[Result]) -> Field:
+def weigh_settings(table: ResultTable, results: Sequence[SettingResult]) -> Field:
     """Return the settings that ran, with the quantities that were measured at each of them."""
     able = {
         result.setting.name: result
@@ -91,7 +91,7 @@ def _surely_beats(field: Field, by: str, name: str) -> bool:
     return wins and all(_surely_keeps(field.table, quantity, by, name) for quantity in field.weighed)
 
 
-def _surely_keeps(table: Table, quantity: Quantity, one: str, other: str) -> bool:
+def _surely_keeps(table: ResultTable, quantity: Quantity, one: str, other: str) -> bool:
     mean = table.mean(quantity, one, other)
     interval = None if mean is None else mean.interval()
     if interval is None:
@@ -99,12 +99,12 @@ def _surely_keeps(table: Table, quantity: Quantity, one: str, other: str) -> boo
     return interval[0] >= 1 - ALIKE if quantity in MORE_IS_BETTER else interval[1] <= 1 / (1 - ALIKE)
 
 
-def _may_be_alike(table: Table, quantity: Quantity, one: str, other: str) -> bool:
+def _may_be_alike(table: ResultTable, quantity: Quantity, one: str, other: str) -> bool:
     mean = table.mean(quantity, one, other)
     return mean is None or mean.p is None or mean.p > LEVEL
 
 
-def choose_setting(field: Field, goal: Goal, limits: Limits) -> SettingChoice | None:
+def choose_setting(field: Field, goal: Goal, limits: TrialLimits) -> SettingChoice | None:
     """Choose what to set; None if the goal's quantity was not measured."""
     quantity = goal_quantity(field, goal)
     if quantity is None:
@@ -160,7 +160,7 @@ def goal_quantity(field: Field, goal: Goal) -> Quantity | None:
     return next((name for name in wanted[goal] if name in field.weighed), None)
 
 
-def _limits_by_quantity(limits: Limits) -> dict[Quantity, float]:
+def _limits_by_quantity(limits: TrialLimits) -> dict[Quantity, float]:
     given: dict[Quantity, float | None] = {
         limits.percentile: limits.latency_ns,
         "gpu_memory": limits.gpu_memory,
@@ -169,7 +169,7 @@ def _limits_by_quantity(limits: Limits) -> dict[Quantity, float]:
     return {name: limit for name, limit in given.items() if limit is not None}
 
 
-def _find_excess(result: Result, limits: Limits) -> tuple[Quantity, ...]:
+def _find_excess(result: SettingResult, limits: TrialLimits) -> tuple[Quantity, ...]:
     return tuple(
         name
         for name, limit in _limits_by_quantity(limits).items()
@@ -177,7 +177,7 @@ def _find_excess(result: Result, limits: Limits) -> tuple[Quantity, ...]:
     )
 
 
-def _may_exceed(result: Result, limits: Limits) -> bool:
+def _may_exceed(result: SettingResult, limits: TrialLimits) -> bool:
     """Return whether a limit lies within an interval, or its quantity was not measured."""
     for name, limit in _limits_by_quantity(limits).items():
         found = result.measures.get(name)

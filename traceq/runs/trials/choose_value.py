@@ -12,7 +12,7 @@ import numpy as np
 from traceq.common.distributions import LEVEL
 from traceq.runs.statistics import Floats
 from traceq.runs.trials.pareto import drop_dominated, find_alike, find_dominated
-from traceq.runs.trials.tradeoff import BestValues, Curve, Percentile, Point, TradeoffTerms, Within
+from traceq.runs.trials.tradeoff import BestValues, Percentile, Point, StepCurve, TradeoffTerms, Within
 
 
 def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -> BestValues | None:
@@ -62,7 +62,7 @@ def _may_be_as_good(mine: Floats | None, best: Floats | None, work: float) -> bo
 
 
 def fit_budget(
-    points: Sequence[Point], curve: Curve | None, choice: BestValues | None, setting: TradeoffTerms
+    points: Sequence[Point], curve: StepCurve | None, choice: BestValues | None, setting: TradeoffTerms
 ) -> Within | None:
     """Return the values that fit the budget of `setting`; None without one. `choice` is that without a budget."""
     if setting.budget_ns is None:
@@ -87,7 +87,7 @@ def fit_budget(
 
 
 def _estimate_between(
-    largest: Point, following: Point, curve: Curve, percentile: Percentile, budget: int
+    largest: Point, following: Point, curve: StepCurve, percentile: Percentile, budget: int
 ) -> float | None:
     """Return the largest value between two tried ones at which the curve keeps the budget.
 

@@ -7,7 +7,7 @@ from math import inf, sqrt
 
 from traceq.common.distributions import LEVEL
 from traceq.runs.statistics import Floats
-from traceq.runs.trials.tradeoff import Curve, Fit, Knee, Place, Point, Shape
+from traceq.runs.trials.tradeoff import CurveFit, Knee, Place, Point, Shape, StepCurve
 
 FEWEST = 3
 # A curve that misses a measured step by more, as a share of it, says nothing about the others.
@@ -23,14 +23,14 @@ _ROUNDING = 1e-18
 Points = Sequence[tuple[float, float]]
 
 
-def fit(points: Points) -> Fit | None:
+def fit(points: Points) -> CurveFit | None:
     """Fit the shape with the smallest error at values left out to (value, ns), ordered by value, all above 0.
 
     None with fewer than three values: through two there is always a line.
     """
     if len(points) < FEWEST:
         return None
-    shapes: dict[Shape, Callable[[Points], Curve]] = {"affine": fit_affine}
+    shapes: dict[Shape, Callable[[Points], StepCurve]] = {"affine": fit_affine}
     if len(points) >= _FEWEST_FOR_HINGE:
         shapes["hinge"] = fit_hinge
     errors = {shape: _validation_error(points, fitted) for shape, fitted in shapes.items()}
@@ -39,10 +39,10 @@ def fit(points: Points) -> Fit | None:
     if curve.shape != chosen:  # of all values none is on a flat part
         chosen = curve.shape
     others = {shape: error for shape, error in errors.items() if shape != chosen}
-    return Fit(curve, errors[chosen], max(abs(_relative_error(curve, *point)) for point in points), others)
+    return CurveFit(curve, errors[chosen], max(abs(_relative_error(curve, *point)) for point in points), others)
 
 
-def _validation_error(points: Points, fitted: Callable[[Points], Curve]) -> float:
+def _validation_error(points: Points, fitted: Callable[[Points], StepCurve]) -> float:
     """Return the root mean square of relative errors at each value, by the curve through the others."""
     errors = [
         _relative_error(fitted([*points[:place], *points[place + 1 :]]), *point) for place, point in enumerate(points)
@@ -50,11 +50,11 @@ def _validation_error(points: Points, fitted: Callable[[Points], Curve]) -> floa
     return sqrt(sum(error**2 for error in errors) / len(errors))
 
 
-def _relative_error(curve: Curve, value: float, ns: float) -> float:
+def _relative_error(curve: StepCurve, value: float, ns: float) -> float:
     return (curve.at(value) - ns) / ns
 
 
-def fit_affine(points: Points) -> Curve:
+def fit_affine(points: Points) -> StepCurve:
     """Fit the line a + b B, a and b >= 0, with the least squares of relative errors."""
     weights = [1 / ns**2 for _, ns in points]
     whole = sum(weights)
@@ -67,15 +67,17 @@ def fit_affine(points: Points) -> Curve:
         else 0.0
     )
     if slope <= 0:
-        return Curve("affine", 0.0, mean, 0.0)
+        return StepCurve("affine", 0.0, mean, 0.0)
     fixed = mean - slope * value
     if fixed >= 0:
-        return Curve("affine", 0.0, fixed, slope)
+        return StepCurve("affine", 0.0, fixed, slope)
     through_zero = sum(w * b * ns for w, (b, ns) in zip(weights, points, strict=True))
-    return Curve("affine", 0.0, 0.0, through_zero / sum(w * b**2 for w, (b, _) in zip(weights, points, strict=True)))
+    return StepCurve(
+        "affine", 0.0, 0.0, through_zero / sum(w * b**2 for w, (b, _) in zip(weights, points, strict=True))
+    )
 
 
-def fit_hinge(points: Points) -> Curve:
+def fit_hinge(points: Points) -> StepCurve:
     """Fit max(c, a + b B) over all ways to split the values into flat and linear ones; affine when none is flat."""
     best = fit_affine(points)
     least = _sum_squares(best, points)
@@ -89,17 +91,17 @@ def fit_hinge(points: Points) -> Curve:
     return best
 
 
-def _sum_squares(curve: Curve, points: Points) -> float:
+def _sum_squares(curve: StepCurve, points: Points) -> float:
     return sum(_relative_error(curve, *point) ** 2 for point in points)
 
 
-def _split(flat: Points, linear: Points) -> Curve:
+def _split(flat: Points, linear: Points) -> StepCurve:
     level = fit_affine([(0.0, ns) for _, ns in flat]).fixed_ns
     if len(linear) == 1:
         value, ns = linear[0]
-        return Curve("hinge", level, 0.0, ns / value)
+        return StepCurve("hinge", level, 0.0, ns / value)
     rest = fit_affine(linear)
-    return Curve("hinge", level, rest.fixed_ns, rest.per_unit_ns)
+    return StepCurve("hinge", level, rest.fixed_ns, rest.per_unit_ns)
 
 
 _REFITS = 400
@@ -107,7 +109,7 @@ _REFITS = 400
 _AT_END = 1e-9
 
 
-def find_knee(curve: Curve, points: Sequence[tuple[float, Point]], resamples: Sequence[Floats | None]) -> Knee:
+def find_knee(curve: StepCurve, points: Sequence[tuple[float, Point]], resamples: Sequence[Floats | None]) -> Knee:
     """Return the knee of `curve`, how it scatters with the steps, and the best value tried; points as (value, point)."""
     low, high = points[0][0], points[-1][0]
     top = find_optimum(curve)
@@ -117,7 +119,7 @@ def find_knee(curve: Curve, points: Sequence[tuple[float, Point]], resamples: Se
     return Knee(place, value, _knee_interval(curve, [each for each, _ in points], resamples), tried)
 
 
-def find_optimum(curve: Curve) -> float:
+def find_optimum(curve: StepCurve) -> float:
     """Return the value with the largest B / f(B)^2: 0 if a step costs only its work, infinite if work is free."""
     if not curve.per_unit_ns:
         return inf
@@ -132,7 +134,7 @@ def _place_knee(top: float, low: float, high: float) -> Place:
 
 
 def _knee_interval(
-    curve: Curve, values: Sequence[float], resamples: Sequence[Floats | None]
+    curve: StepCurve, values: Sequence[float], resamples: Sequence[Floats | None]
 ) -> tuple[float | None, float | None] | None:
     """Return the 95 % interval of the knee of the same shape, by fits to resampled steps."""
     known = [resampled for resampled in resamples if resampled is not None]

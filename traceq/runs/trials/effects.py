@@ -9,7 +9,7 @@ from math import log
 
 from traceq.runs.trials.experiment import MORE_IS_BETTER, Effect, Interaction, Quantity
 from traceq.runs.trials.paired import Mean, judge_differences, mean_of
-from traceq.runs.trials.results import Table
+from traceq.runs.trials.results import ResultTable
 from traceq.runs.trials.trial import BASELINE, Setting
 
 # What a knob has where a setting does not change it.
@@ -51,7 +51,7 @@ def grid_of(settings: Sequence[Setting]) -> Grid | None:
     return Grid(levels, names) if cells <= names.keys() else None
 
 
-def effects_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Effect, ...]:
+def effects_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Effect, ...]:
     """Return an effect for each value but the baseline's, judged as one family."""
     means: dict[tuple[str, str], tuple[Mean, int, int]] = {}
     for knob, levels in grid.levels.items():
@@ -74,7 +74,7 @@ def effects_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Effect, ..
     )
 
 
-def interactions_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Interaction, ...]:
+def interactions_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Interaction, ...]:
     """Return pairs of values that surely do more, or less, together than each alone would."""
     means: dict[tuple[tuple[str, str], tuple[str, str]], Mean] = {}
     for (one, first), (other, second) in combinations(grid.levels.items(), 2):
@@ -109,7 +109,7 @@ def interactions_of(table: Table, grid: Grid, quantity: Quantity) -> tuple[Inter
 Contrast = Sequence[tuple[str, int]]
 
 
-def _mean_contrast(table: Table, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
+def _mean_contrast(table: ResultTable, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
     """Return the mean over rounds of sums of signed logs, averaged over contrasts; and the number of contrasts.
 
     A contrast with a setting that failed, or of which an amount has no logarithm, is left out, not the rounds of all others.

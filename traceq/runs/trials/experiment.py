@@ -23,7 +23,7 @@ MORE_IS_BETTER: tuple[Quantity, ...] = ("throughput", "gpu_share")
 
 
 @dataclass(frozen=True)
-class Limits:
+class TrialLimits:
     """Limits of a setting: the percentile of its steps (ns), and peaks of memory (bytes); None without a limit."""
 
     latency_ns: float | None = None
@@ -70,7 +70,7 @@ class SettingDifference:
 
 
 @dataclass(frozen=True)
-class Result:
+class SettingResult:
     """Measurements at a setting, and their differences from the baseline.
 
     `outcome` is the first that was not ok of its trials, `not run` without any, `reason` what it said; `failed` counts those.
@@ -172,7 +172,7 @@ class Interaction:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedPrediction:
     """A prediction beside the gain, both as shares of the baseline's time for the same work.
 
     `state` is what the setting's recording says of the finding. `error` is what the likely share is off, as a share of what was
@@ -250,19 +250,19 @@ class Experiment:
 
     goal: Goal
     quantity: Quantity | None
-    limits: Limits
+    limits: TrialLimits
     least: float
     level: float
     work: str
     rounds: int
-    results: tuple[Result, ...]
+    results: tuple[SettingResult, ...]
     front: tuple[str, ...]
     dominated: tuple[Dominated, ...]
     choice: SettingChoice | None
     effects: tuple[Effect, ...]
     interactions: tuple[Interaction, ...]
     removed: tuple[Removed, ...]
-    checked: tuple[Checked, ...]
+    checked: tuple[CheckedPrediction, ...]
     ablations: tuple[Ablation, ...]
     scaling: tuple[Scaling, ...]
     untried: tuple[FindingKept, ...]
@@ -270,6 +270,6 @@ class Experiment:
     noise: float | None
     needed: int | None
 
-    def result(self, name: str) -> Result:
+    def result(self, name: str) -> SettingResult:
         """Return the result of a setting, by its name."""
         return next(result for result in self.results if result.setting.name == name)

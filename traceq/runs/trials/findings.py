@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from traceq.runs.run import FindingKept, Run
-from traceq.runs.trials.experiment import Ablation, Checked, Experiment, Predicted, Removed, Result
+from traceq.runs.trials.experiment import Ablation, CheckedPrediction, Experiment, Predicted, Removed, SettingResult
 from traceq.runs.trials.remedies import is_tried
-from traceq.runs.trials.results import Table
+from traceq.runs.trials.results import ResultTable
 from traceq.runs.trials.trial import BASELINE, Setting
 from traceq.runs.trials.values import is_work_known
-from traceq.runs.verify.calibration import Calibrated, Hardware, Knob, Won, line_of, pair_of, prediction_of
+from traceq.runs.verify.calibration import Calibrated, Hardware, KnobChange, Won, line_of, pair_of, prediction_of
 from traceq.runs.verify.verify import Prediction, State, find_again, hardware_of, state_of
 
 Interval = tuple[float, float]
@@ -82,8 +82,11 @@ def find_untried(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> It
 
 
 def check_predictions(
-    table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted], profiles: Mapping[str, Run]
-) -> Iterator[Checked]:
+    table: ResultTable,
+    results: Sequence[SettingResult],
+    predictions: Mapping[str, Predicted],
+    profiles: Mapping[str, Run],
+) -> Iterator[CheckedPrediction]:
     """Yield a row for each setting that tries a finding and ran."""
     for result in results:
         name = result.setting.name
@@ -95,10 +98,10 @@ def check_predictions(
         judged = _judge_prediction(prediction, interval)
         is_sure = interval is not None and interval[0] > 0
         error = abs(prediction.share - share) / share if share and is_sure else None
-        yield Checked(name, prediction, share, interval, judged, error, state)
+        yield CheckedPrediction(name, prediction, share, interval, judged, error, state)
 
 
-def measure_gain(table: Table, result: Result) -> tuple[float | None, Interval | None]:
+def measure_gain(table: ResultTable, result: SettingResult) -> tuple[float | None, Interval | None]:
     """Return the share of the baseline's time for the same work that a setting saves, rare long steps counted in.
 
     None where nothing says how much work a step does, and the setting may change that.
@@ -123,7 +126,9 @@ def _judge_prediction(prediction: Predicted, interval: Interval | None) -> Predi
     return prediction_of(prediction.low_share, prediction.high_share, *interval)
 
 
-def find_ablations(table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted]) -> Iterator[Ablation]:
+def find_ablations(
+    table: ResultTable, results: Sequence[SettingResult], predictions: Mapping[str, Predicted]
+) -> Iterator[Ablation]:
     """Yield a row for each ablation that ran."""
     for result in results:
         if result.setting.kind == "ablate" and result.outcome == "ok":
@@ -153,7 +158,7 @@ def list_lines(
     `program` is any name of it, of which a hash is kept; `is_public` keeps the name. Where the finding is still there, it was
     not fixed, and what was won says nothing of the prediction.
     """
-    first: dict[str, Checked] = {}
+    first: dict[str, CheckedPrediction] = {}
     for check in found.checked:
         if check.state == "gone" and check.won is not None:
             first.setdefault(check.predicted.finding_id, check)
@@ -166,7 +171,7 @@ def list_lines(
 def _make_line(
     found: Experiment,
     profiles: Mapping[str, Run],
-    each: Checked,
+    each: CheckedPrediction,
     program: str | None,
     cores: int | None,
     *,
@@ -193,10 +198,10 @@ def _make_line(
     )
 
 
-def _only_knob(found: Experiment, each: Checked) -> Knob | None:
+def _only_knob(found: Experiment, each: CheckedPrediction) -> KnobChange | None:
     """Return the knob that the setting turns; None if it turns several."""
     values = list(found.result(each.setting).setting.values.items())
     if len(values) != 1:
         return None
     name, value = values[0]
-    return Knob(name, found.result(BASELINE).setting.values.get(name, "default"), value)
+    return KnobChange(name, found.result(BASELINE).setting.values.get(name, "default"), value)

@@ -18,7 +18,7 @@ import msgspec
 from traceq.common.files import atomic_write
 from traceq.common.version import __version__
 from traceq.errors import StoreError, WrongUse
-from traceq.runs.trials.plan import Plan
+from traceq.runs.trials.plan import TrialPlan
 from traceq.runs.trials.trial import Setting, Trial
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Folder:
         self._trials = self.path / "trials.jsonl"
         self.traces = self.path / "traces"
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: TrialPlan) -> None:
         """Create the folder, or check that it is of this experiment. Raises WrongUse for another's, StoreError if unwritable."""
         if self._asked.exists():
             self._check(plan)
@@ -65,8 +65,8 @@ class Folder:
                 f"{self.path}: cannot be written: {error.strerror}; choose another directory with -o"
             ) from error
 
-    def _check(self, plan: Plan) -> None:
-        there = _read_json(self._asked, Plan)
+    def _check(self, plan: TrialPlan) -> None:
+        there = _read_json(self._asked, TrialPlan)
         differing = [name for name, value in asdict(plan).items() if value != getattr(there, name)]
         if differing:
             was = shlex.join(there.command) if "command" in differing else f"--{', --'.join(differing)} differ"
@@ -75,7 +75,7 @@ class Folder:
                 " or another folder with -o."
             )
 
-    def _check_program(self, plan: Plan) -> None:
+    def _check_program(self, plan: TrialPlan) -> None:
         """Raise WrongUse if the program is not the one that the runs there are of."""
         if not self._program.exists():
             return
@@ -132,7 +132,7 @@ class Folder:
             yield
 
 
-def _hash_program(plan: Plan) -> dict[str, str]:
+def _hash_program(plan: TrialPlan) -> dict[str, str]:
     """Return the SHA-256 of files named in the command and Python files beside its scripts, and traceq's version."""
     named = [path for word in plan.command if (path := Path(word)).suffix in _SOURCES and path.is_file()]
     beside = [other for path in named if path.suffix == ".py" for other in path.parent.glob("*.py") if other.is_file()]

@@ -22,7 +22,7 @@ _TOGETHER = 1000
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrialPlan:
     """The request of the user. `vary` and `env` are values by name; `tries` are findings, or `all`.
 
     What `vary` names is put into the command where {name} stands in it, else it is a knob that is turned inside the program.
@@ -43,7 +43,7 @@ class Plan:
         return tuple(name for name in self.vary if any(_place_of(name) in word for word in self.command))
 
 
-def check(plan: Plan) -> None:
+def check(plan: TrialPlan) -> None:
     """Raise WrongUse if something asked for is impossible, with the way out."""
     if not plan.command:
         raise WrongUse("No command to run: traceq experiment [OPTIONS] -- python train.py")
@@ -64,7 +64,7 @@ def check(plan: Plan) -> None:
         )
 
 
-def _check_names(plan: Plan) -> None:
+def _check_names(plan: TrialPlan) -> None:
     for name in re.findall(r"\{(\w+)\}", " ".join(plan.command)):
         if name not in plan.vary and name in registry.KNOBS:
             raise WrongUse(f"{{{name}}} stands in the command, and nothing says its values: --vary {name}=A,B")
@@ -73,14 +73,14 @@ def _check_names(plan: Plan) -> None:
         raise WrongUse(f"{both.pop()} is in --vary and in --env: it can be one of them.")
 
 
-def baseline_setting(plan: Plan) -> Setting:
+def baseline_setting(plan: TrialPlan) -> Setting:
     """Return the program as it is: the first value of each name in the command, the shell's own of --env names."""
     values = {name: plan.vary[name][0] for name in plan.in_command}
     values |= {name: os.environ[name] for name in plan.env if name in os.environ}
     return Setting(BASELINE, "baseline", values)
 
 
-def list_settings(plan: Plan) -> list[Setting]:
+def list_settings(plan: TrialPlan) -> list[Setting]:
     """Return the settings of --vary, --env and --ablate: one knob at a time, or all combinations."""
     own = baseline_setting(plan).values
     offered = {name: [v for v in values if own.get(name) != v] for name, values in {**plan.vary, **plan.env}.items()}
@@ -99,7 +99,7 @@ def name_of(values: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def command_at(plan: Plan, setting: Setting) -> tuple[str, ...]:
+def command_at(plan: TrialPlan, setting: Setting) -> tuple[str, ...]:
     """Return the command at the setting."""
     words = list(plan.command)
     for name in plan.in_command:
@@ -108,13 +108,13 @@ def command_at(plan: Plan, setting: Setting) -> tuple[str, ...]:
     return tuple(words)
 
 
-def knobs_at(plan: Plan, setting: Setting) -> dict[str, str]:
+def knobs_at(plan: TrialPlan, setting: Setting) -> dict[str, str]:
     """Return the knobs (and what is ablated) that are turned inside the program at the setting."""
     known = (*registry.KNOBS, registry.ABLATE)
     return {n: v for n, v in setting.values.items() if n in known and n not in plan.in_command and n not in plan.env}
 
 
-def variables_at(plan: Plan, setting: Setting) -> dict[str, str]:
+def variables_at(plan: TrialPlan, setting: Setting) -> dict[str, str]:
     """Return the variables that --env adds at the setting."""
     return {name: value for name, value in setting.values.items() if name in plan.env}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from traceq.common.distributions import LEVEL, student_quantile, widening
 from traceq.runs.statistics import Floats, typical_step
-from traceq.runs.trials.experiment import MORE_IS_BETTER, Measure, Quantity, Result, SettingDifference
+from traceq.runs.trials.experiment import MORE_IS_BETTER, Measure, Quantity, SettingDifference, SettingResult
 from traceq.runs.trials.paired import Mean, Rounds, judge_differences, log_ratios, mean_of, subtract_means
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 from traceq.runs.trials.values import STEPS
@@ -130,7 +130,7 @@ COMPARED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memo
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """The trials by quantity, setting and round. `work` is what throughput counts, `least` the least effect, a share."""
 
     settings: tuple[Setting, ...]
@@ -161,7 +161,7 @@ class Table:
         return mean_of(ratios, [self.ratios(quantity, other) for other in others])
 
 
-def results_of(table: Table) -> tuple[Result, ...]:
+def results_of(table: ResultTable) -> tuple[SettingResult, ...]:
     """Return a result for each setting, the baseline first. Ablations are a family of tests of their own."""
     changes = [setting.name for setting in table.settings if setting.kind != "ablate"]
     ablations = [setting.name for setting in table.settings if setting.kind == "ablate"]
@@ -176,13 +176,15 @@ def results_of(table: Table) -> tuple[Result, ...]:
     )
 
 
-def _judge_quantity(table: Table, quantity: Quantity, names: Sequence[str]) -> dict[str, SettingDifference]:
+def _judge_quantity(table: ResultTable, quantity: Quantity, names: Sequence[str]) -> dict[str, SettingDifference]:
     means = {name: table.mean(quantity, name) for name in names if name != BASELINE}
     known = {name: mean for name, mean in means.items() if mean is not None}
     return judge_differences(known, table.least, more_is_better=quantity in MORE_IS_BETTER)
 
 
-def _make_result(table: Table, setting: Setting, differences: Mapping[Quantity, SettingDifference]) -> Result:
+def _make_result(
+    table: ResultTable, setting: Setting, differences: Mapping[Quantity, SettingDifference]
+) -> SettingResult:
     trials = [trial for trial in table.trials if trial.setting == setting.name]
     failed = [trial for trial in trials if trial.outcome != "ok"]
     fine = [trial for trial in trials if trial.outcome == "ok"]
@@ -193,7 +195,7 @@ def _make_result(table: Table, setting: Setting, differences: Mapping[Quantity, 
         found = measure(settings.get(setting.name, {}), others)
         if found is not None:
             measures[quantity] = found
-    return Result(
+    return SettingResult(
         setting=setting,
         outcome=failed[0].outcome if failed else "ok" if trials else "not run",
         reason=failed[0].reason if failed else None,

@@ -13,10 +13,10 @@ import numpy as np
 
 from traceq.common.distributions import LEVEL, widening
 from traceq.runs.trials.curve import MOST_ERROR, Points, fit, fit_affine, fit_hinge
-from traceq.runs.trials.experiment import Result, Scaling
+from traceq.runs.trials.experiment import Scaling, SettingResult
 from traceq.runs.trials.paired import judge_differences
-from traceq.runs.trials.results import Table
-from traceq.runs.trials.tradeoff import Curve, Fit, Shape
+from traceq.runs.trials.results import ResultTable
+from traceq.runs.trials.tradeoff import CurveFit, Shape, StepCurve
 from traceq.runs.trials.trial import BASELINE
 from traceq.runs.trials.values import count_in, is_count, is_work_known
 
@@ -27,7 +27,7 @@ _RESAMPLES, _SEED = 300, 20_251
 Times = Mapping[int, Sequence[float]]
 
 
-def scaling_of(table: Table, results: Sequence[Result]) -> Iterator[Scaling]:
+def scaling_of(table: ResultTable, results: Sequence[SettingResult]) -> Iterator[Scaling]:
     """Yield a row for each knob that counts and was run alone at three counts or more; none if work is unknown."""
     knobs = dict.fromkeys(name for result in results for name in result.setting.values if is_count(name))
     for knob in knobs:
@@ -39,7 +39,7 @@ def scaling_of(table: Table, results: Sequence[Result]) -> Iterator[Scaling]:
             yield _fit_law(knob, times, found, _do_counts_differ(table, names))
 
 
-def _settings_alone(knob: str, results: Sequence[Result]) -> dict[int, str]:
+def _settings_alone(knob: str, results: Sequence[SettingResult]) -> dict[int, str]:
     """Return the settings that differ only in this knob, by count; 0 is left out: the caller does the work then."""
     usual = next((result.setting.values for result in results if result.setting.name == BASELINE), {})
     found: dict[int, str] = {}
@@ -52,7 +52,7 @@ def _settings_alone(knob: str, results: Sequence[Result]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def _times_by_count(table: Table, names: Mapping[int, str]) -> Times:
+def _times_by_count(table: ResultTable, names: Mapping[int, str]) -> Times:
     rates = {count: table.values.get("throughput", {}).get(name, {}) for count, name in names.items()}
     common = sorted(set.intersection(*(set(rate) for rate in rates.values()))) if rates else []
     usable = [number for number in common if all(rate[number] > 0 for rate in rates.values())]
@@ -64,7 +64,7 @@ def _make_points(times: Times) -> Points:
     return sorted((1 / count, exp(sum(map(log, each)) / len(each))) for count, each in times.items())
 
 
-def _do_counts_differ(table: Table, names: Mapping[int, str]) -> bool | None:
+def _do_counts_differ(table: ResultTable, names: Mapping[int, str]) -> bool | None:
     """Return whether a count surely differs from the smallest; None if that cannot be told."""
     first, *others = names.values()
     means = {name: table.mean("throughput", name, first) for name in others}
@@ -75,7 +75,7 @@ def _do_counts_differ(table: Table, names: Mapping[int, str]) -> bool | None:
     return False if verdicts and all(verdict == "no difference" for verdict in verdicts) else None
 
 
-def _fit_law(knob: str, times: Times, found: Fit, differ: bool | None) -> Scaling:
+def _fit_law(knob: str, times: Times, found: CurveFit, differ: bool | None) -> Scaling:
     curve, one = found.curve, found.curve.fixed_ns + found.curve.per_unit_ns
     is_fit = found.largest_error <= MOST_ERROR and one > 0 and differ is not None
     # Where no count differs all of it is serial, whatever the curve makes of the rest.
@@ -98,14 +98,14 @@ def _fit_law(knob: str, times: Times, found: Fit, differ: bool | None) -> Scalin
     )
 
 
-def _read_law(curve: Curve) -> tuple[float, float]:
+def _read_law(curve: StepCurve) -> tuple[float, float]:
     """Return the serial share, and the count above which nothing is won, infinite if more always win."""
     flat = curve.flat_ns - curve.fixed_ns
     effective = curve.per_unit_ns / flat if curve.flat_ns and flat > 0 else inf
     return curve.fixed_ns / (curve.fixed_ns + curve.per_unit_ns), effective
 
 
-def _refit_curves(times: Times, shape: Shape) -> Iterator[Curve]:
+def _refit_curves(times: Times, shape: Shape) -> Iterator[StepCurve]:
     """Yield curves of resampled rounds; none with one round, which does not say how rounds differ."""
     rounds = len(next(iter(times.values())))
     fitted, random = fit_hinge if shape == "hinge" else fit_affine, np.random.default_rng(_SEED)

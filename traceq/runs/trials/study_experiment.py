@@ -9,9 +9,9 @@ from traceq.common.distributions import LEVEL, student_quantile
 from traceq.runs.run import Run
 from traceq.runs.trials.choose_setting import choose_setting, goal_quantity, split_front, weigh_settings
 from traceq.runs.trials.effects import effects_of, grid_of, interactions_of
-from traceq.runs.trials.experiment import Experiment, Goal, Limits, Predicted, Quantity, Result
+from traceq.runs.trials.experiment import Experiment, Goal, Predicted, Quantity, SettingResult, TrialLimits
 from traceq.runs.trials.findings import check_predictions, find_ablations, find_removed, find_untried
-from traceq.runs.trials.results import Table, choose_work, results_of
+from traceq.runs.trials.results import ResultTable, choose_work, results_of
 from traceq.runs.trials.scaling import scaling_of
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 
@@ -21,7 +21,9 @@ _POWER = 0.8
 _MOST = 1_000
 
 
-def rounds_needed(table: Table, quantity: Quantity, unsure: Sequence[str] = (), effect: float = EFFECT) -> int | None:
+def rounds_needed(
+    table: ResultTable, quantity: Quantity, unsure: Sequence[str] = (), effect: float = EFFECT
+) -> int | None:
     """Return the rounds that show a true `effect` (a share) in 8 of 10 experiments at each of the `unsure` settings.
 
     Without any it is at what all settings scatter by. None before there are two rounds; 1,000 at most.
@@ -34,7 +36,7 @@ def rounds_needed(table: Table, quantity: Quantity, unsure: Sequence[str] = (), 
     return next((rounds for rounds in range(2, _MOST) if _is_enough(rounds, spread, tried, effect)), _MOST)
 
 
-def ratios_of(table: Table, quantity: Quantity) -> list[list[float]]:
+def ratios_of(table: ResultTable, quantity: Quantity) -> list[list[float]]:
     """Return the log ratios of each setting to the baseline, a round each."""
     return [table.ratios(quantity, setting.name) for setting in table.settings if setting.name != BASELINE]
 
@@ -63,7 +65,7 @@ def study_experiment(
     trials: Sequence[Trial],
     *,
     goal: Goal = "throughput",
-    limits: Limits | None = None,
+    limits: TrialLimits | None = None,
     work: str | None = None,
     least: float = LEAST,
     predictions: Mapping[str, Predicted] | None = None,
@@ -74,8 +76,8 @@ def study_experiment(
     `predictions` are by the name of the setting that tries the finding, and of an ablation; `profiles` are the recordings of
     settings, the baseline's among them. `work` is what throughput counts, None for what all trials have.
     """
-    given, known = limits or Limits(), profiles or {}
-    table = Table(tuple(settings), tuple(trials), work or choose_work(trials), least)
+    given, known = limits or TrialLimits(), profiles or {}
+    table = ResultTable(tuple(settings), tuple(trials), work or choose_work(trials), least)
     results = results_of(table)
     field = weigh_settings(table, results)
     front, dominated = split_front(field)
@@ -109,7 +111,7 @@ def study_experiment(
     )
 
 
-def _list_unsure(results: Sequence[Result], quantity: Quantity | None) -> tuple[str, ...]:
+def _list_unsure(results: Sequence[SettingResult], quantity: Quantity | None) -> tuple[str, ...]:
     able = [result for result in results if result.outcome == "ok" and result.setting.kind != "ablate"]
     known = [(each.setting.name, each.differences.get(quantity)) for each in able if quantity is not None]
     return tuple(name for name, found in known if found is not None and found.verdict == "cannot tell")

@@ -89,7 +89,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class StepCurve:
     """f(B) = max(flat_ns, fixed_ns + per_unit_ns * B), the cost of the typical step; flat_ns is 0 for the shape "affine"."""
 
     shape: Shape
@@ -103,14 +103,14 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Fit:
+class CurveFit:
     """The chosen curve with its errors, as shares of the step.
 
     `left_out_error` is the root mean square error at values that the curve was not fitted to, `largest_error` the
     largest at those it was. `others` holds left_out_error of the shapes that were not chosen.
     """
 
-    curve: Curve
+    curve: StepCurve
     left_out_error: float
     largest_error: float
     others: Mapping[Shape, float]
@@ -220,7 +220,7 @@ class Tradeoff:
     gpus: tuple[str, ...]
     differs: tuple[tuple[str, tuple[str, ...]], ...]
     between_runs: bool
-    fit: Fit | None
+    fit: CurveFit | None
     missed: float | None
     knee: Knee | None
     dominated: tuple[tuple[Point, Point], ...]

@@ -56,7 +56,7 @@ class Hardware(NamedTuple):
     cores: int | None = None
 
 
-class Knob(NamedTuple):
+class KnobChange(NamedTuple):
     """The one setting that was changed."""
 
     name: str
@@ -141,7 +141,7 @@ def line_of(
     hardware: Hardware,
     program: str | None = None,
     is_public: bool = False,
-    knob: Knob | None = None,
+    knob: KnobChange | None = None,
     also_gone: int = 0,
     note: str = "",
 ) -> Calibrated:

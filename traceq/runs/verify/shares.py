@@ -42,7 +42,7 @@ class Shares(NamedTuple):
         return self.low <= round(share, 9) <= self.high
 
 
-class Program(NamedTuple):
+class ProgramGains(NamedTuple):
     """The share that fixes took away in a program, and whether most of its gains were inside bounds of the assumption."""
 
     share: float
@@ -57,7 +57,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fit:
+class ShareFit:
     """Shares of a rule fitted to `programs` programs, beside those that it assumes.
 
     `beyond` counts programs whose fix won more than was claimed, which no share can tell: something else went, too. `fitted` is
@@ -89,20 +89,20 @@ def share_won(line: Calibrated) -> float | None:
     return None if width > whole else round(line.won_share / whole, 9)  # 1 is all, and no more
 
 
-def group_by_program(lines: Sequence[Calibrated], assumed: Shares) -> list[Program]:
+def group_by_program(lines: Sequence[Calibrated], assumed: Shares) -> list[ProgramGains]:
     """Return each program by the median of its lines; lines without a program are one."""
-    found: dict[str | None, list[Program]] = {}
+    found: dict[str | None, list[ProgramGains]] = {}
     for line in lines:
         if (share := share_won(line)) is not None:
             is_inside = line.is_inside and line.assumed == assumed.likely
-            found.setdefault(line.program, []).append(Program(share, is_inside))
+            found.setdefault(line.program, []).append(ProgramGains(share, is_inside))
     return [
-        Program(median(each.share for each in group), 2 * sum(each.is_inside for each in group) > len(group))
+        ProgramGains(median(each.share for each in group), 2 * sum(each.is_inside for each in group) > len(group))
         for group in found.values()
     ]
 
 
-def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Fit | None:
+def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> ShareFit | None:
     """Fit shares to lines of one rule on one kind of hardware; None if no line says anything."""
     programs = group_by_program(lines, assumed)
     if not programs:
@@ -115,7 +115,7 @@ def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Fit
     score_assumed = _score_fits([assumed] * len(shares), programs, assumed)
     beyond = sum(share > 1 for share in shares)
     is_enough = len(shares) - beyond >= LEAST_PROGRAMS and beyond <= MOST_BEYOND * len(shares)
-    return Fit(
+    return ShareFit(
         programs=len(shares),
         lines=sum(share_won(line) is not None for line in lines),
         beyond=beyond,
@@ -143,7 +143,7 @@ def _fit_bounds(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) ->
     return Shares(ordered[outside - 1], likely, ordered[-outside])
 
 
-def _score_fits(shares: Sequence[Shares], programs: Sequence[Program], assumed: Shares) -> Score:
+def _score_fits(shares: Sequence[Shares], programs: Sequence[ProgramGains], assumed: Shares) -> Score:
     pairs = list(zip(shares, programs, strict=True))
     return Score(
         error=fmean(abs(each.likely - program.share) for each, program in pairs),
@@ -151,7 +151,7 @@ def _score_fits(shares: Sequence[Shares], programs: Sequence[Program], assumed: 
     )
 
 
-def _holds_program(shares: Shares, program: Program, assumed: Shares) -> bool:
+def _holds_program(shares: Shares, program: ProgramGains, assumed: Shares) -> bool:
     """Return whether the bounds hold the program's gain. Bounds of findings are wider than shares."""
     is_wider = shares.low <= assumed.low and shares.high >= assumed.high
     return shares.hold(program.share) or (is_wider and program.is_inside)
@@ -176,9 +176,9 @@ def shares_in_header(rule: str) -> Shares | None:
     return Shares(**rule_query(name).shares) if name in RULES and has_shares(name) else None
 
 
-def fit_all(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, Fit]]:
+def fit_all(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, ShareFit]]:
     """Return by rule and hardware the fits to lines that say something."""
-    found: dict[str, dict[Hardware, Fit]] = {}
+    found: dict[str, dict[Hardware, ShareFit]] = {}
     for rule, of_rule in group_by_rule(lines).items():
         shares = shares_in_header(rule)
         for kind, group in group_by_hardware(of_rule).items():

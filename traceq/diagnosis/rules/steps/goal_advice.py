@@ -53,7 +53,7 @@ class Words(NamedTuple):
     code: str
 
 
-class Knob(NamedTuple):
+class GoalKnob(NamedTuple):
     """A knob: what the trace says of it, how to turn it (empty: leave it), and its share of the step.
 
     `is_trade`: what is right for the other goal differs. `grows_batch`: of an optimizer step.
@@ -67,7 +67,7 @@ class Knob(NamedTuple):
 
 
 Facts = Mapping[str, Any]
-Turn = Callable[[Facts, bool], Knob | None]
+Turn = Callable[[Facts, bool], GoalKnob | None]
 
 
 def judge(subject: Subject) -> Iterator[Remark]:
@@ -136,9 +136,9 @@ def _make_turn(
     `grows`: for throughput it makes the batch of an optimizer step larger.
     """
 
-    def turn(facts: Facts, is_latency: bool) -> Knob | None:
+    def turn(facts: Facts, is_latency: bool) -> GoalKnob | None:
         said = words(facts, is_latency) if facts[column] >= facts[least] else None
-        return None if said is None else Knob(*said, facts[column], is_trade, grows and not is_latency)
+        return None if said is None else GoalKnob(*said, facts[column], is_trade, grows and not is_latency)
 
     return turn
 
@@ -167,14 +167,14 @@ def _judge_waits(facts: Facts, is_latency: bool) -> Words | None:
     )
 
 
-def _judge_batch(facts: Facts, is_latency: bool) -> Knob | None:
+def _judge_batch(facts: Facts, is_latency: bool) -> GoalKnob | None:
     coverage, launching = facts["coverage_share"], facts["launch_bound_share"]
     is_sparse = coverage is not None and coverage < facts["sparse"]
     is_filled = coverage is not None and coverage >= facts["filled"]
     if is_latency:
         return _judge_smaller_batch(facts, is_filled=is_filled, is_sparse=is_sparse)
     if facts["compute_share"] >= facts["saturated"] and is_filled:
-        return Knob(
+        return GoalKnob(
             f"Batch size: leave it; compute is {units.share(facts['compute_share'])} of the step and fills "
             f"{units.share(coverage)} of the multiprocessors, so a larger batch takes proportionally longer.",
             "",
@@ -191,14 +191,14 @@ def _judge_batch(facts: Facts, is_latency: bool) -> Knob | None:
     if _is_taken(facts):
         if not facts["program"].trains:
             return None
-        return Knob(
+        return GoalKnob(
             f"Batch size up, paid with recomputation: {why}, and {_describe_memory(facts)}.",
             "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, then a "
             "larger batch_size.",
             launching,
             grows_batch=True,
         )
-    return Knob(
+    return GoalKnob(
         f"Batch size up: {why}; {_describe_memory(facts)}.",
         "DataLoader(..., batch_size=2 * batch_size), again until a step takes twice as long as before.",
         launching,
@@ -206,12 +206,12 @@ def _judge_batch(facts: Facts, is_latency: bool) -> Knob | None:
     )
 
 
-def _judge_smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | None:
+def _judge_smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> GoalKnob | None:
     # where launching is the limit already, a smaller batch is no faster
     if facts["compute_share"] < facts["sparse"] or facts["launch_bound_share"] >= facts["worth"]:
         return None
     if is_filled:
-        return Knob(
+        return GoalKnob(
             f"Batch size down: compute is {units.share(facts['compute_share'])} of the step "
             f"({units.duration(facts['compute_ns'])}) and its "
             f"kernels fill {units.share(facts['coverage_share'])} of the multiprocessors, so it shrinks with the batch.",
@@ -219,7 +219,7 @@ def _judge_smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> K
             facts["compute_share"],
         )
     if is_sparse:
-        return Knob(
+        return GoalKnob(
             f"Batch size: leave it; kernels already leave {units.share(1 - facts['coverage_share'])} of the "
             "multiprocessors empty, so smaller ones are not faster.",
             "",
@@ -228,11 +228,11 @@ def _judge_smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> K
     return None
 
 
-def _judge_launches(facts: Facts, is_latency: bool) -> Knob | None:
+def _judge_launches(facts: Facts, is_latency: bool) -> GoalKnob | None:
     if facts["launch_bound_share"] < facts["worth"]:
         return None
     effect = "no smaller batch shortens that" if is_latency else "every step pays that once, whatever its batch"
-    return Knob(
+    return GoalKnob(
         f"Fewer launches: the GPU waits {units.share(facts['launch_bound_share'])} of the step for them; {effect}.",
         remedy_for(facts["program"], "launch_less"),
         facts["launch_bound_share"],
@@ -240,9 +240,9 @@ def _judge_launches(facts: Facts, is_latency: bool) -> Knob | None:
     )
 
 
-def _judge_precision(facts: Facts, _is_latency: bool) -> Knob | None:
+def _judge_precision(facts: Facts, _is_latency: bool) -> GoalKnob | None:
     if facts["fp32_share"] >= facts["much_arithmetic"]:
-        return Knob(
+        return GoalKnob(
             "Precision down: matrix multiplications and convolutions on fp32 data take "
             f"{units.share(facts['fp32_share'])} of the step.",
             remedy_for(facts["program"], "half_products") + " Or TF32: torch.set_float32_matmul_precision('high').",
@@ -250,7 +250,7 @@ def _judge_precision(facts: Facts, _is_latency: bool) -> Knob | None:
             is_trade=False,
         )
     if facts["tf32_share"] >= facts["much_arithmetic"]:
-        return Knob(
+        return GoalKnob(
             f"Precision down: TF32 arithmetic takes {units.share(facts['tf32_share'])} of the step; bfloat16 has twice "
             "its peak and half the bytes.",
             remedy_for(facts["program"], "half_products"),
@@ -259,7 +259,7 @@ def _judge_precision(facts: Facts, _is_latency: bool) -> Knob | None:
         )
     # of a trained model the rule quantization says what 8 bits win
     if facts["has_fp8"] and facts["half_precision_share"] >= facts["much_half"] and facts["program"].trains:
-        return Knob(
+        return GoalKnob(
             f"Precision down: 16-bit arithmetic at the compute limit takes {units.share(facts['half_precision_share'])} of "
             "the step, and this GPU has twice the peak in FP8; accuracy has to be checked.",
             "transformer_engine.pytorch.Linear within fp8_autocast(enabled=True) for the large layers.",
@@ -279,10 +279,10 @@ def _judge_fusion(facts: Facts, _is_latency: bool) -> Words | None:
     )
 
 
-def _judge_checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
+def _judge_checkpointing(facts: Facts, _is_latency: bool) -> GoalKnob | None:
     if not facts["program"].trains or not facts["recomputes"] or not _is_free(facts):
         return None
-    return Knob(
+    return GoalKnob(
         f"Activation checkpointing off, or around fewer blocks: activations are computed again while {_describe_memory(facts)}.",
         "Take torch.utils.checkpoint.checkpoint(...) away from one block after the other.",
         facts["worth"],
@@ -394,10 +394,10 @@ def _judge_all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
     )
 
 
-def _judge_split(facts: Facts, is_latency: bool) -> Knob | None:
+def _judge_split(facts: Facts, is_latency: bool) -> GoalKnob | None:
     if not is_latency or facts["compute_share"] < facts["compute_bound"] or facts["tensor_share"] >= facts["worth"]:
         return None
-    return Knob(
+    return GoalKnob(
         f"Tensor parallelism up: compute is {units.share(facts['compute_share'])} of the step and communication "
         f"{units.share(facts['communication_share'])}, so splitting layers over GPUs shortens it, for fewer samples per "
         "second and GPU.",

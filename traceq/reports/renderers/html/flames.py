@@ -6,7 +6,7 @@ from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration, share
 from traceq.reports.charts.palette import COLOURS, css_variable
 from traceq.reports.document import Name, Table, make_table
-from traceq.reports.flame import Flame, find_hottest
+from traceq.reports.flame import FlameGraph, find_hottest
 from traceq.reports.renderers.html.packed import pack
 from traceq.reports.renderers.html.tracks import kind_in_words, name_in_words
 
@@ -16,7 +16,7 @@ _ROWS = 10
 _LOOKS = {"module": "annotation"}
 
 
-def flame_data(flame: Flame) -> str:
+def flame_data(flame: FlameGraph) -> str:
     """Return the frames for flame.js."""
     names = list(dict.fromkeys((name_in_words(frame), frame.kind) for frame in flame.frames))
     number = {name: place for place, name in enumerate(names)}
@@ -37,7 +37,7 @@ def flame_data(flame: Flame) -> str:
     return pack(head, columns, frozenset(("parent",)))
 
 
-def flame_legend(flame: Flame) -> list[tuple[str, str]]:
+def flame_legend(flame: FlameGraph) -> list[tuple[str, str]]:
     """Return every colour that is drawn, and what it stands for."""
     words: dict[str, list[str]] = {}
     for kind in dict.fromkeys(frame.kind for frame in flame.frames):
@@ -47,7 +47,7 @@ def flame_legend(flame: Flame) -> list[tuple[str, str]]:
     return [(kind, ", ".join(names)) for kind, names in words.items()]
 
 
-def hottest_frames(flame: Flame) -> Table:
+def hottest_frames(flame: FlameGraph) -> Table:
     """Return a table of the names with most time of their own."""
     total = flame.frames[0].host_ns
     columns = {
