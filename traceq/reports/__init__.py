@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Renderer(Protocol):
-    """A module or an object that an entry point of the group traceq.renderers names."""
+    """A report format that another package adds by an entry point of the group traceq.renderers: a module or an object."""
 
     NAME: str
     SUFFIX: str
@@ -53,14 +53,17 @@ RENDERERS: Mapping[str, Callable[[Report], str]] = {
 
 @cache
 def all_renderers() -> Mapping[str, Callable[[Report], str]]:
-    """Return the renderers by format, traceq's own first. Raises UnusablePlugin for one that cannot be used."""
+    """Return the functions from Report to text by format, traceq's own first.
+
+    Raises UnusablePlugin for a broken plugin.
+    """
     brief = {name: partial(_render, renderer) for name, renderer in _BRIEF.items()}
     return {**RENDERERS, **brief, **{each.NAME: each.render for each in _find_foreign()}}
 
 
 @cache
 def all_suffixes() -> Mapping[str, str]:
-    """Return the formats by suffix, traceq's own first."""
+    """Return the format's name by file suffix, traceq's own first. Raises UnusablePlugin for a broken plugin."""
     return {**SUFFIXES, **_BRIEF_SUFFIXES, **{each.SUFFIX: each.NAME for each in _find_foreign()}}
 
 

@@ -50,14 +50,17 @@ Causes, what they mean, and the rules that name them:
 
 
 def label_help() -> Iterator[str]:
-    """Yield the lines that say what a label is, and the words that it has for causes, each with what it means and its rules."""
+    """Yield the lines that explain labels, and one for each word for a cause: its meaning and the rules that find it."""
     yield _LABEL
     for word, cause in all_causes().items():
         yield f"{word}: {cause.what} ({', '.join(cause.rules) or 'no rule'})"
 
 
 def next_steps(folder: Path, place: Path, frozen: Frozen) -> Iterator[str]:
-    """Yield the lines that say what was frozen, and what to do next."""
+    """Yield the lines on which traces were frozen or refused, and on how to label and grade them next.
+
+    `folder` has the traces; `place` is the folder of frozen.json.
+    """
     refused = [each for each in frozen.traces if each.error is not None]
     known = [each.name for each in frozen.traces if each.name in frozen.labels]
     yield f"{place}: what is said of {some(len(frozen.traces) - len(refused), 'trace')} is frozen."
@@ -80,7 +83,10 @@ def next_steps(folder: Path, place: Path, frozen: Frozen) -> Iterator[str]:
 
 
 def write_page(name: str, graded: Graded, blind: Graded | None = None) -> Iterator[str]:
-    """Yield the lines of the page about the folder `name`; `blind` are the blind grades that a set came after."""
+    """Yield the lines of the Markdown page of grades of the traces in folder `name`.
+
+    `blind` has the earlier grades, made before labels were known, where this set was frozen anew.
+    """
     frozen = graded.frozen
     commit = f", commit {frozen.commit}" if frozen.commit else ""
     yield f"# How right traceq is of {markdown(name)}{f', after: {frozen.after}' if frozen.after else ''}"
@@ -167,7 +173,7 @@ def _format_unit(graded: GradedTrace) -> str:
 
 
 def _said_first(trace: FrozenTrace) -> str:
-    """Return two cells: the rule, or what cannot be told, and the size."""
+    """Return two Markdown cells: the first finding's rule (or "refused", "cannot tell") and its share of the step."""
     output = trace.output
     if trace.error is not None:
         return "refused |"

@@ -120,8 +120,8 @@ def build(
 ) -> Report:
     """Build the report on every trace of the database, with at most `top` findings (and host names) for each.
 
-    `rules` are those to judge by, None for those of traceq; `goal` is what the advice optimises for. `drawn`: with
-    timelines, which only some formats show.
+    `rules` judge the traces, None for those of traceq; `goal` is what the advice optimises for. `drawn` adds timelines
+    and flame graphs, which only some formats show.
     """
     return build_judged(connection, top, load_judgements(connection, goal, rules), drawn=drawn)
 
@@ -134,7 +134,10 @@ def build_judged(
     drawn: bool = False,
     jobs: Sequence[model.Job] | None = None,
 ) -> Report:
-    """Build the report on some traces, given what judges each; `jobs` are those of the database where they are known."""
+    """Build the report on the traces in `judged`, which gives for each a function that judges it.
+
+    `top` and `drawn` are those of `build`; `jobs` are the jobs of the database, None to read them.
+    """
     wanted = {subject.trace_id for subject, _ in judged}
     queries = Queries(connection)
     traces = [trace for trace in queries.read_rows("trace") if trace["trace_id"] in wanted]
@@ -152,12 +155,12 @@ def build_judged(
 
 
 def read_jobs(connection: duckdb.DuckDBPyConnection) -> Iterator[model.Job]:
-    """Yield the jobs of the database, judged."""
+    """Yield every job of the database, with its findings."""
     return _read_jobs(Queries(connection), None)
 
 
 def _read_jobs(queries: Queries, wanted: set[int] | None) -> Iterator[model.Job]:
-    """Yield the jobs that have one of the traces `wanted`, or all for None."""
+    """Yield the jobs that have one of the traces with an id in `wanted`, or all for None."""
     for job in queries.read_rows("job"):
         place = {"job": job["job"], "time_window": job["time_window"]}
         members = queries.read_records(model.JobRank, "job_rank", **place)
@@ -169,7 +172,7 @@ def _read_jobs(queries: Queries, wanted: set[int] | None) -> Iterator[model.Job]
 
 
 def _shorten_paths(paths: Sequence[str]) -> list[str]:
-    """Cut off the directories that all paths share: of one file its name is left."""
+    """Return the paths without the directories that all share; a single path becomes its file's name."""
     try:
         shared = os.path.commonpath([PurePath(path).parent for path in paths]) if paths else ""
     except ValueError:  # absolute and relative paths in one database
@@ -230,7 +233,7 @@ def _for_html(
     findings: Sequence[Finding],
     traces: int,
 ) -> dict[str, Any]:
-    """Build the timelines and flame graphs that only pages show, by field of the report."""
+    """Build the timelines and flame graphs that only HTML pages show, by field of the report."""
     from traceq.reports.build_flame import build_flame
     from traceq.reports.build_timelines import build_occurrences, build_steps
 
@@ -280,7 +283,7 @@ def _read_step_ledgers(queries: Queries, trace_id: int, device: int | None) -> I
 
 
 def _fail_unless_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) -> Judged | None:
-    """Return a judgement of failures only, when the ledger does not add up: no saving can be trusted then."""
+    """Return a judgement of failures only when a device's ledger does not add up to the steps, None when all do."""
     failed = tuple(
         Failed(
             "time-ledger",

@@ -30,9 +30,9 @@ _NONE = -1
 
 
 def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> FlameGraph | None:
-    """Build the flame graph of the counted steps, host calls and their GPU work; None if empty.
+    """Build the flame graph of the counted steps: host calls and the GPU work they launched; None without host time.
 
-    A page shows `traces` of them.
+    With more `traces` on one page, the graph has fewer frames.
     """
     found = paths_of(connection, trace_id)
     if not any(path["host"] for path in found):
@@ -41,7 +41,10 @@ def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: in
 
 
 def paths_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
-    """Read the call paths of the counted steps and the GPU work they launched, each after its parent."""
+    """Return the call paths of the counted steps and the GPU work they launched, each after its parent.
+
+    A path has its number, parent, kind and name, calls, and ns on the host and of its own GPU work.
+    """
     periods = read_rows(connection, "flame_period", trace_id=trace_id)
     threads = read_rows(connection, "flame_thread", trace_id=trace_id) if periods else []
     if not threads:
@@ -60,7 +63,7 @@ def _read_levels(
     periods: Sequence[Mapping[str, Any]],
     threads: Sequence[Mapping[str, Any]],
 ) -> list[list[dict[str, Any]]]:
-    """Yield the paths level by level: threads, then calls of equal depth, each level with the GPU work of the one before."""
+    """Return the paths by level: threads, then calls of equal depth; GPU work is one level below the call that launched it."""
     labels, kinds_of_work = (_split_label(connection, table) for table in _TABLES)
     work = read_columns(connection, "flame_work", trace_id=trace_id)
     launched_by = np.full(len(work["dur"]), _NONE)
@@ -90,7 +93,7 @@ def _read_batches(threads: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping
 
 
 def _split_label(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
-    """Kind and name by label."""
+    """Return the (kind, name) of each label number of a table, in the order of the numbers."""
     found = ask(connection, f"select distinct label, kind, name from {table} order by label")  # noqa: S608 - a name of ours
     return [(each["kind"], each["name"]) for each in found]
 
@@ -118,7 +121,7 @@ def _add_calls(
     threads: Mapping[int, str],
     labels: Sequence[tuple[str, str]],
 ) -> None:
-    """Add threads and their paths to `levels`, and the paths as they are numbered to `by_number`."""
+    """Add threads and their call paths to `levels`, and the call paths also to `by_number`, in the order of their numbers."""
     above: Any = {}
     for depth, level in enumerate(found.levels):
         if depth == 0:
@@ -144,7 +147,10 @@ def _add_work(
     work: Mapping[str, Numbers],
     kinds_of_work: Sequence[tuple[str, str]],
 ) -> None:
-    """Add GPU work to `levels`, below the call that launched it; what an unknown call launched stands beside the threads."""
+    """Add GPU work to `levels`, below the call path that launched it.
+
+    Work that an unknown call launched stands beside the threads.
+    """
     size = (len(by_number) + 1) * len(kinds_of_work)
     keys, places = number_keys((launched_by + 1) * len(kinds_of_work) + work["label"], size)
     durations = sum_at(places, work["dur"], len(keys))
@@ -157,7 +163,7 @@ def _add_work(
 
 
 def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Set `path` to the number of each path: parents before children, of one level the longest first."""
+    """Return all paths, numbered in this order as `path`: parents before children, the longest of a level first."""
     found: list[dict[str, Any]] = []
     for level in levels:
         for path in level:
@@ -173,7 +179,10 @@ def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, A
 
 
 def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> FlameGraph:
-    """Make the flame graph of `paths` (parents first) with total times, in about `most` frames at most."""
+    """Make the flame graph of `paths` (parents first, with total times) of at most `most` frames.
+
+    Paths below a share of the time are merged; the share rises until the frames are few enough.
+    """
     share = _LEAST_SHARE
     while len(frames := _make_frames(paths, share)) > most:
         share *= 1.5
@@ -181,7 +190,7 @@ def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> FlameGraph:
 
 
 def _add_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add to each path the GPU time of all paths inside it."""
+    """Return copies of the paths with `gpu`: their own GPU time and that of all paths inside, ns."""
     found = {path["path"]: {**path, "gpu": path["own_gpu"]} for path in paths}
     for path in sorted(found.values(), key=lambda each: -each["level"]):
         if path["parent"] is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _DrawnSize(NamedTuple):
-    """Limits of a drawing: slices, GPUs, streams of each, threads, and levels of these."""
+    """The limits of a drawing: slices, GPUs, streams of a GPU, host threads, and levels of nested calls of a thread."""
 
     slices: int
     devices: int
@@ -61,7 +61,10 @@ _SLICES_OF_A_NAME, _LEAST_NAMES = 16, 800
 def build_steps(
     connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None, traces: int = 1
 ) -> Timeline | None:
-    """Draw the counted steps, the typical and the longest in detail; None without steps. A page shows `traces` of them."""
+    """Build the timeline of all counted steps, the typical and the longest in detail; None without steps.
+
+    With more `traces` on one page, short slices are merged further.
+    """
     steps = read_rows(connection, "timeline_step", trace_id=trace_id)
     if not steps:
         return None
@@ -83,7 +86,7 @@ def build_steps(
 
 
 def build_typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Timeline | None:
-    """Draw the counted step nearest to the median; None without steps."""
+    """Build the timeline of the counted step nearest to the median; None without steps."""
     for step in read_rows(connection, "timeline_step", trace_id=trace_id)[:1]:
         title = _step_title(step, 1)
         window = (step["ts"], step["ts_end"])
@@ -104,9 +107,9 @@ def build_occurrences(
     findings: Sequence[Finding],
     traces: int = 1,
 ) -> Iterator[tuple[str, tuple[Timeline, ...]]]:
-    """Yield each finding's id with drawings of a typical and its worst occurrence, if these have a place in time.
+    """Yield each finding's id with timelines of a typical and its worst occurrence, where it has a place in time.
 
-    `captured` is when the trace begins and ends, ns: what lies outside is not drawn. Of many `traces` on a page, only the first
+    `captured` is when the trace begins and ends, ns: nothing outside is drawn. With more `traces` on one page, fewer
     findings are drawn.
     """
     for number, finding in enumerate(findings[: max(1, _FINDINGS_OF_ALL_TRACES // traces)], 1):
@@ -230,7 +233,10 @@ def _read_pieces(
     *,
     by_track: bool,
 ) -> Iterator[DrawnPieces]:
-    """Yield the pieces that may be drawn: steps, ledgers and streams, then the hosts, at once or track by track."""
+    """Yield the pieces to draw: those of steps, ledgers and streams, then those of host threads.
+
+    Host threads come all at once, or one by one if `by_track`, to use less memory.
+    """
     yield _read_raw(read_columns(connection, "timeline_slice", **place), tracks, place)
     hosts = [track["track"] for track in tracks if track["side"] == "host"]
     for first, last in [(each, each) for each in hosts] if by_track else [(min(hosts), max(hosts))] if hosts else []:
@@ -255,7 +261,10 @@ def _read_raw(
 
 
 def _join_within(read: Iterable[DrawnPieces], most: int, dur: int) -> tuple[DrawnPieces, Stretch]:
-    """Merge short pieces until at most `most` are left; return them and how they were merged."""
+    """Merge short pieces until at most `most` are left; return these and the lengths (ns) below which pieces were merged.
+
+    `dur` is the length of the timeline, ns.
+    """
     finest = max(dur // _COLUMNS, 2)
     kept: list[DrawnPieces] = []
     coarse = fine = 0
@@ -276,7 +285,7 @@ def _join_within(read: Iterable[DrawnPieces], most: int, dur: int) -> tuple[Draw
 
 
 def _find_stretch(pieces: DrawnPieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
-    """Find the multiple of `least` that leaves `most` pieces, and `for_detail` in detailed steps."""
+    """Find the multiple of `least` at which merging leaves `most` pieces, `for_detail` of them in detailed steps."""
     times_fine = times_coarse = 1
     coarse, fine = count_merged(pieces, least)
     while fine > for_detail and least.fine * times_fine < dur:
@@ -293,7 +302,10 @@ def _next_stretch(times: int) -> int:
 
 
 def _read_path(segments: Mapping[str, npt.NDArray[Any]]) -> DrawnPath:
-    """Segments that follow one another on a lane as one: what lies between two of them is waited for."""
+    """Return the critical path to draw: neighbouring segments on one lane become one.
+
+    Waiting between two of them belongs to it.
+    """
     order = np.argsort(segments["segment"], kind="stable")
     lane, ts, ts_end = (segments[name][order] for name in ("lane", "ts", "ts_end"))
     first = np.flatnonzero(np.diff(lane, prepend=-2))
@@ -305,14 +317,17 @@ def _read_path(segments: Mapping[str, npt.NDArray[Any]]) -> DrawnPath:
 
 
 def _make_table(pieces: DrawnPieces) -> dict[str, npt.NDArray[Any]]:
-    """Make the table timeline_piece; `alone` is the slice of a piece, -1 where several were merged."""
+    """Make the columns of the table timeline_piece.
+
+    `alone` is the slice that a piece shows, -1 where several were merged.
+    """
     named = {"shown": pieces.number, "slices": pieces.slices, "alone": np.where(pieces.is_alone, pieces.number, -1)}
     kept = ("track", "depth", "is_fine", "is_culprit", "cell", "ts", "ts_end", "busy")
     return {**{name: getattr(pieces, name) for name in kept}, **named}
 
 
 def _read_lanes(tracks: Sequence[Mapping[str, Any]], pieces: DrawnPieces) -> tuple[Lane, ...]:
-    """Return the lanes of the tracks that have pieces."""
+    """Return the lanes of the tracks that have pieces, as high as their calls are nested."""
     levels = {track["track"]: int(pieces.depth[pieces.track == track["track"]].max(initial=-1)) + 1 for track in tracks}
     drawn = [track for track in tracks if levels[track["track"]]]
     has_several = len({track["device"] for track in drawn} - {None}) > 1

@@ -43,7 +43,7 @@ _ON: Mapping[Hardware | None, str] = {"cpu": "CPU", "gpu": "GPU", None: "not sai
 
 
 def calibration_section(lines: Sequence[Calibrated]) -> Iterator[str]:
-    """Yield the lines of the section."""
+    """Yield the Markdown lines on how predictions of savings compare with measured savings, by rule and hardware."""
     yield HEADING
     yield ""
     if not lines:
@@ -103,7 +103,7 @@ def _list_misses(missed: Sequence[Calibrated]) -> Iterator[str]:
 
 
 def _format_recording(line: Calibrated) -> str:
-    """Say how much longer the recorded step was; a dash if the won time was recorded too."""
+    """Return how much longer the recorded step was, as a share; a dash if the saving comes from recordings too."""
     return "-" if line.how == "verify" else change_share(line.step_ns / line.base_ns - 1)
 
 

@@ -20,7 +20,10 @@ _LOST = -2
 
 
 class CallSlices(NamedTuple):
-    """Calls of whole threads, a place in each column for each: ns, the `slice_id` around it (-1 for none), what it is called."""
+    """Calls of whole host threads, in columns: times are ns, `parent_id` is the slice around a call (-1 for none).
+
+    `label` numbers the kind and name of the call.
+    """
 
     slice_id: Numbers
     parent_id: Numbers
@@ -31,7 +34,10 @@ class CallSlices(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Paths with the same number of calls around them; `around` is a place in the level before, on the first a thread_id."""
+    """Call paths of the same depth, in columns: `around` is the place of the parent path in the level before.
+
+    On the first level `around` is the thread_id.
+    """
 
     around: Numbers
     label: Numbers
@@ -41,7 +47,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths, outermost first; they are numbered in this order. `_first` and `_times` say which calls a slice has."""
+    """The call paths by level, numbered from the outermost on, and the path of each slice in each period.
+
+    `_path` has the paths of a slice at `_times` places from `_first` on, one for each period.
+    """
 
     levels: tuple[Level, ...]
     _place: _PlacesOfIds
@@ -50,7 +59,7 @@ class Paths:
     _path: Numbers
 
     def find_paths(self, slice_ids: Numbers) -> Numbers:
-        """Return the number of the path of each slice, in its first period with one; -1 without a path."""
+        """Return for each slice the number of its call path, in the first period where it has one; -1 without a path."""
         rows = self._place.find(slice_ids)
         found = np.full(len(rows), _NONE, np.int64)
         wanted, turn = np.flatnonzero(rows >= 0), 0
@@ -61,7 +70,7 @@ class Paths:
 
 
 class _PlacesOfIds:
-    """Places of ids in a column of ids, which are numbered from near 0."""
+    """The places of ids in a column of ids; fast as the ids are dense."""
 
     def __init__(self, ids: Numbers) -> None:
         self._least = int(ids.min(initial=0))
@@ -69,7 +78,7 @@ class _PlacesOfIds:
         self._places[ids - self._least] = np.arange(len(ids), dtype=np.int32)
 
     def find(self, ids: Numbers) -> Numbers:
-        """Return the places of `ids`, -1 for those that are not there."""
+        """Return the places of `ids` in the column, -1 for those that are not there."""
         at = ids - self._least
         is_known = (at >= 0) & (at < len(self._places))
         places = self._places[np.where(is_known, at, 0)]
@@ -78,10 +87,10 @@ class _PlacesOfIds:
 
 
 def find_paths(slices: CallSlices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
-    """Find the paths of the calls, cut at the ends of the periods (in order of time); labels are below `labels`.
+    """Find the call paths of the calls inside the periods, which are in order of time; `labels` is the number of labels.
 
-    No call reaches beyond the one around it: what lasts longer than the call that it began in, as a range that a function opens,
-    stands beside that call, which counts until then.
+    A call that outlasts the call it began in, as a range that a function opens, stands beside this call, which counts
+    until then.
     """
     place = _PlacesOfIds(slices.slice_id)
     around, row_end = _settle_parents(place.find(slices.parent_id), slices.ts, slices.ts_end)
@@ -101,7 +110,10 @@ def find_paths(slices: CallSlices, period_ts: Numbers, period_ts_end: Numbers, l
 
 
 def _settle_parents(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numbers, Numbers]:
-    """Find for each call the first enclosing call that outlasts it, and its end, cut where a longer call begins in it."""
+    """Return for each call the place of the first enclosing call that outlasts it, and its end in ns.
+
+    A call ends where a longer one begins in it.
+    """
     moved = np.flatnonzero((around >= 0) & (ts_end > ts_end[around] + _ROUNDING))
     if not len(moved):
         return around, ts_end
@@ -117,7 +129,7 @@ def _settle_parents(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numb
 def _number_levels(
     parent: Numbers, thread_id: Numbers, label: Numbers, ts: Numbers, ts_end: Numbers, labels: int
 ) -> tuple[list[Level], Numbers]:
-    """Yield the paths of each level, and number in `path` the path of each call; -1 for calls in none."""
+    """Return the call paths by level, and the number of each call's path; -1 for calls in none."""
     levels: list[Level] = []
     path = np.full(len(parent), _NONE, np.int32)
     before, known = 0, 0  # paths on the levels before the last one, and on all
@@ -139,7 +151,7 @@ def _number_levels(
 
 
 def number_keys(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
-    """Return the distinct `keys` (all below `size`) in order, and the place of each key among them."""
+    """Return the distinct `keys` (all from 0 to below `size`) in rising order, and the place of each key among them."""
     if size > 4 * len(keys) + 1_000_000:
         return np.unique(keys, return_inverse=True)
     is_there = np.zeros(size, bool)
@@ -148,7 +160,10 @@ def number_keys(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
 
 
 def sum_at(places: Numbers, values: Numbers, size: int) -> Numbers:
-    """Sum whole numbers at each of `size` places, exactly: floats would be rounded above 2^53."""
+    """Return for each of `size` places the sum of the `values` (whole numbers) that belong there.
+
+    Sums are exact: floats would be rounded above 2^53.
+    """
     found = np.zeros(size, np.int64)
     np.add.at(found, places, values)
     return found

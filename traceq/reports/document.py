@@ -21,19 +21,19 @@ T = TypeVar("T")
 
 
 class Name(str):
-    """Text that comes from a trace or from its file's name: untrusted, and of any length."""
+    """A text from a trace or from a file's name: untrusted, and of any length."""
 
     __slots__ = ()
 
 
 class Title(Name):
-    """Words of traceq's own that may be cut like a name where there is little room."""
+    """A text by traceq itself that may be cut like a Name where there is little room."""
 
     __slots__ = ()
 
 
 class Literal(str):
-    """An option, a call or a command, to be typed as it stands."""
+    """A text to type as it stands: an option, a call or a command."""
 
     __slots__ = ()
 
@@ -45,7 +45,7 @@ class Address(str):
 
 
 class Reference(str):
-    """Names the heading of this anchor within the same trace: F1."""
+    """The anchor of a heading within the same trace, as F1."""
 
     __slots__ = ()
 
@@ -54,7 +54,10 @@ Spans = tuple[str, ...]
 
 
 def split_code(text: str) -> Spans:
-    """`text` as spans: what stands in backticks is to be typed. With one that has no partner none counts."""
+    """Return `text` as spans: each part in backticks becomes a Literal, without its backticks.
+
+    With an odd number of backticks, the text stays as it is.
+    """
     if text.count("`") % 2:
         return (text,)
     return tuple(Literal(part) if index % 2 else part for index, part in enumerate(text.split("`")) if part)
@@ -62,9 +65,10 @@ def split_code(text: str) -> Spans:
 
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is the report's own, each trace begins with one of level 2. `anchor` is unique in a trace.
+    """A title; level 1 is the report's, 2 a trace's. `anchor` is unique in a trace.
 
-    What is below a minor one is about less than 1 % of the time, or lists what was not found: it may be shown folded.
+    The blocks below a minor heading may be folded: they are about less than 1 % of the time, or on rules that found
+    nothing.
     """
 
     level: int
@@ -75,7 +79,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Header:
-    """Labels and values that say which report this is; a single line leaves out `more`."""
+    """The labels and values that identify the report; formats with a single line for them leave out `more`."""
 
     rows: tuple[tuple[str, Spans], ...]
     more: tuple[tuple[str, Spans], ...] = ()
@@ -86,9 +90,9 @@ Outcome = typing.Literal["problem", "healthy", "cannot tell"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """A sentence on what to do first, how sure it is, and a few lines on its saving and how to do it.
+    """The first sentence of a report: what to do first; `beside` is its confidence, `lines` its saving and the way.
 
-    `label` stands above it on a page where it is about something else than what to do.
+    On a page, `label` stands above a verdict on another subject.
     """
 
     spans: Spans
@@ -100,9 +104,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """A category of the ledger: its label, the name of the category, its share (0..1), its time, the findings that own it.
+    """A category of the ledger: its label, its name, its share (0..1), its time as text, the findings that explain it.
 
-    `verdict` is the account's on what findings leave of it; empty where that is little.
+    `verdict` says how much of it no finding explains; empty where that is little.
     """
 
     label: str
@@ -115,7 +119,7 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Time of a device by category, as bars to one scale."""
+    """The time of a device by category, drawn as bars to one scale."""
 
     title: Spans
     total: str
@@ -124,7 +128,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class RankedFinding:
-    """A finding in a line, and below it what to do; the numbers are words already."""
+    """A row of the ranking: a finding with its saving, share and confidence as text; `deed` is what to do."""
 
     anchor: Reference
     title: Title
@@ -137,7 +141,7 @@ class RankedFinding:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The findings, the one that saves most first."""
+    """The findings, first the one that saves most; `unit` is what savings are per (step or window)."""
 
     rows: tuple[RankedFinding, ...]
     unit: str
@@ -145,7 +149,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Card:
-    """A finding with its evidence: its line of the ranking, what share (0..1) of the step it saves, and blocks on it."""
+    """A finding in detail: its row of the ranking, the share (0..1) of the step that it saves, and its evidence."""
 
     finding: RankedFinding
     saved_share: float
@@ -154,7 +158,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands to type next, under a title, each with what it gives."""
+    """The commands to type next, under a title, as (what it shows, command)."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
@@ -162,28 +166,28 @@ class Commands:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Running text."""
+    """A paragraph of running text."""
 
     spans: Spans
 
 
 @dataclass(frozen=True)
 class Warn:
-    """Running text that must not be overlooked."""
+    """A paragraph that is shown as a warning."""
 
     spans: Spans
 
 
 @dataclass(frozen=True)
 class Items:
-    """A list, an item each."""
+    """A bulleted list."""
 
     items: tuple[Spans, ...]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels and what belongs to them."""
+    """A list of labels with their values."""
 
     rows: tuple[tuple[str, Spans], ...]
 
@@ -198,21 +202,24 @@ class Table:
 
 
 def make_table(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: tuple[int, ...] = (0,)) -> Table:
-    """Make a table with a row for each of `rows`; `columns` gives the cell by title, `text` the places of text columns."""
+    """Make a table with a row for each of `rows`.
+
+    `columns` maps a column's title to the function from a row to its cell; `text` has the places of text columns.
+    """
     cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
     return Table(tuple(columns), cells, text)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of stacked parts, as (label, share); the shares add up to 1."""
+    """A single bar of stacked parts, as (label, share); the shares add up to 1."""
 
     parts: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
 class BarRow:
-    """One of several bars: what it is of, its parts as (label, amount), and what to say after it."""
+    """A bar among several: its label, its parts as (label, amount), and the text behind it."""
 
     label: str
     parts: tuple[tuple[str, float], ...]
@@ -221,14 +228,14 @@ class BarRow:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars to one scale, the longest as wide as there is room."""
+    """Several bars to one scale; the longest takes the whole width."""
 
     rows: tuple[BarRow, ...]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over time, from 0 to the highest, and what they are."""
+    """A curve of values over time, drawn from 0 to the highest, with a text on what they are."""
 
     values: tuple[float, ...]
     text: str
@@ -236,16 +243,16 @@ class Curve:
 
 @dataclass(frozen=True)
 class Query:
-    """The SQL that gives the numbers above again."""
+    """The SQL text that gives the numbers of the blocks above again."""
 
     sql: str
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart: its name, fit for a file and unique in the report, what it shows in words, and who draws it.
+    """A chart: its name (a file name, unique in the report), its content in words, and the function that draws it.
 
-    Everything in it is said in words or tables too.
+    Words or tables of the report say all of it too.
     """
 
     name: str
@@ -255,21 +262,21 @@ class Picture:
 
 @dataclass(frozen=True)
 class Tracks:
-    """Slices on their threads and streams over time."""
+    """A timeline: slices on their threads and streams."""
 
     timeline: Timeline
 
 
 @dataclass(frozen=True)
 class Flame:
-    """Host and GPU time by call path."""
+    """A flame graph: host and GPU time by call path."""
 
     graph: flame.FlameGraph
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks that need not be seen at once, under a title."""
+    """Blocks under a title that may be hidden until asked for."""
 
     title: Spans
     blocks: tuple[Block, ...]

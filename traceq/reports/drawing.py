@@ -34,7 +34,7 @@ Place = tuple[float, float]
 
 
 class Rect(NamedTuple):
-    """A rectangle in the colour of its kind, from (x, y) on, along the axes."""
+    """A rectangle in the colour of its kind; (x, y) is its corner with the lowest values, all sizes in values of the axes."""
 
     kind: str
     x: float
@@ -45,7 +45,7 @@ class Rect(NamedTuple):
 
 
 class Area(NamedTuple):
-    """A staircase of `tops` between `edges` (one more) in the colour of its kind, filled down to 0."""
+    """A filled staircase, from `tops` down to 0, in the colour of its kind; `edges` has one more value than `tops`."""
 
     kind: str
     edges: Sequence[float]
@@ -53,7 +53,7 @@ class Area(NamedTuple):
 
 
 class Stroke(NamedTuple):
-    """Lines along `paths`, in the colour of the text where they have no kind."""
+    """Lines along `paths`, in the colour of the text if `kind` is None; `dashes` is as in SVG."""
 
     paths: Sequence[Sequence[Place]]
     kind: str | None = None
@@ -62,7 +62,7 @@ class Stroke(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A disc, or a dash as wide as that, in the colour of its kind; the radius in points."""
+    """A disc of a radius in points, or a dash as wide as the disc, in the colour of its kind."""
 
     kind: str
     x: float
@@ -72,7 +72,7 @@ class Dot(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text beside (x, y), or where it `is_above` on it: `right` and `up` in points from there."""
+    """A text beside the place (x, y), or above if `is_above`, moved by `right` and `up`, in points."""
 
     text: str
     x: float
@@ -87,7 +87,7 @@ Shape = Rect | Area | Stroke | Dot | Text
 
 
 class Tick(NamedTuple):
-    """A value of an axis and what stands there."""
+    """A value of an axis and its label."""
 
     value: float
     text: str
@@ -95,7 +95,7 @@ class Tick(NamedTuple):
 
 @dataclass(frozen=True)
 class Axis:
-    """From `low`, which is left or below, to `high`; a linear scale unless it `is_log`."""
+    """An axis from `low` (left or bottom) to `high`, linear unless `is_log`."""
 
     low: float
     high: float
@@ -105,7 +105,7 @@ class Axis:
     label: str = ""
 
     def locate(self, value: float) -> float:
-        """Return how far along the axis `value` is: 0 at `low`, 1 at `high`."""
+        """Return the place of `value` along the axis, from 0 at `low` to 1 at `high`."""
         if self.is_log:
             return log(value / self.low) / log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
@@ -118,7 +118,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """Shapes on a pair of axes: `left` and `right` are its distances from the edges, `top` from the upper one."""
+    """Shapes on a pair of axes; `left`, `right` and `top` are distances from the edges of the drawing, points."""
 
     shapes: Sequence[Shape]
     x: Axis
@@ -130,27 +130,27 @@ class Panel:
 
     @property
     def width(self) -> float:
-        """The length of the x axis."""
+        """The length of the x axis, points."""
         return WIDTH - self.left - self.right
 
     @property
     def bottom(self) -> float:
-        """The lower end of the panel, labels below its x axis included."""
+        """The lower end of the panel with the labels of the x axis, points from the top."""
         return self.top + self.height + (_TICK_LINE if self.x.ticks else EDGE) + (_LINE if self.x.label else 0)
 
     def locate(self, x: float, y: float) -> Place:
-        """Return where the values `x` and `y` lie in the drawing, from its upper left corner."""
+        """Return the place of the values `x` and `y`, in points from the drawing's upper left corner."""
         return self.left + self.x.locate(x) * self.width, self.top + (1 - self.y.locate(y)) * self.height
 
     def choose_anchor(self, tick: Tick) -> Anchor:
-        """Return how the text of a tick of the x axis lies at its place, so that it does not leave the drawing."""
+        """Return whether the text of an x tick starts, ends or is centred there, so that it stays in the drawing."""
         at, half = self.left + self.x.locate(tick.value) * self.width, estimate_width(tick.text) / 2
         return "start" if at - half < 0 else "end" if at + half > WIDTH else "middle"
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart: what it shows at its upper edge, panels, and below them what colours mean, as (kind, label)."""
+    """A chart: its title, its panels, and its legend as (kind, label)."""
 
     title: str
     panels: Sequence[Panel]
@@ -158,16 +158,16 @@ class Drawing:
 
     @property
     def bottom(self) -> float:
-        """The lower end of the panels, where the legend begins."""
+        """The lower end of the panels, where the legend begins, points."""
         return max(panel.bottom for panel in self.panels)
 
     @property
     def height(self) -> float:
-        """The whole height, legend included."""
+        """The height of the drawing with its legend, points."""
         return max([self.bottom, *(y + _LINE / 2 for _, _, (_, y) in self.legend_places())])
 
     def legend_places(self) -> list[tuple[str, str, Place]]:
-        """Return kind and label of each entry of the legend, and the left middle of its swatch."""
+        """Return (kind, label, place) of each legend entry; the place is the left middle of its swatch, in points."""
         room = WIDTH - 2 * EDGE
         widest = max([estimate_width(label) for _, label in self.legend] or [0.0]) + 2.5 * SWATCH
         columns = max(1, min(len(self.legend), int(room / widest)))
@@ -178,7 +178,7 @@ class Drawing:
 
 
 class AxisUnit(NamedTuple):
-    """The unit of the numbers along an axis, in ns or bytes."""
+    """A unit for the numbers along an axis: its name, and its size in ns or bytes."""
 
     name: str
     size: int
@@ -195,7 +195,7 @@ def choose_size_unit(highest: float) -> AxisUnit:
 
 
 def make_axis(low: float, high: float, *, has_grid: bool = False, whole: bool = False, label: str = "") -> Axis:
-    """Make a linear axis with up to five round numbers, `whole` ones on demand."""
+    """Make a linear axis with ticks at about five round numbers, at integers only if `whole`."""
     rough = ((high - low) or 1) / _MOST_STEPS
     power = 10.0 ** floor(log10(rough))
     sizes = [size * power for size in (1, 2, 2.5, 5, 10)]
@@ -205,7 +205,7 @@ def make_axis(low: float, high: float, *, has_grid: bool = False, whole: bool = 
 
 
 def make_log_axis(low: float, high: float, label: str = "") -> Axis:
-    """Make a logarithmic axis with up to five powers of ten, on a short one three times those too."""
+    """Make a logarithmic axis with ticks at about five powers of ten; a short axis has ticks at their triples too."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     factors = (1.0,) if high / low > _WIDE else (1.0, 3.0)
     values = [factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high]
@@ -224,14 +224,20 @@ def make_rows_panel(
     left: float | None = None,
     right: float = 11.0,
 ) -> Panel:
-    """Make a panel of rows, each `row` high, the first on top, every `every`-th with its name; row n has its middle at n."""
+    """Make a panel of rows from the top down; the middle of row n has the value n on the y axis.
+
+    `row` is the height of a row; every `every`-th has its name. `left` and `right` are the margins, points.
+    """
     ticks = [Tick(number, name) for number, name in enumerate(names)][::every]
     room = estimate_room(names) if left is None else left
     return Panel(shapes, x, Axis(len(names) - 0.5, -0.5, ticks), len(names) * row, room, right)
 
 
 def make_row_bars(row: float, start: float, parts: Iterable[tuple[str, float]], text: str = "") -> list[Shape]:
-    """Make the bars of a row, parts as (kind, length) behind each other from `start` on, and `text` behind them."""
+    """Make the bars of a row, one behind the other from `start` on, and `text` behind them.
+
+    `parts` has (kind, length).
+    """
     shapes: list[Shape] = []
     for kind, length in parts:
         if length:
@@ -241,15 +247,15 @@ def make_row_bars(row: float, start: float, parts: Iterable[tuple[str, float]], 
 
 
 def estimate_width(text: str) -> float:
-    """Return about how wide `text` is drawn, rather too much than too little."""
+    """Return the estimated width of `text` in points, rather too large than too small."""
     return width(text) * FONT * _CHARACTER
 
 
 def estimate_room(texts: Sequence[str]) -> float:
-    """Return the room that the longest of the labels needs, with what keeps it apart."""
+    """Return the width in points that a column of these labels needs, with its margins."""
     return max(map(estimate_width, texts)) + 2 * APART
 
 
 def shorten_label(text: str) -> str:
-    """Make text from a trace fit for a label."""
+    """Return text from a trace, made printable and cut to the length of a label."""
     return shortened(printable(text), _NAME_LIMIT)

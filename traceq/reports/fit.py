@@ -29,7 +29,7 @@ def pick_fitting(versions: Iterable[T], fits: Callable[[T], bool]) -> T:
 
 
 def drop_until_fits(ranks: Sequence[Rank | None], fits: Callable[[set[int]], bool]) -> set[int]:
-    """Return the places of the fewest parts that must go so that the rest `fits`, or all that may go if nothing fits.
+    """Return the places of the fewest parts to drop so that the rest `fits`, or all that may go if nothing fits.
 
     `ranks` has one entry a part: the greatest goes first, of equal ones the last; a part with None always stays.
     """
@@ -43,8 +43,8 @@ def drop_until_fits(ranks: Sequence[Rank | None], fits: Callable[[set[int]], boo
 class TextPart:
     """A piece of text that is shown as a whole or not at all.
 
-    Parts with the greatest `rank` are left out first, those with None never. `kind` is how the line in its place
-    calls it; a part without a kind leaves no such line.
+    Parts with the greatest `rank` are dropped first, those with None never. The note in place of dropped parts names
+    their `kind`; a part without a kind leaves no note.
     """
 
     text: str
@@ -54,7 +54,7 @@ class TextPart:
 
 @dataclass(frozen=True)
 class TextFrame:
-    """Text before and after the parts `inside`, shown as long as one of them is."""
+    """A text before and a text after the parts `inside`, shown while at least one of these parts is."""
 
     opening: str
     closing: str
@@ -70,14 +70,17 @@ Summary = Callable[[Sequence[TextPart]], str]
 
 @dataclass(frozen=True)
 class _PartPlace:
-    """A part and all that is around it, from the outside inwards."""
+    """A part and the frames around it, outermost first."""
 
     part: TextPart
     around: tuple[TextFrame, ...]
 
 
 def join_fitting(inside: Sequence[TextPart | TextFrame], limit: int, note: Note, summary: Summary) -> str:
-    """Join the parts by blank lines to a text shorter than `limit`, if the parts that always stay are."""
+    """Join the parts by blank lines, dropping parts until the text is shorter than `limit`.
+
+    Parts that always stay may make it longer. `note` writes the line in place of dropped parts.
+    """
     places = list(_flatten_parts(inside, ()))
 
     def join(dropped: set[int]) -> str:
@@ -114,7 +117,7 @@ def _join(places: Sequence[_PartPlace], dropped: set[int], note: Note, summary: 
 
 
 def _open_only(opened: list[TextFrame], wanted: Sequence[TextFrame]) -> list[str]:
-    """Return the texts that close and open frames until just `wanted` are open."""
+    """Change the `opened` frames to `wanted` and return the texts that close and open them."""
     texts: list[str] = []
     while [id(outer) for outer in opened] != [id(outer) for outer in wanted[: len(opened)]]:
         texts.append(opened.pop().closing)
@@ -125,7 +128,10 @@ def _open_only(opened: list[TextFrame], wanted: Sequence[TextFrame]) -> list[str
 
 
 def _take_note(gone: list[_PartPlace], shown: set[int], note: Note) -> list[str]:
-    """Return the line in place of the parts in `gone`, if any, and empty the list."""
+    """Return the note in place of the dropped parts in `gone`, or an empty list, and empty `gone`.
+
+    `shown` has the ids of frames that are shown.
+    """
     titles: dict[int, str] = {}
     kinds: list[str] = []
     for place in gone:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Frame:
-    """All calls of one path: threads, Python frames, modules, annotations, operators and CUDA calls, then what these launched.
+    """All calls of one call path: a thread, Python frame, module, annotation, operator, CUDA call or GPU work.
 
-    `parent` is the number of the frame around it, -1 for the first, which is around all. `host_ns` is the time of the calls
-    themselves, `gpu_ns` that of the GPU work launched in them, both with all that is inside.
+    `parent` is the place of the frame around it, -1 for the root. `host_ns` is the time of the calls, `gpu_ns` the time
+    of the GPU work launched in them, both with all frames inside.
     """
 
     name: str
@@ -23,9 +23,9 @@ class Frame:
 
 @dataclass(frozen=True)
 class FlameGraph:
-    """The frames of the counted steps, each after the one around it.
+    """The frames of the counted steps, each after its parent.
 
-    Those below `least_share` (0..1) of all host time and of all GPU time are together, in one of kind smaller.
+    Frames below `least_share` (0..1) of all host time and of all GPU time are merged, as frames of kind "smaller".
     """
 
     frames: tuple[Frame, ...]
@@ -34,7 +34,10 @@ class FlameGraph:
 
 @dataclass(frozen=True)
 class Hot:
-    """All frames of one name and kind: their own time, that with all inside, and that on the GPU, ns. None is counted twice."""
+    """All frames of one name and kind: host time without and with the frames inside, and GPU time, ns.
+
+    Recursive calls are counted once.
+    """
 
     name: str
     kind: str
@@ -45,7 +48,7 @@ class Hot:
 
 
 def find_hottest(flame: FlameGraph, most: int) -> list[Hot]:
-    """Return the names with most own time on the host."""
+    """Return at most `most` names of frames, first those with most own time on the host."""
     own = [frame.host_ns for frame in flame.frames]
     for frame in flame.frames[1:]:
         own[frame.parent] -= frame.host_ns

@@ -23,11 +23,11 @@ SCHEMA_VERSION = 4
 
 @dataclass(frozen=True)
 class TraceFacts:
-    """Facts of a capture. `file` is the source's path below what all sources share: no home directory.
+    """Facts of a capture; `file` is the path below the folder that all sources share, so that no home folder shows.
 
-    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile; None where it was
-    not, and where the steps without it may have been fed from the full queue of a loader, of `loader_queue` batches.
-    `recorded_ns` is how long the profiler recorded, where it says so.
+    `overhead_share` is how much longer steps took because of the profiler, as traceq.profile measured it. It is None
+    without this measurement, or where the steps without profiler may have been fed from the full queue of a loader
+    (`loader_queue` batches). `recorded_ns` is how long the profiler recorded, if known.
     """
 
     trace_id: int
@@ -52,7 +52,7 @@ class TraceFacts:
 
 @dataclass(frozen=True)
 class Device:
-    """A GPU the trace lists or uses, and how many slices it ran."""
+    """A GPU that the trace lists or uses, and the number of slices that ran on it."""
 
     device: int
     name: str | None
@@ -62,7 +62,7 @@ class Device:
 
 @dataclass(frozen=True)
 class ProgramFact:
-    """A property that the trace shows of the program, and how many names or slices show it: a row of the table program."""
+    """A property of the program, and the number of names or slices that show it; a row of the table program."""
 
     property: str
     value: str
@@ -83,7 +83,7 @@ class MadeWith:
 
 @dataclass(frozen=True)
 class ExcludedStep:
-    """A step that does not count, and why."""
+    """A step that is not counted, and the reason."""
 
     step: int
     name: str
@@ -93,7 +93,7 @@ class ExcludedStep:
 
 @dataclass(frozen=True)
 class Steps:
-    """Statistics over the counted steps, ns. `source` is step.source, `example` a counted step's name."""
+    """Statistics of the counted steps, ns; `source` is where steps came from, `example` the name of one."""
 
     source: str | None
     example: str | None
@@ -111,13 +111,13 @@ class Steps:
 
     @property
     def is_window(self) -> bool:
-        """Return whether no steps were found, so that the window counts as one."""
+        """Whether no steps were found, so that the whole window counts as one step."""
         return self.source == "window"
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A level at which the trace recurs, as in the table unit: what holds several steps, the steps, what is inside them."""
+    """A level at which the trace repeats: groups of steps, the steps, or parts of them; a row of the table unit."""
 
     level: str
     source: str
@@ -134,7 +134,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class PhaseOfRun:
-    """A part of the capture, as in the table phase_of_run: start_up, left_out, window (what is judged) or tail."""
+    """A part of the capture: start_up, left_out, window (the judged part) or tail; a row of the table phase_of_run."""
 
     phase: str
     ts_ns: int
@@ -146,9 +146,9 @@ class PhaseOfRun:
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase the program marked, over the counted steps: instances, time, median per step, share of the steps' time.
+    """A phase that the program marked: number, time, median per step, and share of the counted steps' time.
 
-    Times of several threads are added, and phases may nest: they are not parts of a step.
+    Times of several threads are added, and phases may nest, so they do not add up to a step.
     """
 
     phase: str
@@ -160,7 +160,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Throughput:
-    """Work the program counted (samples, tokens), over the `steps` counted ones that say how much it was."""
+    """The work that the program counted (samples, tokens), over the `steps` counted steps that have a number."""
 
     key: str
     steps: int
@@ -170,7 +170,10 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Condition:
-    """A series that monitors logged, over the counted steps; `device` is None for the host, `instance` what of it it is of."""
+    """A series that a monitor logged, over the counted steps; `device` is None for the host.
+
+    `instance` is the part of the device or host, such as a link or a disk.
+    """
 
     device: int | None
     instance: str | None
@@ -183,7 +186,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class LedgerPart:
-    """Time of one category on one device: over all counted steps, per step, and as a share of the steps."""
+    """The time of one category on one device: over all counted steps, per step, and as a share (0..1) of the steps."""
 
     category: str
     dur_ns: int
@@ -203,7 +206,7 @@ class DeviceLedger:
 
 @dataclass(frozen=True)
 class StepLedger:
-    """A counted step and where its time went on a device, as (category, ns); the parts add up to `dur`."""
+    """A counted step of a device, and its time by category as (category, ns); the parts add up to `dur`."""
 
     device: int
     step: int
@@ -213,7 +216,10 @@ class StepLedger:
 
 @dataclass(frozen=True)
 class Gap:
-    """A gap in which nothing ran on a device: its main cause, and by name what the host did and what ended it."""
+    """A gap in which nothing ran on a device: its main cause, the host's calls during it, and the work after it.
+
+    `drained_by` is the call that waited until the device was empty.
+    """
 
     device: int
     step: int
@@ -229,7 +235,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class GapSize:
-    """Number and total time of the gaps of one size."""
+    """The number and total time of the gaps in one range of durations."""
 
     bucket: str
     gaps: int
@@ -238,7 +244,7 @@ class GapSize:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A ledger category of a device in which an unusually long step exceeds the typical one."""
+    """A category in which an unusually long step differs from the typical step, and by how many ns."""
 
     step: int
     dur_ns: int
@@ -250,7 +256,7 @@ class Outlier:
 
 @dataclass(frozen=True)
 class HostPart:
-    """Own time of the training thread by what it did and in which phase; the parts add up to the counted steps."""
+    """Own time of the training thread by category and phase; the parts add up to the counted steps."""
 
     category: str
     phase: str
@@ -259,7 +265,7 @@ class HostPart:
 
 @dataclass(frozen=True)
 class AnnotationTime:
-    """Time of all outermost annotations of one name on the host."""
+    """The time of all annotations of one name on the host; those inside one of the same name do not count."""
 
     name: str
     count: int
@@ -269,7 +275,7 @@ class AnnotationTime:
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """Own time of all operators of one name on the host."""
+    """The own time of all operators of one name on the host, without the operators inside."""
 
     name: str
     count: int
@@ -279,7 +285,7 @@ class OperatorTime:
 
 @dataclass(frozen=True)
 class Host:
-    """The contents of a trace without GPU activity. Times are sums over threads, no parts of a step."""
+    """The contents of a trace without GPU activity; times are sums over threads, not parts of a step."""
 
     annotations: tuple[AnnotationTime, ...]
     operators: tuple[OperatorTime, ...]
@@ -287,7 +293,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Note:
-    """A kind of oddity met while importing: severity info, data_loss or error."""
+    """A kind of oddity that import met: its severity (info, data_loss or error), its code, and how often."""
 
     severity: str
     code: str
@@ -297,15 +303,14 @@ class Note:
 
 @dataclass(frozen=True)
 class TraceReport:
-    """All that is reported of one trace. `host` is there only when no GPU activity was traced.
+    """The report on one trace; `host` is filled only without GPU activity.
 
-    `extra_findings` are those of rules that no labelled real trace has confirmed, where they were asked, `extra_left_out`
-    how many more such rules there are. `small` are the rules that found something not worth listing; `replay_error` is the
-    share (0..1) by which the replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could
-    be used. Where `rules_asked` is false, other ranks of the job stand for this one: there are no findings because no rule was
-    asked.
-    `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups`, the latter by the
-    id of a finding, are there only when the report was built to be drawn.
+    `extra_findings` are those of rules that no labelled real trace has confirmed, if they were asked for;
+    `extra_left_out` is the number of more such rules. `small` are the rules whose findings are too small to list.
+    `replay_error` is the share (0..1) by which the replay behind the savings misses the recorded steps, `is_replayed`
+    whether it could be used. Where `rules_asked` is false, no rule was asked, as other ranks of the job stand for this
+    one. `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups` (by a
+    finding's id) are filled only for formats that draw them.
     """
 
     trace: TraceFacts
@@ -349,39 +354,40 @@ class TraceReport:
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
-        """Return the findings, then those of the pack extra."""
+        """The findings, then those of the pack extra."""
         return (*self.findings, *self.extra_findings)
 
     @property
     def unit(self) -> str:
-        """Name the unit that times and savings are per."""
+        """The unit that times and savings are per: "step", or "window" without steps."""
         return "window" if self.steps.is_window else "step"
 
     @property
     def run_ns(self) -> int | None:
-        """Return the length of the whole capture, ns; None when unknown."""
+        """The length of the whole capture, ns; None when unknown."""
         return sum(phase.dur_ns for phase in self.phases_of_run) or None
 
     @property
     def judged_share(self) -> float | None:
-        """Return the share of the capture that is judged; None when unknown."""
+        """The share (0..1) of the capture that is judged; None when unknown."""
         judged = sum(phase.dur_ns for phase in self.phases_of_run if phase.phase == "window")
         return judged / self.run_ns if self.run_ns else None
 
     @property
     def period(self) -> str:
-        """Name the period that every number is about."""
+        """The period that all numbers are about: "counted steps", or "window" without steps."""
         return "window" if self.steps.is_window else "counted steps"
 
 
 @dataclass(frozen=True)
 class JobRank:
-    """A rank of a job: its own time, transfers and waiting in matched collectives, and what it alone would save; ns.
+    """A rank of a job: own time, transfers and waiting in matched collectives, and the saving if it were usual; ns.
 
-    `late_ns` is its own time beyond the usual; `holds_up` the part of it on the critical path, which all wait for. Times are None
-    where the job cannot be judged; `win_ns` also in jobs of more than 64 ranks. `compute_ns` and `communication_ns` are parts of
-    `counted_ns`, its steps on its GPU from the first counted one to the last; None without a ledger. `recorded_ns` is how
-    long its trace is. `is_usual`: it has the median own time of those that nobody waits for; `dp` is its copy of the model.
+    `late_ns` is own time beyond the usual rank's, `holds_up` the part of it on the critical path, which all wait for.
+    Times are None where the job cannot be judged; `win_ns` also in jobs of more than 64 ranks. `compute_ns` and
+    `communication_ns` are parts of `counted_ns`, the time of its counted steps on its GPU; None without a ledger.
+    `recorded_ns` is the length of its trace. `is_usual`: it has the median own time of the ranks that nobody waits for.
+    `dp` is its copy of the model.
     """
 
     trace_id: int
@@ -408,11 +414,11 @@ class JobRank:
 
 @dataclass(frozen=True)
 class JobCollective:
-    """Matched collectives of one kind in `groups` groups of `ranks` ranks.
+    """Matched collectives of one kind, in `groups` groups of `ranks` ranks.
 
-    `best_ns`, `typical_ns` (the median) and `longest` are what a rank needs that waits for nobody, ns; `bus_bandwidth` goes with
-    `typical_ns`, GB/s.
-    `transfer_ns` and `wait_ns` are those of all ranks together, ns. `level`: within a host or between hosts; None when unknown.
+    `best_ns`, `typical_ns` (the median) and `longest` are times of a rank that waits for nobody, ns; `bus_bandwidth`
+    belongs to `typical_ns`, GB/s. `transfer_ns` and `wait_ns` are sums over all ranks, ns. `level`: within a host or
+    between hosts; None when unknown.
     """
 
     op: str
@@ -431,9 +437,9 @@ class JobCollective:
 
 @dataclass(frozen=True)
 class Lateness:
-    """Time (ns) by which a rank worked longer than the usual one before collectives, in column `place` of `places`.
+    """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
-    A column is a step, or a collective of a job of one step, or several of them.
+    A column is a step, or one or several collectives in a job of one step.
     """
 
     rank: int
@@ -445,7 +451,10 @@ class Lateness:
 
 @dataclass(frozen=True)
 class WorstArrival:
-    """A rank at the collective that a rank came to latest: own time, then waiting, then transfer, ns. All end at once."""
+    """A rank in the collective with the latest arrival: its own time, then waiting, then transfer, ns.
+
+    The collective ends on all ranks at once.
+    """
 
     rank: int
     op: str
@@ -458,10 +467,11 @@ class WorstArrival:
 
 @dataclass(frozen=True)
 class Straggler:
-    """A rank, host or stage that makes the others wait: what it saves once those before it are fixed (`adds_ns`), and alone; ns.
+    """A rank, host or stage that makes others wait, with its savings in ns: `win_ns` if it alone is fixed.
 
-    `cause` is the ledger's category with most time beyond that of the usual rank; `operator` the call that took longest
-    beyond the same call on `usual_rank`. `trace_id` is that of the first of its `ranks`.
+    `adds_ns` is what it saves after the stragglers before it are fixed. `cause` is the category with most time beyond
+    the usual rank's, `operator` the call that took longest beyond the same call on `usual_rank`. `trace_id` is the
+    trace of the first of its `ranks`.
     """
 
     kind: str
@@ -481,12 +491,12 @@ class Straggler:
 
 @dataclass(frozen=True)
 class Job:
-    """Several ranks of one program, recorded at the same time; one row of the table job. Times in ns, of all `steps`.
+    """Several ranks of one program, recorded at the same time; a row of the table job. Times in ns, over all `steps`.
 
-    `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and usual work;
-    `wait_share` is that of waiting in the time of matched collectives beside which ranks do no work of their own. `lateness`
-    and `worst` are there to be drawn. `findings` are what its rules say, `not_applicable` those that cannot tell, `failed`
-    those that broke.
+    `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
+    usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
+    their own. `lateness` and `worst` are for charts. `findings` are those of the job's rules, `not_applicable` the
+    rules that cannot tell, `failed` those with an error.
     """
 
     job: int
@@ -526,7 +536,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Report:
-    """The traces of one database, by trace_id, and the jobs that they belong to; `query` lists the traces."""
+    """The traces of one database, by trace_id, and their jobs; `query` is the SQL text that lists the traces."""
 
     traces: tuple[TraceReport, ...]
     query: str

@@ -15,7 +15,7 @@ from traceq.reports.document import Block, Facts, Fold, Heading, Paragraph, Quer
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading or a fold, and what stands under it."""
+    """A heading or a fold, with the sections and leaves under it."""
 
     head: Heading | Fold
     nodes: list[Section | Leaf] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Section:
 
 @dataclass
 class Leaf:
-    """A block, after the paragraph that says what it is ("The longest:") if there is one."""
+    """A block, with the paragraph that introduces it ("The longest:") if there is one."""
 
     blocks: tuple[Block, ...]
 
@@ -32,7 +32,7 @@ Node = Section | Leaf
 
 
 def build_outline(blocks: Iterable[Block]) -> list[Node]:
-    """Put the blocks under their headings, in the same order. A fold ends where its own blocks end."""
+    """Return the blocks as a tree under their headings and folds, in the same order."""
     top: list[Node] = []
     opened: list[tuple[int, list[Node]]] = [(0, top)]
     for block in blocks:
@@ -63,7 +63,7 @@ _FINDING = re.compile(r"F(\d+)")
 
 
 def rate_importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
-    """Rate how soon a leaf may be left out (greatest first); `above` are the sections around it, outermost first."""
+    """Return a leaf's rank for leaving out (the greatest goes first); `above` are the sections around it, outermost first."""
     headings = [each for each in above if isinstance(each.head, Heading)]
     if isinstance(leaf.blocks[-1], Query):
         return _QUERY, 0
@@ -81,7 +81,7 @@ def rate_importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
 
 
 def _comes_after_findings(section: Section, trace: Section) -> bool:
-    """Return whether the section comes after the findings, or there are none."""
+    """Return whether the section comes after the trace's findings; true if it has no findings."""
     sections = [each for each in trace.nodes if isinstance(each, Section)]
     found = [number for number, each in enumerate(sections) if _anchor_of(each) == _FINDINGS]
     return sections.index(section) > (found[0] if found else -1)

@@ -12,16 +12,16 @@ Numbers = npt.NDArray[Any]
 
 
 class Stretch(NamedTuple):
-    """Length in ns below which slices are merged: in general, and in detailed steps; 0 merges none."""
+    """The lengths in ns below which slices are merged: in general, and in steps drawn in detail; 0 merges none."""
 
     coarse: int
     fine: int
 
 
 class DrawnPieces(NamedTuple):
-    """Columns with a place for each piece of `slices` slices; a piece begins in `cell` or later and takes `busy` ns.
+    """Columns of pieces to draw; a piece is `slices` merged slices that begin in `cell` or later, `busy` ns long in sum.
 
-    Of several slices `number` is the longest one's (of several of these the last one's), and `longest` its duration.
+    `number` is the slice number of its longest slice (of equal ones the last), and `longest` is the length of this one.
     """
 
     track: Numbers
@@ -38,7 +38,7 @@ class DrawnPieces(NamedTuple):
     slices: Numbers
 
     def select(self, chosen: Numbers) -> DrawnPieces:
-        """Select pieces by their places, or by a mask."""
+        """Return the pieces at the places or in the mask `chosen`."""
         return DrawnPieces(*(column[chosen] for column in self))
 
 
@@ -52,7 +52,7 @@ def pieces_of(
     is_fine: Numbers,
     is_culprit: Numbers,
 ) -> DrawnPieces:
-    """Make a piece of each slice."""
+    """Return a piece for each slice, none merged yet."""
     dur = ts_end - ts
     is_alone = np.ones(len(ts), bool)
     return DrawnPieces(track, depth, is_fine, is_culprit, is_alone, ts, number, dur, ts, ts_end, dur, np.ones_like(ts))
@@ -64,7 +64,10 @@ def join_pieces(pieces: Iterable[DrawnPieces]) -> DrawnPieces:
 
 
 def merge_short(pieces: DrawnPieces, stretch: Stretch) -> DrawnPieces:
-    """Merge short neighbouring pieces; `stretch` is a multiple of the one they were merged by before."""
+    """Return the pieces with short neighbours on a track merged.
+
+    `stretch` must be a multiple of the one by which they were merged before.
+    """
     least, stays = _find_short(pieces, stretch)
     order, first, cell = _sort_cells(pieces, least, stays)
     if not len(order):
@@ -88,7 +91,7 @@ def merge_short(pieces: DrawnPieces, stretch: Stretch) -> DrawnPieces:
 
 
 def count_merged(pieces: DrawnPieces, stretch: Stretch) -> tuple[int, int]:
-    """Count the pieces that merging by `stretch` leaves: outside of detailed steps, and in them."""
+    """Return how many pieces merge_short would leave: outside of detailed steps, and in them."""
     least, stays = _find_short(pieces, stretch)
     order, first, _ = _sort_cells(pieces, least, stays)
     is_fine = np.concatenate((pieces.is_fine[stays], pieces.is_fine[order[first]]))
@@ -97,13 +100,13 @@ def count_merged(pieces: DrawnPieces, stretch: Stretch) -> tuple[int, int]:
 
 
 def _find_short(pieces: DrawnPieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
-    """Below how many ns each piece is drawn together with others, and which are not."""
+    """Return for each piece the length in ns below which it is merged, and whether it stays as it is."""
     least = np.where(pieces.is_fine, stretch.fine, stretch.coarse)
     return least, (least == 0) | (pieces.is_alone & (pieces.is_culprit | (pieces.longest >= least)))
 
 
 def _sort_cells(pieces: DrawnPieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the places of the pieces to merge, cell by cell, where each cell begins among them, and its number."""
+    """Return the places of the pieces to merge, ordered by cell, where each cell begins in them, and the cell numbers."""
     order = np.flatnonzero(~stays)
     lane = ((pieces.track[order].astype(np.uint16) * 16 + pieces.depth[order]) * 2 + pieces.is_fine[order]).astype(
         np.uint16

@@ -55,7 +55,7 @@ NEEDS = {query: table for table, queries in _NEEDED_BY.items() for query in quer
 
 
 class Queries:
-    """The queries of a report on one database; those that would find nothing, for their table is empty, are not run."""
+    """The queries of a report on one database; a query on a table that is empty is not run."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
@@ -63,28 +63,31 @@ class Queries:
         self._idle = {query for query, table in NEEDS.items() if table in empty}
 
     def read_rows(self, name: str, **values: Setting) -> list[dict[str, Any]]:
-        """Return the rows of the query `name`, as dictionaries by column name."""
+        """Return the rows of the query file `name` as dictionaries by column name; `values` are its parameters."""
         return [] if name in self._idle else read_rows(self.connection, name, **values)
 
     def read_records(self, made: Callable[..., T], name: str, **values: Setting) -> tuple[T, ...]:
-        """Return `made` of each row of the query `name`; its columns are the first fields, in their order."""
+        """Return `made(*row)` for each row of the query `name`; its columns are in the order of the parameters."""
         return tuple(made(*row.values()) for row in self.read_rows(name, **values))
 
 
 def _find_empty(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the tables of NEEDS without a row. The catalogue counts no rows that are not committed yet, so it is not enough."""
+    """Return the names of the tables in NEEDS without a row.
+
+    The catalogue does not count uncommitted rows, so tables are looked into.
+    """
     maybe = {row["table_name"] for row in read_rows(connection, "maybe_empty_table")} & {*NEEDS.values()}
     looks = [f"select '{table}' where not exists (from {table})" for table in sorted(maybe)]
     return {table for (table,) in connection.execute(" union all ".join(looks)).fetchall()} if looks else set()
 
 
 def read_rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
-    """Return the rows of the query `name`, as dictionaries by column name."""
+    """Return the rows of the query file `name` as dictionaries by column name; `values` are its parameters."""
     return ask(connection, statement(_find_file(name)), **values)
 
 
 def read_columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> dict[str, npt.NDArray[Any]]:
-    """Return the rows of the query `name`, a NumPy array for each column; none of them may hold NULL."""
+    """Return the result of the query file `name` as a NumPy array for each column; no value may be NULL."""
     import numpy as np
 
     read = run(connection, _find_file(name), **values).fetchnumpy()
@@ -92,7 +95,7 @@ def read_columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Set
 
 
 def print_query(name: str, **values: Setting) -> str:
-    """Return the query `name` on one line, with `values` in place of its parameters."""
+    """Return the SQL text of the query file `name` on one line, with `values` in place of its parameters."""
     return literal(statement(_find_file(name)), **values)
 
 

@@ -15,10 +15,10 @@ Place = Literal["headline", "steps", "gaps", "copies", "communication", "kernels
 
 
 class Chart(NamedTuple, Generic[T]):
-    """A chart of one trace, or of several ranks as one job.
+    """A chart of one trace, or of several ranks as one job: its name, its place in the report, and its functions.
 
-    `place` is None for those of jobs. `describe` says in words what it shows, `missing` what a report lacks that has no data
-    for it.
+    `place` is None for charts of jobs. `describe` returns the chart in words; `missing` is the sentence for a report
+    without data for it.
     """
 
     name: str

@@ -118,7 +118,7 @@ def _add_shape(axes: Axes, mark: Shape) -> None:
 
 @contextmanager
 def _use_style() -> Iterator[None]:
-    """Draw in the library's own defaults and traceq's style; the user's settings are restored at the end."""
+    """Use matplotlib's default settings and traceq's style inside the context; the user's settings are restored at the end."""
     _import_matplotlib()
     import matplotlib.style
 
@@ -128,9 +128,9 @@ def _use_style() -> Iterator[None]:
 
 @cache
 def _import_matplotlib() -> None:
-    """Import the module that reads its list of fonts at home, or makes it in traceq's scratch where no home can be written.
+    """Import matplotlib with its list of fonts in a folder of traceq if the home folder cannot be written.
 
-    By itself matplotlib then says so in three lines, and makes a folder that a signal leaves behind.
+    By itself matplotlib would then warn in three lines, and make a folder that stays after a signal.
     """
     with ExitStack() as stack:
         if _SETTING not in os.environ and sys.platform.startswith("linux") and not _is_at_home():

@@ -30,7 +30,7 @@ def draw(report: TraceReport) -> Drawing:
 
 
 def describe(report: TraceReport) -> str:
-    """Describe all gaps, and the size in which most time is."""
+    """Return a sentence on the number and time of all gaps, and on the size of gaps that most time is in."""
     sizes = report.gap_sizes
     most = max(sizes, key=lambda size: size.dur_ns)
     return (

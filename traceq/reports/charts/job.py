@@ -41,12 +41,12 @@ _Cells = dict[tuple[int, int], int]
 
 
 def has_late(job: Job) -> bool:
-    """Return whether any rank worked longer than usual in one of several columns."""
+    """Return whether any rank's own time was beyond the usual, and there are several columns (steps or collectives) to draw."""
     return bool(job.lateness) and job.lateness[0].places > 1
 
 
 def draw_late(job: Job) -> Drawing:
-    """Draw cells, the darker the further the rank's own time is beyond the usual, against the furthest of any rank."""
+    """Draw a row for each rank over time: the darker a cell, the more its own time is beyond the usual rank's."""
     rows = list_late_rows(job)
     most = max(max(row) for row in rows.values())
     marks = [
@@ -65,7 +65,10 @@ def _column_word(job: Job) -> str:
 
 
 def list_late_rows(job: Job) -> _Rows:
-    """Return how late each rank was, of many each host, or the ranks that are late most."""
+    """Return the ns that each rank's own time was beyond the usual, by row name and column.
+
+    With many ranks, a row is a host, or only the ranks that are late most are kept.
+    """
     hosts = {member.rank: member.host for member in job.members}
     names = {rank: f"rank {rank}" for rank in hosts}
     if len(hosts) > _MOST_ROWS and None not in hosts.values() and len(set(hosts.values())) <= _MOST_ROWS:
@@ -84,7 +87,7 @@ def list_late_rows(job: Job) -> _Rows:
 
 
 def _join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
-    """Return (start, length, level) of neighbouring columns that look alike, without those that were not late."""
+    """Return (start, length, opacity level) of each run of equal columns; columns without lateness are left out."""
     runs = []
     for level, cells in groupby(
         range(len(row)), key=lambda column: _shade_level(row[column], 0, most) if row[column] else None
@@ -96,12 +99,12 @@ def _join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
 
 
 def _shade_level(value: int, least: int, most: int) -> int:
-    """Return which of the opacities `value` has between `least` and `most`."""
+    """Return the index in _OPACITIES for `value` on the scale from `least` to `most`."""
     return min(int((value - least) / (most - least) * len(_OPACITIES)), len(_OPACITIES) - 1) if most > least else 0
 
 
 def describe_late(job: Job) -> str:
-    """Describe whose own time was most beyond the usual, how often and by how much."""
+    """Return a sentence on the rank whose own time was most beyond the usual, how often and by how much."""
     late: dict[int, list[Lateness]] = {}
     for lateness in job.lateness:
         late.setdefault(lateness.rank, []).append(lateness)
@@ -117,26 +120,26 @@ def describe_late(job: Job) -> str:
 
 
 def has_own(job: Job) -> bool:
-    """Return whether the job was judged."""
+    """Return whether own, transfer and waiting time of every rank are known."""
     return job.dur_ns is not None and all(member.own_ns is not None for member in job.members)
 
 
 def draw_own(job: Job) -> Drawing:
-    """Draw a stacked bar for each rank, of many a column."""
+    """Draw a stacked bar for each rank (own work, lateness, transfers, waiting), or a stacked area for many ranks."""
     title = "time of each rank by itself, in transfers and waiting, per step"
     columns = [StackColumn(str(member.rank), _step_parts(member, job)) for member in job.members]
     return draw_columns(title, columns, "rank", _OWN_LEGEND, lambda rank: f"waits {duration(rank.parts['wait'])}")
 
 
 def _step_parts(member: JobRank, job: Job) -> dict[str, float]:
-    """Return the parts of the mean step of a rank, ns."""
+    """Return the parts of the mean step of a rank, ns: usual work, lateness, transfers, waiting."""
     late = min(member.late_ns or 0, member.own_ns or 0)
     parts = ((member.own_ns or 0) - late, late, member.transfer_ns or 0, member.wait_ns or 0)
     return {kind: ns / job.steps for kind, ns in zip(_OWN_LEGEND, parts, strict=True)}
 
 
 def describe_own(job: Job) -> str:
-    """Describe the ranks that wait most and least."""
+    """Return a sentence on the ranks that wait most and least in collectives."""
     most = max(job.members, key=lambda member: member.wait_ns or 0)
     least = min(job.members, key=lambda member: member.wait_ns or 0)
     waits = [duration((member.wait_ns or 0) / job.steps) for member in (most, least)]
@@ -150,14 +153,14 @@ def describe_own(job: Job) -> str:
 
 
 def has_grid(job: Job) -> bool:
-    """Return whether there are several stages and several copies of each."""
+    """Return whether the job has several pipeline stages and several data-parallel copies of each."""
     if not has_own(job) or any(member.stage is None or member.dp is None for member in job.members):
         return False
     return all(1 < len(set(numbers)) <= _MOST_ROWS for numbers in zip(*sum_grid_cells(job), strict=True))
 
 
 def draw_grid(job: Job) -> Drawing:
-    """Draw a cell for each rank, the darker the more it works by itself, between the least and the most of all."""
+    """Draw a cell for each rank, by pipeline stage and copy of the model: the darker, the longer its own time."""
     cells = sum_grid_cells(job)
     stages, copies = (sorted(set(numbers)) for numbers in zip(*cells, strict=True))
     least, most = min(cells.values()), max(cells.values())
@@ -173,7 +176,7 @@ def draw_grid(job: Job) -> Drawing:
 
 
 def sum_grid_cells(job: Job) -> _Cells:
-    """Return the own time of each stage of each copy."""
+    """Return the own time by (stage, copy), ns; of several ranks in one cell the longest."""
     cells: _Cells = {}
     for member in job.members:
         place = (member.stage or 0, member.dp or 0)
@@ -182,7 +185,7 @@ def sum_grid_cells(job: Job) -> _Cells:
 
 
 def describe_grid(job: Job) -> str:
-    """Describe the ranks that work most and least by themselves."""
+    """Return a sentence on the ranks with the most and the least own time."""
 
     def describe_member(member: JobRank) -> str:
         return f"stage {member.stage}, copy {member.dp} ({duration((member.own_ns or 0) / job.steps)})"
@@ -199,12 +202,15 @@ def describe_grid(job: Job) -> str:
 
 
 def has_worst(job: Job) -> bool:
-    """Return whether a rank was clearly late once."""
+    """Return whether a collective is known that a rank was clearly late to."""
     return len(job.worst) > 1
 
 
 def draw_worst(job: Job) -> Drawing:
-    """Draw a bar for each rank on one clock, which is 0 where the collective ends on all of them."""
+    """Draw a bar for each rank in the collective with the latest arrival: own work, waiting, transfer.
+
+    The time axis ends at 0, where the collective ends on all ranks.
+    """
     rows = _choose_arrivals(job.worst)
     longest = max(rank.own + rank.wait + rank.transfer for rank in rows)
     unit = choose_time_unit(longest)
@@ -231,7 +237,7 @@ def _collective_name(rank: WorstArrival) -> str:
 
 
 def describe_worst(job: Job) -> str:
-    """Describe who came last, and how long the first one waited."""
+    """Return a sentence on the rank that came last to this collective, and how long the first one waited."""
     last = min(job.worst, key=lambda rank: rank.wait)
     first = max(job.worst, key=lambda rank: rank.wait)
     return (
@@ -245,12 +251,12 @@ def describe_worst(job: Job) -> str:
 
 
 def has_bandwidth(job: Job) -> bool:
-    """Return whether bandwidths of several kinds are known."""
+    """Return whether bandwidths of several kinds of collectives are known."""
     return len(_list_speeds(job)) > 1
 
 
 def draw_bandwidth(job: Job) -> Drawing:
-    """Draw a bar for each kind, the one that takes most time first."""
+    """Draw the bus bandwidth (GB/s) of each kind of collective, first the kind that takes most time."""
     rows = [BarRow(name, (("transfer", speed),), f"{rate(speed)} GB/s") for name, speed in _list_speeds(job)]
     return draw_bars("bus bandwidth of transfers, without waiting", rows)
 
@@ -267,7 +273,7 @@ def _kind_name(kind: JobCollective) -> str:
 
 
 def describe_bandwidth(job: Job) -> str:
-    """Describe the fastest and the slowest kind."""
+    """Return a sentence on the kinds of collectives with the lowest and the highest bandwidth."""
     known = sorted(_list_speeds(job), key=lambda pair: pair[1])
     (slow, low), (fast, high) = known[0], known[-1]
     return (

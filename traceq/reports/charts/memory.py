@@ -16,12 +16,15 @@ _NEAR = 0.4
 
 
 def has_data(report: TraceReport) -> bool:
-    """Return whether anything is known to have been allocated on a device."""
+    """Return whether the report has the peak of memory allocated on a device."""
     return _find_peak(report) is not None
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw the most allocated in each 60th of the time; peak, and capacity where it is not far above."""
+    """Draw the most bytes allocated in each 60th of the counted steps, and the peak.
+
+    The capacity is drawn if the peak is near it. Raises ValueError without a peak.
+    """
     peak = _find_peak(report)
     if peak is None:
         raise ValueError("the report says nothing of a device's memory; ask memory.has_data() first")
@@ -45,7 +48,7 @@ def _draw_level(y: float, text: str) -> list[Shape]:
 
 
 def describe(report: TraceReport) -> str:
-    """Describe the peak, its share of the capacity, and what is left at the end."""
+    """Return a sentence on the peak, its share of the capacity, and the bytes at the end; empty without a peak."""
     peak = _find_peak(report)
     if peak is None:
         return ""
@@ -65,7 +68,10 @@ def _find_peak(report: TraceReport) -> MemoryPeak | None:
 
 
 def fill_parts(device: int | None, timeline: Sequence[MemoryPart]) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the highest and the last bytes of each part of the time on the device; between samples nothing changes."""
+    """Return the highest and the last bytes allocated on the device, each for every 60th of the counted steps.
+
+    A part without samples keeps the bytes of the part before.
+    """
     by_part: dict[int, MemoryPart] = {part.part: part for part in timeline if part.device == device}
     left = by_part[-1].last_bytes if -1 in by_part else 0
     highest, last = [], []

@@ -16,7 +16,7 @@ Colour = tuple[str, str]
 
 
 class Look(NamedTuple):
-    """The colours, symbol and terminal colour of a part of a bar, as Category has them for those of the ledger."""
+    """The colours, symbol and terminal colour of a part of a bar that is no category of the ledger."""
 
     colours: Colour
     symbol: str = ""
@@ -85,24 +85,24 @@ _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
 
 
 def light_colour(kind: str) -> str:
-    """Return the colour of `kind` on a light page; what has none of its own looks like "other"."""
+    """Return the colour of `kind` (a category or another kind of shape) on a light page; "other"'s for unknown kinds."""
     return COLOURS.get(_ON_HOST.get(kind, kind), COLOURS["other"])[0]
 
 
 def stack_place(category: str) -> int:
-    """Return where in a stack a category of the ledger lies: compute is lowest, idle time on top."""
+    """Return the place of a ledger's category in stacked charts: compute is lowest (0), idle time on top."""
     return _STACKED.get(category, len(_STACKED))
 
 
 def css_variable(kind: str) -> str:
-    """Return the CSS variable that holds the colour of `kind`: --c-copy-h2d."""
+    """Return the name of the CSS variable for the colour of `kind`, as --c-copy-h2d."""
     shown = _ON_HOST.get(kind, kind)
     known = shown if shown in COLOURS else "other"
     return f"--c-{re.sub('[^a-z0-9]+', '-', known.lower())}"
 
 
 def write_stylesheet() -> str:
-    """Return CSS that gives every variable its colour, on a dark page another one; paper is light."""
+    """Return CSS text that sets the variable of every colour, with other values on dark screens; print is light."""
     colours = {**{css_variable(kind): colours for kind, colours in COLOURS.items()}, "--c-page": PAGE}
     light, dark = (";".join(f"{name}:{both[page]}" for name, both in colours.items()) for page in (0, 1))
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"

@@ -13,12 +13,12 @@ _PARTS = ("compute", "communication", _COPIES, "idle")
 
 
 def has_data(report: Report) -> bool:
-    """Return whether there are several traces with steps to compare."""
+    """Return whether there are enough traces with counted steps to compare."""
     return len(_list_columns(report)) >= _FEWEST
 
 
 def draw(report: Report) -> Drawing:
-    """Draw a stacked bar for each trace, in the order of ranks; of many a column."""
+    """Draw the mean step of each trace as a stacked bar, in the order of ranks; as a stacked area for many traces."""
     columns = _list_columns(report)
     word = _trace_word(report)
     legend = {kind: kind for kind in _PARTS if any(column.parts[kind] for column in columns)}
@@ -26,7 +26,7 @@ def draw(report: Report) -> Drawing:
 
 
 def describe(report: Report) -> str:
-    """Describe the longest and the shortest mean step, and in what they differ most."""
+    """Return sentences on the longest and the shortest mean step, and on the part in which the traces differ most."""
     columns = _list_columns(report)
     longest = max(columns, key=lambda column: column.total)
     shortest = min(columns, key=lambda column: column.total)
@@ -53,7 +53,7 @@ def _list_columns(report: Report) -> list[StackColumn]:
 
 
 def _trace_word(report: Report) -> str:
-    """Return "rank" where each trace has another one, "trace" where not."""
+    """Return "rank" where every trace has a rank number of its own, otherwise "trace"."""
     numbers = [trace.trace.rank for trace in report.traces if trace.step_ledgers]
     return "rank" if None not in numbers and len(set(numbers)) == len(numbers) else "trace"
 

@@ -17,7 +17,7 @@ _SAME = 0.01
 
 
 class _Speed(NamedTuple):
-    """A kind of operators; operations per byte, TFLOP/s, and what the GPU and its memory could reach (None: not known)."""
+    """A kind of operators: operations per byte, TFLOP/s reached, the GPU's peak TFLOP/s and memory bandwidth (None: unknown)."""
 
     kind: str
     intensity: float
@@ -33,7 +33,7 @@ def has_data(report: TraceReport) -> bool:
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw a point per kind of operators, sized by GPU time, below the peak of the arithmetic it is done in."""
+    """Draw a point for each kind of operators, sized by GPU time, below the peak TFLOP/s of its number format."""
     points = _list_speeds(report)
     roofs = _list_roofs(points)
     intensities = [point.intensity for point in points]
@@ -74,7 +74,7 @@ def _name_speed(x: Axis, point: _Speed, radius: float) -> Text:
 
 
 def describe(report: TraceReport) -> str:
-    """Describe each point in words."""
+    """Return a sentence with the speed, operations per byte and share of the peak of each kind of operators."""
     points = _list_speeds(report)
     words = "; ".join(
         f"{shorten_label(point.kind)} ({duration(point.gpu_ns)} on the GPU) {rate(point.reached)} TFLOP/s at"

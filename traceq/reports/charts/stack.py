@@ -25,19 +25,19 @@ _MOST_KINDS = 10
 
 @dataclass(frozen=True)
 class StackColumn:
-    """The name of a column, and its parts as kind -> ns."""
+    """A column of a stacked chart: its label, and its parts as kind -> ns."""
 
     label: str
     parts: dict[str, float]
 
     @property
     def total(self) -> float:
-        """All parts, ns."""
+        """The sum of all parts, ns."""
         return sum(self.parts.values())
 
 
 def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] = ()) -> Drawing:
-    """Draw one bar below the other; the kind of a part is its label, `legend` is (kind, label) of those to explain."""
+    """Draw one bar below the other. `legend` has (kind, label) of the kinds of parts to explain."""
     return Drawing(title, [make_bars_panel(rows)], legend)
 
 
@@ -54,7 +54,10 @@ def make_bars_panel(rows: Sequence[BarRow], left: float | None = None, right: fl
 def draw_columns(
     title: str, columns: Sequence[StackColumn], what: str, legend: Mapping[str, str], text: Callable[[StackColumn], str]
 ) -> Drawing:
-    """Draw a bar for each column with a `text` behind it, or of many a stack; `what` they are is in the singular."""
+    """Draw a bar for each column, followed by its `text`; a stacked area for many columns.
+
+    `what` names a column in the singular ("rank"); `legend` gives the label of each kind.
+    """
     if len(columns) > _MOST_BARS:
         return draw_stack(title, columns, f"{what}s")
     rows = [BarRow(f"{what} {column.label}", tuple(column.parts.items()), text(column)) for column in columns]
@@ -62,7 +65,10 @@ def draw_columns(
 
 
 def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing:
-    """Draw up to MOST_COLUMNS columns; of more, `what` they are ("steps") are averaged in groups, as the title then says."""
+    """Draw the columns as a stacked area; beyond MOST_COLUMNS, neighbours are averaged, as the title says.
+
+    `what` names the columns in the plural ("steps").
+    """
     groups, sizes = _group(columns)
     kinds = choose_parts(groups)
     groups = [join_rest(column, kinds) for column in groups]
@@ -82,7 +88,10 @@ def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing
 
 
 def _group(columns: Sequence[StackColumn]) -> tuple[list[StackColumn], str]:
-    """Return the columns or means of following ones, and of how many each ("" or "8 or 9"); those differ by one at most."""
+    """Return the columns, or means of neighbours if they are too many, and the size of these groups as text.
+
+    The text is "" without groups, or as "8 or 9".
+    """
     size = -(-len(columns) // MOST_COLUMNS)
     if size == 1:
         return list(columns), ""
@@ -99,7 +108,10 @@ def _average(group: Sequence[StackColumn]) -> dict[str, float]:
 
 
 def choose_parts(columns: Sequence[StackColumn]) -> list[str]:
-    """Return kinds from the bottom to the top; those hard to see everywhere are the rest, and all beyond the largest."""
+    """Return the kinds to draw, from the bottom to the top.
+
+    Kinds too thin to see, and all but the largest, are replaced by REST.
+    """
     most: dict[str, float] = {}
     for column in columns:
         for kind, dur in column.parts.items():
@@ -113,7 +125,7 @@ def choose_parts(columns: Sequence[StackColumn]) -> list[str]:
 
 
 def join_rest(column: StackColumn, kinds: Sequence[str]) -> StackColumn:
-    """Return the column with parts of `kinds` only, in their order; the others are the rest."""
+    """Return the column with parts of `kinds` only, in their order; its other parts are summed as REST if `kinds` has it."""
     parts = {kind: column.parts.get(kind, 0) for kind in kinds if kind != REST}
     if REST in kinds:
         parts[REST] = sum(dur for kind, dur in column.parts.items() if kind not in parts)
@@ -121,6 +133,6 @@ def join_rest(column: StackColumn, kinds: Sequence[str]) -> StackColumn:
 
 
 def make_legend(columns: Sequence[StackColumn], kinds: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each kind with its name and its share of all columns."""
+    """Return (kind, text) for each kind: the text has its name and its share of the time of all columns."""
     total = sum(column.total for column in columns) or 1
     return [(kind, f"{label(kind)} {share(sum(column.parts[kind] for column in columns) / total)}") for kind in kinds]

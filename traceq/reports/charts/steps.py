@@ -29,7 +29,7 @@ def has_ledger(report: TraceReport) -> bool:
 
 
 def draw_ledger(report: TraceReport) -> Drawing:
-    """Draw stacked categories over the steps, of a single step as one bar."""
+    """Draw the time of each counted step by category as a stacked area; a single step as one bar."""
     columns = _list_columns(report)
     if len(columns) > 1:
         return draw_stack("where the time went on the GPU, by step", columns, "steps")
@@ -40,7 +40,7 @@ def draw_ledger(report: TraceReport) -> Drawing:
 
 
 def describe_ledger(report: TraceReport) -> str:
-    """Describe the steps with their largest categories."""
+    """Return sentences on the largest categories of the counted steps, and on the longest step."""
     columns = _list_columns(report)
     total = sum(column.total for column in columns)
     kinds = {kind for column in columns for kind in column.parts}
@@ -66,12 +66,12 @@ def _list_columns(report: TraceReport) -> list[StackColumn]:
 
 
 def has_times(report: TraceReport) -> bool:
-    """Return whether there are enough steps to speak of a distribution."""
+    """Return whether there are enough counted steps to draw a distribution."""
     return len(report.step_ledgers) >= _FEWEST_STEPS
 
 
 def draw_times(report: TraceReport) -> Drawing:
-    """Draw the number of steps per duration, each step as a tick below, median and 95th percentile."""
+    """Draw a histogram of step durations, with a tick for each step, the median and the 95th percentile."""
     durations = [step.dur for step in report.step_ledgers]
     unit = choose_time_unit(max(durations))
     times = [time / unit.size for time in durations]
@@ -99,13 +99,13 @@ def draw_times(report: TraceReport) -> Drawing:
 
 
 def _draw_quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Shape]:
-    """Return a line at the value and `text` above, each in a line of its own: they can be close to one another."""
+    """Return a dashed vertical line at `value` and its text, raised by `up` so that close ones do not overlap."""
     anchor = Text(text, value, y.high, 0, up, "end" if value > x.middle else "start", is_above=True)
     return [Stroke([[(value, y.low), (value, y.high)]], dashes="5 3"), anchor]
 
 
 def describe_times(report: TraceReport) -> str:
-    """Describe number of steps, shortest, median, 95th percentile, longest."""
+    """Return a sentence with the number of steps, and the shortest, median, 95th percentile and longest."""
     steps = report.steps
     return (
         f"Distribution of the durations of {count(len(report.step_ledgers))} steps: from {duration(steps.min_ns)} to"

@@ -17,17 +17,17 @@ _PAGE_COLOUR = "var(--c-page)"
 
 
 def draw_svg(chart: Drawing, name: str, alt: str) -> str:
-    """Draw an element <svg> that scales with the page; screen readers get `alt` in its place.
+    """Return the chart as an element <svg> that scales with the page; screen readers read `alt`, the id is `name`.
 
-    It is coloured by the variables of palette.stylesheet(), and fit for a page with a strict Content-Security-Policy: no
-    style, no script, no reference, no id but `name`.
+    Its colours are the CSS variables of palette.write_stylesheet(). It fits a page with a strict Content-Security-
+    Policy: no style, no script, no reference, no other id.
     """
     attributes = f'id="{escape(printable(name))}" role="img" aria-label="{escape(printable(alt))}"'
     return f'<svg {attributes} fill="currentColor" {_view_box(chart)}>{"".join(_draw_elements(chart))}</svg>'
 
 
 def draw_svg_file(chart: Drawing) -> bytes:
-    """Draw a file of its own: black on white, in the colours of a light page."""
+    """Return the bytes of an SVG file: black on white, in the colours of a light page."""
     text = "".join(_draw_elements(chart)).replace(_PAGE_COLOUR, PAGE[0])
     for kind, (light, _) in COLOURS.items():
         text = text.replace(f'"var({css_variable(kind)})"', f'"{light}"')
@@ -63,7 +63,7 @@ def _draw_grid(panel: Panel) -> Iterator[str]:
 
 
 def _draw_labels(panel: Panel) -> Iterator[str]:
-    """Draw ticks in words, the lower edge of a panel with such below it, and the label of the x axis."""
+    """Yield the SVG of a panel's ticks with text, its lower edge if the x axis has some, and its axis label."""
     bottom, right = panel.top + panel.height, WIDTH - panel.right
     if panel.x.ticks:
         yield f'<path d="{_join_path([(panel.left, bottom), (right, bottom)])}" stroke="currentColor" stroke-width=".8"/>'
@@ -121,7 +121,7 @@ def _draw_text(text: str, x: float, y: float, anchor: Anchor = "start") -> str:
 
 
 def _join_path(places: Sequence[Place]) -> str:
-    """Return the path through `places`, by single steps along an axis where it can."""
+    """Return the SVG path data through `places`; steps along one axis are H or V."""
     (x, y), *others = [(_tenths(x), _tenths(y)) for x, y in places]
     steps = [f"M{x} {y}"]
     for to_x, to_y in others:
@@ -131,5 +131,5 @@ def _join_path(places: Sequence[Place]) -> str:
 
 
 def _tenths(value: float) -> str:
-    """Return the number in tenths: a tenth of a point is exact enough."""
+    """Return the number as text, rounded to a tenth of a point."""
     return f"{round(value, 1) + 0:g}"

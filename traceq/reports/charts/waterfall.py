@@ -27,7 +27,10 @@ _CAP = 0.1  # of a row: half of the lines at the ends of an interval
 
 
 class ChangeBar(NamedTuple):
-    """Kind, start and size (ns) of a bar, its text, and the interval of its size where it has one."""
+    """A bar of the waterfall: its kind, label, start and size (ns), and the text behind it.
+
+    `interval` is that of the size, ns, if known.
+    """
 
     kind: str
     label: str
@@ -43,7 +46,10 @@ def has_data(comparison: Comparison) -> bool:
 
 
 def draw(comparison: Comparison) -> Drawing:
-    """Draw floating bars, the largest causes first, the others as one; a line on each is its interval, as far as the axis."""
+    """Draw the step of the base, a floating bar for each large cause and one for the others, and the new step.
+
+    A line on a bar is the interval of its size, cut at the ends of the axis.
+    """
     bars = _list_bars(comparison)
     low = min(min(bar.start, bar.start + bar.size) for bar in bars[1:-1])
     high = max(max(bar.start, bar.start + bar.size) for bar in bars)
@@ -70,7 +76,7 @@ def draw(comparison: Comparison) -> Drawing:
 
 
 def _list_bars(comparison: Comparison) -> list[ChangeBar]:
-    """Return the step of the base, the causes from there on, the step of the new run."""
+    """Return the bars: the step of the base, each cause from where the one before ends, the step of the new run."""
     total = comparison.change
     if total is None:
         return []
@@ -90,6 +96,6 @@ def _choose_causes(causes: Sequence[Cause]) -> list[tuple[str, int]]:
 
 
 def describe(comparison: Comparison) -> str:
-    """Describe the largest causes."""
+    """Return a sentence on the largest causes of the change and their sizes."""
     words = ", ".join(f"{kind} {change(delta)}" for kind, delta in _choose_causes(comparison.causes)[:_DESCRIBED])
     return f"What the change of a step is made of, the largest first: {words}."

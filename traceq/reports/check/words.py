@@ -15,18 +15,21 @@ _CALLED = {"findings": "finding", "compare": "regression against"}
 
 
 def name_budget(budget: Budget) -> str:
-    """Return the name of the budget: step p95."""
+    """Return the budget's name as reports show it, as "step p95"."""
     return f"{_CALLED.get(budget.table, budget.table)} {budget.name}"
 
 
 def describe_limits(budget: Budget) -> str:
-    """Return the limits, one after the other: at least 2 and at most 5."""
+    """Return the limits in words, as "at least 2 and at most 5"; "no regression" and the like without numbers."""
     said = [f"{limit.bound} {format_amount(limit.amount, limit.unit)}" for limit in budget.limits]
     return " and ".join(said) or (ABSENT if budget.table in ("findings", "job") else "no regression")
 
 
 def format_measured(judged: JudgedBudget) -> str:
-    """Return the measured number, a dash if there is none. It never reads like a limit that it misses."""
+    """Return the measured number in its unit, a dash if there is none.
+
+    A number that fails is exact where it would otherwise read like the limit.
+    """
     if judged.measured is None:
         return "-"
     unit = judged.budget.unit
@@ -43,7 +46,7 @@ def format_measured(judged: JudgedBudget) -> str:
 
 
 def format_amount(value: Fraction, unit: str) -> str:
-    """Return an amount in its unit."""
+    """Return an amount with its unit: `value` in ns, bytes or a share becomes a readable size."""
     if unit == NANOSECONDS:
         return duration(int(value) if value.denominator == 1 else float(value))
     if unit == SHARE:
@@ -79,7 +82,7 @@ def _format_exactly(value: Fraction, unit: str) -> str:
 
 
 def outcome_sentence(check: Check) -> str:
-    """Return the outcome in one sentence."""
+    """Return the outcome of the whole check in one sentence: how many budgets fail or cannot be judged."""
     total = len(check.judged)
     failed, unclear = check.number("fail"), check.number("cannot judge")
     budgets = some(total, "budget")
@@ -91,7 +94,7 @@ def outcome_sentence(check: Check) -> str:
 
 
 def explain_result(judged: JudgedBudget) -> str:
-    """Return why the budget ended so, as a sentence without its period; empty if the numbers say it."""
+    """Return why a budget failed or cannot be judged, without a period; empty if the numbers say it."""
     if judged.state == "fail" and judged.budget.table == "findings" and not judged.budget.limits:
         return f"found: {judged.reason}"
     return judged.reason

@@ -61,7 +61,7 @@ def _list_facts(run: Run) -> Iterator[tuple[str, Spans]]:
 
 
 def _compose_ledger(run: Run) -> Iterator[Block]:
-    """Yield the mean step by category, the largest first."""
+    """Yield a table of the mean counted step by category, the largest first, or a sentence if there is no ledger."""
     total = sum(step.dur for step in run.counted)
     held: Counter[str] = Counter()
     for step in run.counted:
@@ -96,7 +96,7 @@ def _compose_findings(run: Run) -> Iterator[Block]:
 
 
 def compose_baselines(rows: Sequence[tuple[str, StoredBaseline | str, int]]) -> Iterator[Block]:
-    """Yield a row for each baseline: its name, its content or why it cannot be read, and its size in bytes."""
+    """Yield a table of the baselines, given as (name, content or error text, size in bytes), and a warning for each error."""
     readable = [(name, kept, bytes_) for name, kept, bytes_ in rows if not isinstance(kept, str)]
     if readable:
         yield Table(

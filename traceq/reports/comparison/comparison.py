@@ -38,7 +38,10 @@ _MOST_TAKEN_APART = 5
 def compose_comparison(
     comparison: Comparison, top: int, timelines: Sequence[Timeline] = (), *, draws: bool = False
 ) -> Iterator[Block]:
-    """Yield the comparison, at most `top` rows a table; `timelines` are the typical step of either side."""
+    """Yield the whole comparison, with at most `top` rows in a table.
+
+    `timelines` are the typical step of each side; `draws` for formats that show charts.
+    """
     yield Heading(1, ("traceq compare",))
     title = (*_name_files(comparison.base), " (base) against ", *_name_files(comparison.new), " (new)")
     yield Heading(2, title, anchor="comparison")
@@ -63,7 +66,10 @@ def compose_comparison(
 
 
 def _compose_parts(comparison: Comparison, top: int) -> Iterator[Block]:
-    """Yield the composition of the step on both sides; of jobs that of one rank."""
+    """Yield the change of the step by category, kernel, operator, phase and count, and the findings that come and go.
+
+    For jobs these are about one rank.
+    """
     if comparison.change is not None:
         yield from _compose_causes(comparison, comparison.change, top)
         yield from compose_kernels(comparison, top)
@@ -102,7 +108,7 @@ def _compose_reasons(comparison: Comparison) -> Iterator[Block]:
 
 
 def _compose_kinds(comparison: Comparison) -> Iterator[Block]:
-    """Yield the kinds of steps of a server, each judged on its own."""
+    """Yield a table of the kinds of steps of a server (prefill, decode), each with its change and verdict."""
     if not comparison.kinds:
         return
     yield Paragraph(
@@ -124,7 +130,7 @@ def _compose_kinds(comparison: Comparison) -> Iterator[Block]:
 
 
 def _do_disagree(comparison: Comparison, total: Change, other: Change) -> bool:
-    """Return whether the other statistic is sure of a change that matters and that this one does not show."""
+    """Return whether `other`, the change of another statistic, is significant and against the verdict on `total`."""
     if other.interval_ns is None or other.interval_ns[0] <= 0 <= other.interval_ns[1] or other.p is None:
         return False
     matters = abs(other.delta_ns) >= comparison.floor_share * other.base_ns and other.p <= comparison.level
@@ -182,7 +188,7 @@ def _compose_causes(comparison: Comparison, total: Change, top: int) -> Iterator
 
 
 def _name_ledger(comparison: Comparison) -> str:
-    """Name the device or thread that the ledger is of."""
+    """Return the sentence that introduces the ledger: whether it is about the GPU or the training thread."""
     categories = {cause.category for cause in comparison.causes}
     if any(category.startswith(OF_HOST) for category in categories):
         return "Where the time of a step goes on the training thread, on both sides: no GPU works in these runs."
@@ -192,7 +198,7 @@ def _name_ledger(comparison: Comparison) -> str:
 
 
 def _choose_causes(comparison: Comparison, total: Change) -> list[Cause]:
-    """Return the categories to be taken apart: those that changed by a part of the step that matters."""
+    """Return the categories that change by enough of the step to be shown in detail."""
     least = max(_TAKEN_APART * abs(total.delta_ns), comparison.floor_share * total.base_ns / 2, 1)
     found = [cause for cause in comparison.causes if abs(cause.delta_ns) >= least and cause.parts]
     return found[:_MOST_TAKEN_APART]

@@ -17,7 +17,7 @@ _LISTED = 5
 
 
 def describe_moved(job: JobChange) -> Spans:
-    """Return whose change moved the step, to end a verdict with."""
+    """Return the end of a verdict: the ranks, hosts or stages whose change moved the step."""
     if not job.moved:
         return (f". {explain_nobody(job)}",)
     told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_describe_unit(unit), "; ")]
@@ -26,7 +26,7 @@ def describe_moved(job: JobChange) -> Spans:
 
 
 def explain_nobody(job: JobChange) -> str:
-    """Return the sentence for a step that no rank's change moved."""
+    """Return the sentence, without a period, for a step that no single rank's change moved."""
     return f"No rank moved it more than the others: own time of the usual rank {change(job.usual_delta_ns)}"
 
 
@@ -39,7 +39,7 @@ def _describe_unit(unit: UnitChange) -> Spans:
 
 
 def compose_job(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
-    """Yield the job on both sides, its ranks, hosts and stages by how much they moved it, and stragglers."""
+    """Yield a job's change: both sides, its ranks, hosts and stages by how much they moved the step, and stragglers."""
     if comparison.verdict == "cannot tell" and job.moved:
         yield Paragraph((_introduce_moved(job), *describe_moved(job)[1:], "."))
     yield Heading(3, ("The job",), anchor="job")
@@ -136,7 +136,7 @@ def _describe_straggler(each: JobStraggler) -> Spans:
 
 
 def list_facts(job: JobChange) -> Iterator[tuple[str, Spans]]:
-    """Yield facts for another report: the number of ranks, the slowdown before and now, and who moved the step."""
+    """Yield (label, text) of a job's change for a fact list: the ranks, the slowdown by late ranks, who moved the step."""
     yield "ranks", (f"{_describe_ranks(job.base)} before, {_describe_ranks(job.new)} now",)
     if job.base.slowdown is not None and job.new.slowdown is not None:
         yield (
@@ -148,7 +148,7 @@ def list_facts(job: JobChange) -> Iterator[tuple[str, Spans]]:
 
 
 def compose_for_ticket(job: JobChange) -> Iterator[Block]:
-    """Yield a few units that moved the step, the job on both sides, and a few stragglers that come and go."""
+    """Yield a job's change in short: a table of both sides, what moved the step, and stragglers that come and go."""
     yield Table(("over all ranks", "base", "new", "change"), tuple(_list_rows(job)))
     if job.moved:
         yield Items(tuple(_describe_unit(unit) for unit in job.moved[:_LISTED]))
@@ -158,7 +158,7 @@ def compose_for_ticket(job: JobChange) -> Iterator[Block]:
 
 
 def summarize_job(job: JobOfRun) -> str:
-    """Return a baseline's job in a line: its ranks, and its slowdown by late ones or why that is unknown."""
+    """Return a line on a baseline's job: its ranks and steps, and its slowdown by late ranks or why that is unknown."""
     steps = sum(step.excluded is None for step in job.steps)
     slow = (
         f"cannot tell: {job.cannot_tell}" if job.slowdown is None else f"{_format_factor(job.slowdown)} by late ranks"
@@ -167,11 +167,11 @@ def summarize_job(job: JobOfRun) -> str:
 
 
 def rank_title(job: JobChange) -> str:
-    """Return the heading of the comparison of one rank."""
+    """Return the heading for the comparison of the one rank that is shown in detail."""
     is_moving = any(job.shown in unit.ranks for unit in job.moved)
     return f"Rank {job.shown}, {'whose change moved the step' if is_moving else 'as one of them'}"
 
 
 def name_moved(job: JobChange) -> str:
-    """Return who moved the step, for the reason of a budget; empty if nobody did."""
+    """Return the ranks, hosts or stages that moved the step, as the reason of a failed budget; empty if none did."""
     return "; ".join("".join(map(str, _describe_unit(unit))) for unit in job.moved[:_MOST_TOLD])

@@ -24,7 +24,10 @@ _NO_STACK = "(no stack)"
 
 @dataclass(frozen=True)
 class MemorySide:
-    """A snapshot. `categories` and `holders` are those of the peak of its device; `segments` are bytes by address, at the end."""
+    """A memory snapshot: bytes by category and by holder at its device's peak, and segments at the end.
+
+    A holder is a line of the program; `segments` has the bytes by address.
+    """
 
     file: str
     peak: SnapshotPeak
@@ -35,7 +38,7 @@ class MemorySide:
 
 @dataclass(frozen=True)
 class MemoryChange:
-    """Bytes of a category, or of a line of the program, at the peak of either side."""
+    """The bytes of a category, or of a line of the program, at the peak of the base and of the new snapshot."""
 
     name: str
     base_bytes: int
@@ -43,15 +46,15 @@ class MemoryChange:
 
     @property
     def delta_bytes(self) -> int:
-        """New less base."""
+        """The bytes of the new snapshot less those of the base."""
         return self.new_bytes - self.base_bytes
 
 
 @dataclass(frozen=True)
 class MemoryComparison:
-    """The change between two snapshots. `categories` and `owners` each add up to the peaks, the largest change first.
+    """The change between two memory snapshots; `categories` and `owners` each add up to the peaks, largest change first.
 
-    Segments are told apart by address and size, which means something for snapshots of one process only.
+    Segments are matched by address and size, which means something for snapshots of one process only.
     """
 
     base: MemorySide
@@ -63,12 +66,12 @@ class MemoryComparison:
 
     @property
     def delta_bytes(self) -> int:
-        """The peak of the new snapshot less that of the base."""
+        """The peak of the new snapshot less the peak of the base, bytes."""
         return self.new.peak.peak_bytes - self.base.peak.peak_bytes
 
 
 def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path: str) -> MemorySide | None:
-    """Read the snapshot's device with the highest peak; None if nothing was ever in use."""
+    """Read a memory snapshot: the peak of its device with the highest; None if no memory was ever in use."""
     asked = {
         name: read_rows(connection, f"snapshot_{name}", trace_id=trace_id, top=_ALL)
         for name in ("peak", "category", "holder", "segment")
@@ -92,7 +95,7 @@ def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path:
 
 
 def find_memory_change(base: MemorySide, new: MemorySide) -> MemoryComparison:
-    """Compare `new` with `base`."""
+    """Compare two memory snapshots by category, by line of the program and by segment."""
     before, after = set(base.segments.items()), set(new.segments.items())
     return MemoryComparison(
         base,
@@ -110,7 +113,7 @@ def _list_changes(base: Mapping[str, int], new: Mapping[str, int]) -> tuple[Memo
 
 
 def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
-    """Yield the document: the peaks, then what changed by category and by line, at most `top` of them."""
+    """Yield the comparison of two memory snapshots: the peaks, all categories, and at most `top` lines of the program."""
     yield Heading(1, ("traceq compare",))
     yield Verdict(memory_verdict(comparison), _judge_outcome(comparison), label="Against the base")
     yield _tabulate_sides(comparison)
@@ -128,7 +131,7 @@ def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
 
 
 def memory_verdict(comparison: MemoryComparison) -> Spans:
-    """Return the peaks, their difference, and the line that changed most, up or down."""
+    """Return a sentence with both peaks, their difference, and the line of the program that changed most."""
     base, new = comparison.base.peak, comparison.new.peak
     delta = comparison.delta_bytes
     words = f"Peak: {size(base.peak_bytes)} -> {size(new.peak_bytes)}"

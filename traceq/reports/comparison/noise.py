@@ -13,7 +13,7 @@ _ENOUGH = 5
 
 
 def compose_noise(noise: Noise) -> Iterator[Block]:
-    """Yield the standard deviation of runs, and the option that takes it."""
+    """Yield the report on the noise between runs: its standard deviation, the runs, and the option to pass it by."""
     yield Heading(1, ("traceq noise",))
     said = (
         f"Runs differ by {share(noise.between)} of a step (standard deviation of {len(noise.runs)} runs, beyond the "

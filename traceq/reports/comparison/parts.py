@@ -28,7 +28,10 @@ _KINDS = {
 
 
 def compose_inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
-    """Yield the parts of a category that changed most, with intervals that are so `sure`; others are summed."""
+    """Yield a table of the parts of a category, at most `top`, those that changed most first; the others are summed.
+
+    `sure` is the confidence of the intervals, as text.
+    """
     yield Heading(4, ("Inside ", Literal(cause.category), f", {change(cause.delta_ns)}"))
     shown = [part for part in cause.parts if part.delta_ns][:top]
     rows = [_make_row(part) for part in shown]
@@ -61,7 +64,10 @@ def _name_part(part: ChangePart) -> str:
 
 
 def _shorten_names(names: Sequence[str], category: str) -> str:
-    """Return the first name, of a kernel what distinguishes it, and how many more there are."""
+    """Return the first name, shortened, and the number of the others as "+2"; "-" without names.
+
+    A kernel's name is reduced to what distinguishes it.
+    """
     if not names:
         return "-"
     first = canonical_name(names[0]) if category == "compute" else names[0]
@@ -74,7 +80,7 @@ def _format_number(value: float) -> str:
 
 
 def compose_kernels(comparison: Comparison, top: int) -> Iterator[Block]:
-    """Yield kernels that are not what they were."""
+    """Yield the kernels that are new, vanished, renamed or otherwise not the same on both sides; nothing if all are."""
     changed = [
         part
         for cause in comparison.causes
@@ -104,7 +110,10 @@ def compose_kernels(comparison: Comparison, top: int) -> Iterator[Block]:
 
 
 def compose_cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]:
-    """Yield the time of the GPU by operator or phase."""
+    """Yield a table of GPU time by operator or phase, at most `top` rows; nothing if no row changed.
+
+    `what` is "operator" or "phase".
+    """
     if not any(row.delta_ns for row in rows):
         return
     yield Heading(3, (title,))
@@ -125,7 +134,7 @@ def compose_cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterato
 
 
 def compose_counts(counts: Sequence[Count]) -> Iterator[Block]:
-    """Yield how many kernels, copies and bytes a step has."""
+    """Yield a table of the kernels, copies and bytes per step on both sides; nothing without counts."""
     if not counts:
         return
     yield Heading(3, ("How many a step",))

@@ -17,12 +17,12 @@ _TEXT_LIMIT = 400
 
 
 def shorten_reason(text: str) -> Spans:
-    """Return a reason, cut like a name: it may name files and shapes, which come from a trace."""
+    """Return a reason, cut to a limit: it may have file names and shapes from a trace."""
     return (shortened(text, _TEXT_LIMIT),)
 
 
 def compose_findings(comparison: Comparison) -> Iterator[Block]:
-    """Yield findings that only one side has."""
+    """Yield the findings that only one of the sides has; nothing if there are none."""
     if not comparison.findings_new and not comparison.findings_gone:
         return
     yield Heading(3, ("Findings that come and go",))
@@ -43,7 +43,7 @@ def _describe_finding(finding: FindingKept) -> Spans:
 
 
 def compose_compared(comparison: Comparison) -> Iterator[Block]:
-    """Yield the runs of both sides, what has to be known of them, and how they were compared."""
+    """Yield the runs of both sides, remarks that limit the comparison, and the statistical method."""
     yield Heading(3, ("What was compared",))
     for name, side in (("base", comparison.base), ("new", comparison.new)):
         if side.runs:

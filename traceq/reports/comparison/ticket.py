@@ -24,7 +24,10 @@ _FEW_STEPS = 20
 
 
 def compose_ticket(comparison: Comparison) -> Iterator[Block]:
-    """Yield at most 10 KB of Markdown for any trace: names and remarks are cut, of many runs the first are listed."""
+    """Yield the regression ticket; in Markdown it has at most 10 KB for any trace.
+
+    Names and remarks are cut; of many runs only the first are listed.
+    """
     yield Heading(1, ("traceq compare",))
     yield from compose_summary(comparison)
     yield from _compose_advice(comparison)
@@ -35,7 +38,7 @@ def compose_ticket(comparison: Comparison) -> Iterator[Block]:
 
 
 def compose_summary(comparison: Comparison) -> Iterator[Block]:
-    """Yield the verdict, what it rests on, and what the change is put down to."""
+    """Yield the verdict, the measurements that it rests on, and the causes of the change."""
     yield verdict_block(comparison.verdict, verdict_sentence(comparison))
     yield from _compose_grounds(comparison)
     yield from _compose_causes(comparison)
@@ -101,7 +104,7 @@ def _compose_causes(comparison: Comparison) -> Iterator[Block]:
 
 
 def _compose_sure(comparison: Comparison) -> Iterator[Block]:
-    """List what changed for sure in a step that may not have; none of it is given as a reason."""
+    """Yield the parts that surely changed where the step as a whole did not; none is called a cause."""
     total = comparison.change
     if total is None:
         return
@@ -125,7 +128,10 @@ def _list_causes(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
 
 
 def _compose_largest(comparison: Comparison) -> Iterator[Block]:
-    """Yield what changed most if nothing is put down to anything: parts' variation is known only of several steps."""
+    """Yield the largest changes of parts where too few steps tell which are sure.
+
+    With known intervals, yield a sentence that no part changed for sure.
+    """
     if any(cause.interval_ns is not None for cause in comparison.causes):
         yield Paragraph(("No part of the step changed its way by more than its own noise.",))
         return
@@ -163,7 +169,7 @@ def _compose_advice(comparison: Comparison) -> Iterator[Block]:
 
 
 def list_advice(comparison: Comparison) -> Iterator[str]:
-    """Yield what to capture for a better comparison."""
+    """Yield what to capture for a surer comparison, a phrase each; nothing if the comparison needs no more."""
     base, new = comparison.base, comparison.new
     runs = (len(base.runs), len(new.runs))
     if comparison.obstacles:
@@ -197,7 +203,7 @@ def _compose_command(comparison: Comparison) -> Iterator[Block]:
 
 
 def compare_command(comparison: Comparison) -> str:
-    """Return the command that makes the comparison again."""
+    """Return the shell command of traceq that makes the comparison again; of many runs it names the first."""
     sides = {name: _quote_files(side) for name, side in (("base", comparison.base), ("new", comparison.new))}
     several = any(len(files) > 1 for files in sides.values())
     words = [f"--{name} {' '.join(files)}" if several else " ".join(files) for name, files in sides.items()]
@@ -211,5 +217,5 @@ def compare_command(comparison: Comparison) -> str:
 
 
 def _quote_files(side: Side) -> list[str]:
-    """Return the names of the first files, for a shell."""
+    """Return the names of a side's first files, cut and quoted for a shell."""
     return [quote(shortened(run.file, _NAME)) for run in side.runs[:_MOST_RUNS]]

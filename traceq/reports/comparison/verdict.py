@@ -28,7 +28,7 @@ _SAME = {"compute": " at the same shape", "communication": " at the same size"}
 
 
 def first_cause(comparison: Comparison) -> Spans:
-    """Return the first cause, to end the verdict with; nothing without a verdict on a change."""
+    """Return the end of the verdict that names the main cause; empty where the step did not surely change."""
     if not _is_change(comparison) or comparison.change is None:
         return ()
     if comparison.job is not None:
@@ -46,7 +46,7 @@ def first_cause(comparison: Comparison) -> Spans:
 
 
 def describe_cause(cause: NamedCause) -> Spans:
-    """Return the category in words, its change, and the part that stands for it."""
+    """Return a cause in words: the category, its change, and the part of it that changed most."""
     begins = f"{in_words(cause.category)} ({cause.category}, {change(cause.delta_ns)})"
     if cause.part is None:
         return (f"{begins}, no single part for sure",)
@@ -57,7 +57,10 @@ def describe_cause(cause: NamedCause) -> Spans:
 
 
 def describe_part(cause: NamedCause) -> str:
-    """Return what the part did: 1.20x slower at the same shape, 12 % more often (8 -> 9 a step)."""
+    """Return how the part changed, as "1.20x slower at the same shape" or "12 % more often (8 -> 9 a step)".
+
+    Raises ValueError where the cause has no part.
+    """
     part = cause.part
     if part is None or cause.how is None:
         raise ValueError(f"{cause.category}: no part stands for it")
@@ -78,7 +81,10 @@ def describe_part(cause: NamedCause) -> str:
 
 
 def other_causes(comparison: Comparison) -> Iterator[Spans]:
-    """Yield the causes after the first, sure changes of parts if the step did not change, and a common factor."""
+    """Yield a sentence for each cause after the first, or for each sure change of a part if the step did not change.
+
+    A factor that all kernels share comes last.
+    """
     if _is_change(comparison):
         yield from (("Also ", *describe_cause(cause), ".") for cause in comparison.named[1:])
     else:
@@ -111,7 +117,10 @@ _BEGINNINGS = {
 
 
 def verdict_sentence(comparison: Comparison) -> Spans:
-    """Return the verdict in a sentence: the step before and now, the interval, and the main cause."""
+    """Return the verdict in a sentence: the step before and now, the interval, and the main cause.
+
+    Raises ValueError for a verdict on a change without a change.
+    """
     total = comparison.change
     begins = _BEGINNINGS[comparison.verdict]
     if comparison.verdict == "cannot tell":
@@ -137,13 +146,13 @@ def verdict_sentence(comparison: Comparison) -> Spans:
 
 
 def unit_name(comparison: Comparison) -> str:
-    """Name what is compared: a step, or where none were found the whole window."""
+    """Return what is compared: "step", or "whole window" where neither side has steps."""
     sides = (comparison.base, comparison.new)
     return "whole window" if all(side.windows == len(side.runs) for side in sides) else "step"
 
 
 def describe_interval(comparison: Comparison, total: Change) -> str:
-    """Return the interval of a change, with its confidence."""
+    """Return the interval of a change with its confidence as words, or that it is unknown."""
     if total.interval_ns is None:
         return "how sure that is is unknown"
     return f"{format_confidence(comparison.level)} interval {format_interval(total)}"

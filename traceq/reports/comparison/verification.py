@@ -40,7 +40,7 @@ _MOST = 6
 
 
 def compose_verification(verification: Verification) -> Iterator[Block]:
-    """Yield what became of the finding, and of the step."""
+    """Yield the report on a fix: whether the finding is gone, what the step gained, and the prediction's error."""
     finding, comparison = verification.finding, verification.comparison
     yield Heading(1, ("traceq verify",))
     yield Heading(2, (finding.title,), anchor="finding")

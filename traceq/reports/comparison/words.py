@@ -13,7 +13,7 @@ from traceq.runs.run import Run
 
 
 def verdict_block(verdict: str, spans: Spans) -> Verdict:
-    """Return the sentence on what changed as a block: a regression is a problem."""
+    """Return the verdict's words as a block, marked as a problem for a regression."""
     outcome: Outcome = (
         "problem" if "regression" in verdict else "cannot tell" if verdict == "cannot tell" else "healthy"
     )
@@ -21,18 +21,18 @@ def verdict_block(verdict: str, spans: Spans) -> Verdict:
 
 
 def both_sides(*changed: Cause | Change | ChangePart | Row) -> tuple[str, str, str]:
-    """Return their sums on the base and on the new side, and the difference: cells of a table."""
+    """Return three table cells: the sum of all `changed` on the base, on the new side, and the difference."""
     base, new, delta = (sum(getattr(cell, name) for cell in changed) for name in ("base_ns", "new_ns", "delta_ns"))
     return duration(base), duration(new), change(delta)
 
 
 def format_interval(each: Cause | Change | NamedCause) -> str:
-    """Return the interval of the true difference; a dash if it is not known."""
+    """Return the interval of the true difference as text, a dash if it is not known."""
     return "-" if each.interval_ns is None else " to ".join(map(change, each.interval_ns))
 
 
 def format_confidence(level: float) -> str:
-    """Return the confidence of intervals at this level: 98 %."""
+    """Return the confidence of intervals at the significance level, as "98 %" for 0.02."""
     return per_cent(1 - level)
 
 
@@ -44,13 +44,13 @@ def name_gpus(runs: Sequence[Run]) -> Spans:
 
 
 def describe_same_copy(part: ChangePart) -> str:
-    """Say what became of a copy whose memory on the host is other than it was."""
+    """Return a phrase on a copy whose memory on the host became pinned or pageable."""
     was_pageable = (part.base_shape or "").endswith(PAGEABLE)
     return f"the same copy, {'pinned' if was_pageable else 'pageable'} memory now"
 
 
 def list_capture(run: Run) -> Iterator[tuple[str, Spans]]:
-    """Yield the facts about what recorded the run."""
+    """Yield (label, text) on the capture of the run: its profiler, and its rank if known."""
     yield "profiler", (Name(" ".join(filter(None, (run.producer or run.format, run.producer_version)))),)
     if run.rank is not None or run.world_size is not None:
         yield "rank", (f"{maybe(count, run.rank)} of {maybe(count, run.world_size)}",)
@@ -64,7 +64,7 @@ _ONLY_DIFFERS = frozenset(("command_line",))
 
 
 def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
-    """Yield a line on the knobs that were turned, a warning if they are several, and a line on what else differs."""
+    """Yield a line on the knobs that differ, a warning if they are several, and a line on other differences."""
     turned = [difference for difference in differences if is_turned(difference)]
     # A knob is mostly turned by an option.
     others = [fact for fact in differences if not is_turned(fact) and not (turned and fact.name in _ONLY_DIFFERS)]
@@ -91,7 +91,7 @@ def _list_differences(differences: Sequence[Difference]) -> Spans:
 
 
 def describe_difference(difference: Difference) -> Spans:
-    """Return what differs, its values on the sides, and what it follows from."""
+    """Return a knob or fact in words, its values on each side, and the knob that it follows from."""
     if difference.name in _ONLY_DIFFERS:
         return (difference.words,)
     arrow = [span for values in difference.values for span in (" -> ", *describe_values(values, difference.unit))][1:]
@@ -100,6 +100,6 @@ def describe_difference(difference: Difference) -> Spans:
 
 
 def describe_values(values: Sequence[str], unit: str | None) -> Spans:
-    """Return the values of a side, with their unit; of many the first."""
+    """Return a side's values of a knob with their unit; of many the first."""
     shown = [span for value in values[:_MOST_VALUES] for span in (" or ", Name(in_unit(value, unit)))][1:]
     return (*shown, " and more") if len(values) > _MOST_VALUES else tuple(shown)

@@ -17,34 +17,34 @@ _WAY = "query less, or a part"
 
 
 class AgentAnswer(NamedTuple):
-    """A text to be read, and the same as plain data; `data` is None where the text alone is as long as may be."""
+    """An answer to an agent: a text, and the same as plain data; `data` is None where there is room for the text only."""
 
     text: str
     data: Mapping[str, Any] | None = None
 
     @property
     def size(self) -> int:
-        """Count the characters of both as JSON, with what the protocol writes around them."""
+        """The number of characters of text and data as JSON, with the protocol's own around them."""
         data = 0 if self.data is None else len(json.dumps(self.data, ensure_ascii=False))
         return len(json.dumps(self.text, ensure_ascii=False)) + data + _AROUND
 
 
 def clamp_budget(max_chars: int) -> int:
-    """Return how many characters an answer may have: as requested, from 1,000 to 8,000."""
+    """Return the number of characters that an answer may have: `max_chars`, but from 1,000 to 8,000."""
     return min(max(max_chars, LEAST), MOST)
 
 
 def fit_answer(answers: Iterable[AgentAnswer], limit: int, way: str = _WAY) -> AgentAnswer:
-    """Return the first of `answers` (longest first) within `limit`; the text of the last is cut if none is.
+    """Return the first of `answers` (longest first) within `limit` characters, or the last with its text cut.
 
-    `way` says how to get what was cut.
+    `way` tells the agent how to get the text that was cut.
     """
     answer = pick_fitting(answers, lambda answer: answer.size <= limit)
     return answer if answer.size <= limit else _cut_answer(answer, limit, way)
 
 
 def _cut_answer(answer: AgentAnswer, limit: int, way: str) -> AgentAnswer:
-    """Cut the text after its last line that fits, and say so; drop the data if it alone is too much."""
+    """Return the answer cut after the last line that fits, with a note; without data if these take half the limit."""
     data = answer.data if AgentAnswer("", answer.data).size < limit // 2 else None
     room = len(answer.text)
     while room > 0:

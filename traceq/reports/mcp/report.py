@@ -28,7 +28,7 @@ _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 
 def describe_database(report: Report, name: str, path: str, limit: int) -> AgentAnswer:
-    """Describe a database, called `name` from now on: its traces, the verdict, and the findings in a line each."""
+    """Answer with a database's name for later calls, its traces, the verdict, and a line for each finding."""
     return fit_answer(_describe_database(report, name, path), limit)
 
 
@@ -50,7 +50,7 @@ def _describe_database(report: Report, name: str, path: str) -> Iterator[AgentAn
 
 
 def answer_report(report: Report, name: str, path: str, limit: int) -> AgentAnswer:
-    """Answer with the report as `--format llm` prints it; the verdict and the findings as data."""
+    """Answer with the report as `--format llm` prints it, and with the verdict and findings as data."""
     shown = _first_trace(report)
     findings = () if shown is None else shown.findings
     data = {
@@ -66,10 +66,10 @@ def answer_report(report: Report, name: str, path: str, limit: int) -> AgentAnsw
 
 
 def answer_finding(report: Report, name: str, trace: int | None, part: str, limit: int) -> AgentAnswer:
-    """Answer with the finding of that name (F1, its id or its rule), its evidence and SQL, or why there is none.
+    """Answer with one finding, its evidence and SQL, or why there is none; `name` is F1, its id or its rule.
 
-    `part` is "all", or "sql" for its queries alone. `trace` is a trace_id, by default that of the trace to look at first.
-    Raises StoreError where no finding and no rule has the name.
+    `part` is "all", or "sql" for its queries alone. `trace` is a trace_id, None for the trace to look at first. Raises
+    StoreError where no finding and no rule has the name.
     """
     shown = _find_trace(report, trace)
     ruled_out = _answer_without_finding(shown, name)
@@ -97,14 +97,17 @@ def _find_trace(report: Report, trace: int | None) -> TraceReport:
 
 
 def _first_trace(report: Report) -> TraceReport | None:
-    """Return the trace to look at first."""
+    """Return the trace to look at first: of several the critical one; None without traces."""
     if len(report.traces) > 1:
         return find_critical_trace(report)[0]
     return report.traces[0] if report.traces else None
 
 
 def _answer_without_finding(report: TraceReport, name: str) -> AgentAnswer | None:
-    """Answer for a rule that found nothing or cannot tell, and for F1 where the trace has no finding; else None."""
+    """Return the answer for a rule that found nothing or cannot tell, or for F1 in a trace without findings.
+
+    None if there may be a finding of that name.
+    """
     if not report.rules_asked:
         told = write_verdict(report)
         words = "\n".join(_verdict_lines(report))
@@ -130,19 +133,19 @@ def _answer_no_finding(report: TraceReport, words: str, outcome: str, reason: st
 
 
 def _cut_lines(text: str) -> str:
-    """Make each line printable, and not longer than a text may be."""
+    """Return the text with each line made printable and cut to the longest length allowed."""
     return "\n".join(shortened(printable(line), _TEXT) for line in text.split("\n"))
 
 
 def _list_reasons(report: TraceReport) -> list[str]:
-    """List why rules cannot tell, those that share a reason together, and which checks broke."""
+    """Return a line for each frequent reason why rules cannot tell, and one for each rule that failed."""
     reasons = frequent_reasons(report)[:_MOST_REASONS]
     lines = [f"Cannot tell ({some(len(rules), 'rule')}, {', '.join(rules[:3])}): {reason}" for reason, rules in reasons]
     return lines + [f"Failed {each.rule}: {shortened(each.error, _TITLE)}" for each in report.failed[:_MOST_REASONS]]
 
 
 def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[AgentAnswer]:
-    """Yield the whole finding, then versions with less and less beside title, saving, fix and SQL."""
+    """Yield answers on the finding from the longest to the shortest; title, saving, fix and SQL always stay."""
     found = chosen.finding
     data = _finding_data(report, chosen)
     facts = _finding_lines(report, chosen)
@@ -168,7 +171,7 @@ def _join_answer(lines: Sequence[str], data: Mapping[str, Any]) -> AgentAnswer:
 
 
 def _list_queries(found: Finding) -> Iterator[AgentAnswer]:
-    """Yield the queries alone, without data: these would be the same text again."""
+    """Yield answers with the SQL texts of the finding: of evidence and claim, then of evidence alone."""
     own = _sql_lines("the evidence", found.instances.query)
     for lines in ((*own, *_sql_lines("how much it claims", found.summary.query)), own):
         yield AgentAnswer("\n".join(lines) + "\n")
@@ -199,7 +202,7 @@ def _finding_lines(report: TraceReport, chosen: Chosen) -> list[str]:
 
 
 def _evidence_rows(evidence: Evidence) -> list[str]:
-    """List the names of the columns, then the first rows."""
+    """Return a line with the names of the evidence's columns, then one for each of its first rows."""
     columns = evidence.columns[:_COLUMNS]
     rows = [
         " | ".join(_format_value(column, value) for column, value in zip(columns, row, strict=False))
@@ -265,7 +268,7 @@ def _trace_data(report: TraceReport) -> dict[str, Any]:
 
 
 def _verdict_data(report: Report) -> dict[str, Any]:
-    """Say what to do first, or why the trace cannot tell."""
+    """Return the verdict as data: trace_id, outcome, and a text on what to do first or why the trace cannot tell."""
     shown = _first_trace(report)
     if shown is None:
         return {"outcome": "cannot tell", "verdict": "The database holds no trace."}

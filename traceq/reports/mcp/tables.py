@@ -15,9 +15,9 @@ _LISTED = 6
 
 
 def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limit: int) -> AgentAnswer:
-    """Answer with the result of a query, at most `most` of the `found` rows, and say what was left out.
+    """Answer with at most `most` of the `found` rows of a SQL query, and a note on what was left out.
 
-    `found` holds one row more than `most` where the query has more. Long texts are cut.
+    `found` has one row more than `most` where the query has more. Long texts are cut.
     """
     names = [shortened(each, _NAME) for each in columns]
     cells = [[_cut_cell(value) for value in row] for row in found[:most]]
@@ -60,7 +60,7 @@ def _format_cell(value: Any) -> str:
 
 
 def answer_whatif(text: str, whole: str, limit: int) -> AgentAnswer:
-    """Answer with a what-if, or what can be changed: its text, and its JSON cut to the budget."""
+    """Answer with the text of a what-if or of possible changes, and with its JSON `whole`, cut to `limit` characters."""
     data = json.loads(whole)
     brief = {
         key: value[:_LISTED] if isinstance(value, list) else value for key, value in data.items() if key != "amdahl"
@@ -69,7 +69,10 @@ def answer_whatif(text: str, whole: str, limit: int) -> AgentAnswer:
 
 
 def answer_comparison(texts: Iterator[str], whole: str, limit: int) -> AgentAnswer:
-    """Answer with the first of a comparison's texts that fits, and from its JSON the verdict, the change and its causes."""
+    """Answer with the first of a comparison's `texts` that fits `limit`, and data from its JSON `whole`.
+
+    The data are the verdict, the change and its causes.
+    """
     found = json.loads(whole)
     names = (
         "verdict",

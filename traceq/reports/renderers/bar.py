@@ -25,9 +25,9 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
 def draw_bar(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
-    """Draw the bar, WIDTH columns wide if there is `room`, and its legend.
+    """Return the lines of a stacked bar, at most WIDTH or `room` columns wide, and of its legend.
 
-    Parts too small for a column are in the legend only.
+    `parts` has (label, share). Parts too small for a column are in the legend only.
     """
     columns = min(WIDTH, room)
     symbols = _choose_symbols([label for label, _ in parts])
@@ -36,9 +36,9 @@ def draw_bar(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint 
 
 
 def draw_bar_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
-    """Draw a line for each row: label, bar, text; then the legend of the named parts.
+    """Return a line for each row (label, bar, text), then the lines of the legend.
 
-    Where there is little `room`, the bar stands below its label and text.
+    Where there is little `room` (columns), the bar stands below its label and text.
     """
     longest = max(sum(amount for _, amount in row.parts) for row in rows) or 1
     symbols = _choose_symbols([label for row in rows for label, _ in row.parts])
@@ -60,9 +60,9 @@ def draw_bar_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = paint
 
 
 def draw_curve(values: Sequence[float], room: int = _ANY) -> str:
-    """Draw a column for each value, or for the highest of several, from 0 to the highest of all.
+    """Return a line of block characters, one for each value, as high as its share of the highest.
 
-    What is not 0 never looks like 0.
+    With more values than `room`, a character shows the highest of several. A value above 0 never looks like 0.
     """
     each = -(-len(values) // room) or 1
     peaks = [max(values[at : at + each]) for at in range(0, len(values), each)]
@@ -83,7 +83,7 @@ def _draw_parts(
 
 
 def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
-    """Write the legend in as many lines as it takes."""
+    """Return the lines of the legend, at most `room` columns wide."""
     lines: list[list[str]] = [[]]
     used = 0
     for label, symbol in symbols.items():
@@ -97,7 +97,7 @@ def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]
 
 
 def _apportion_columns(exact: Sequence[float], total: int) -> list[int]:
-    """Divide `total` columns by largest remainder."""
+    """Return `total` columns divided in proportion to `exact`, by largest remainder."""
     columns = [int(value) for value in exact]
     by_remainder = sorted(range(len(exact)), key=lambda i: (columns[i] - exact[i], i))
     for index in by_remainder[: total - sum(columns)]:

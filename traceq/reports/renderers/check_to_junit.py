@@ -16,7 +16,7 @@ _NAME, _TEXT = 300, 4_000
 
 
 def check_to_junit(check: Check) -> str:
-    """Encode the check as XML; a budget is a test case, its table the class."""
+    """Return the check as JUnit XML text; a budget is a test case, its table the class."""
     numbers = {
         "tests": str(len(check.judged)),
         "failures": str(check.number("fail")),
@@ -48,7 +48,7 @@ def _make_case(suite: ET.Element, judged: JudgedBudget, path: str | None) -> Non
 
 
 def write_message(judged: JudgedBudget) -> str:
-    """Put the outcome into one line."""
+    """Return the outcome of a budget in one line, with the measured number and the limit, or the reason."""
     if judged.state == "fail":
         return (
             f"{name_budget(judged.budget)}: measured {format_measured(judged)}, limit: {describe_limits(judged.budget)}"
@@ -57,5 +57,5 @@ def write_message(judged: JudgedBudget) -> str:
 
 
 def _escape_text(text: str, limit: int) -> str:
-    """Put the text into one line, with escapes for characters that XML forbids."""
+    """Return the text in one line of at most `limit` characters, with escapes for characters that XML forbids."""
     return shortened(printable(text), limit)

@@ -64,7 +64,7 @@ _RULES: Mapping[Table, _SarifRule] = {
 
 
 def check_to_sarif(check: Check, root: Path) -> str:
-    """Encode the check for code scanning; files below `root` are named relative to it."""
+    """Return the check as SARIF text; paths are relative to `root` where below it."""
     results = [_make_result(each, check, root) for each in check.judged if each.state != "pass"]
     run = {
         "tool": {
@@ -121,12 +121,15 @@ def _make_fingerprints(judged: JudgedBudget) -> dict[str, str]:
 
 
 def hash_budget(judged: JudgedBudget) -> str:
-    """Hash a budget by what stays when it is moved or its limit changes."""
+    """Return a hash of a budget's name, which stays the same when the budget is moved or its limit changes."""
     return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
 
 
 def find_place(judged: JudgedBudget, check: Check) -> tuple[Path | None, int | None]:
-    """File and line of the budget; for what the command line asks, the file of the baseline, which has no line."""
+    """Return the file and line of the budget.
+
+    A budget from the command line has the baseline's file, if any, and no line.
+    """
     line = judged.budget.line
     path = check.path if line is not None else check.baseline_path or check.path
     return (None if path is None else Path(path)), line

@@ -14,12 +14,15 @@ SCHEMA_VERSION = 1
 
 
 def comparison_to_json(comparison: Comparison) -> str:
-    """Encode the comparison as one object. `causes` add up to `delta_ns`, and the parts of each to its own."""
+    """Return the comparison as the text of a JSON object.
+
+    `causes` add up to `delta_ns`, and the parts of each cause to its change.
+    """
     return json_text({"schema_version": SCHEMA_VERSION, **_encode_comparison(comparison), **_encode_job(comparison)})
 
 
 def _encode_job(comparison: Comparison) -> dict[str, Any]:
-    """Encode which ranks of a job changed, and the comparison of one rank; null for single traces."""
+    """Return the JSON keys on a job: the ranks that changed, and one rank's comparison; null for single traces."""
     rank = comparison.of_rank
     return {"job": comparison.job, "of_rank": None if rank is None else _encode_comparison(rank)}
 
@@ -99,7 +102,7 @@ def _encode_side(side: Side) -> dict[str, Any]:
 
 
 def noise_to_json(noise: Noise) -> str:
-    """Encode the noise as one object."""
+    """Return the noise between runs as the text of a JSON object."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
@@ -113,7 +116,7 @@ def noise_to_json(noise: Noise) -> str:
 
 
 def verification_to_json(verification: Verification) -> str:
-    """Encode the verification as one object; `traceq compare` gives the comparison."""
+    """Return the verification of a fix as the text of a JSON object, without the whole comparison."""
     comparison = verification.comparison
     return json_text(
         {

@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 
 def experiment_to_json(found: Experiment) -> str:
-    """Encode the experiment as one object; unknown values are null."""
+    """Return the experiment as the text of a JSON object; unknown values are null."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,

@@ -20,7 +20,10 @@ _LEAST_LABEL = 8
 
 
 def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
-    """Render the sentence, its confidence at the end of the line if it fits, then the lines on saving and way."""
+    """Yield the verdict's lines: its sentence with its confidence at the right, then its saving and the way.
+
+    `room` is the width in columns.
+    """
     text = to_plain_text(block.spans)
     beside = f"{_GAP}{block.beside}" if block.beside else ""
     lines = [text[start:end] for start, end in wrap_text(text, room, whole=True)] or [""]
@@ -36,7 +39,7 @@ def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
 
 
 def ledger_lines(block: Ledger, room: int, paint: Paint) -> Iterator[str]:
-    """Render the title with the time of a step, then a bar for each category with its share, time and findings."""
+    """Yield the ledger's lines: its title with the time of a step, then for each category a bar, share, time and findings."""
     title = to_plain_text(block.title)
     if width(title) + width(block.total) + len(_GAP) <= room:
         yield paint(title, "heading") + " " * (room - width(title) - width(block.total)) + block.total
@@ -77,7 +80,7 @@ def _list_owners(row: LedgerRow) -> str:
 
 
 def ranking_lines(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
-    """Render the titles of the columns, then each finding's title with its numbers, and below it what to do."""
+    """Yield the ranking's lines: column titles, then each finding's title with its numbers, and below it what to do."""
     columns = [
         ("saves", [row.saves for row in block.rows], False),
         ("share", [row.share for row in block.rows], False),
@@ -110,7 +113,7 @@ def _pad_text(painted: str, cell: str, size: int, *, left: bool) -> str:
 
 
 def _title_lines(row: RankedFinding, numbers: str, room: int, paint: Paint) -> Iterator[str]:
-    """Wrap the title, and put the numbers at the end of the last line."""
+    """Yield the lines of a finding's title, with its numbers at the end of the last."""
     text = printable(row.title)
     lines = [text[start:end] for start, end in wrap_text(text, room - len("F10 "), whole=True)][: _MOST_LINES + 1]
     for number, line in enumerate(lines, 1):
@@ -130,7 +133,7 @@ def _narrow_ranking(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
 
 
 def _cut_lines(spans: Spans, room: int, indent: str) -> Iterator[str]:
-    """Wrap the spans into at most two lines."""
+    """Yield the spans in at most two lines, indented; the second is cut."""
     text = to_plain_text(spans)
     inside = room - len(indent)
     lines = [text[start:end] for start, end in wrap_text(text, inside, whole=True)]

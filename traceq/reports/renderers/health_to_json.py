@@ -14,9 +14,9 @@ SCHEMA_VERSION = 1
 
 
 def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
-    """Encode one object whose list `traces` has one object a trace, for any number of traces.
+    """Return the health of traces as the text of a JSON object with a list `traces`.
 
-    `secrets` is what the files of traces name, by path.
+    `secrets` has the secrets found in each file, by path.
     """
     found = secrets or {}
     parts = [_encode_trace(trace, found.get(trace.path, ())) for trace in traces]

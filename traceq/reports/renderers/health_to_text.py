@@ -20,9 +20,9 @@ _RECORDED = ("chrome", "nsys")
 
 
 def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
-    """Describe each trace: its file, how far it carries each metric, what brings more, and whether its numbers add up.
+    """Return a text on each trace: its file, which metrics it can give, what would give more, and its checks.
 
-    `secrets` is what the files of traces name, by path.
+    `secrets` has the secrets found in each file, by path.
     """
     if not traces:
         return "The database holds no trace.\n"
@@ -84,7 +84,7 @@ def _list_made_with(trace: TraceHealth) -> Iterator[str]:
 
 
 def _list_ways(trace: TraceHealth) -> Iterator[str]:
-    """List for each profiler what brings more, then the command that says it in full."""
+    """Yield lines by profiler: the options that would give more metrics, then the command that plans the capture."""
     told: dict[str, list[tuple[str, str]]] = {}
     for each in trace.metrics:
         for way in each.ways:
@@ -113,7 +113,7 @@ def _describe_identity(each: IdentityCheck) -> tuple[str, ...]:
 
 
 def _align_rows(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Rows in columns as wide as needed; the last column is wrapped, and must not be empty. Numbers stand right."""
+    """Yield the rows in aligned columns, numbers at the right; the last column is wrapped and must not be empty."""
     listed = [tuple(map(printable, row)) for row in rows]
     widths = [max(map(len, column)) for column in list(zip(*listed, strict=True))[:-1]]
     for *cells, last in listed:

@@ -17,7 +17,7 @@ _LOOKS = {"module": "annotation"}
 
 
 def flame_data(flame: FlameGraph) -> str:
-    """Return the frames for flame.js."""
+    """Return the flame graph as JSON text for flame.js."""
     names = list(dict.fromkeys((name_in_words(frame), frame.kind) for frame in flame.frames))
     number = {name: place for place, name in enumerate(names)}
     kinds = list(dict.fromkeys(kind for _, kind in names))
@@ -38,7 +38,7 @@ def flame_data(flame: FlameGraph) -> str:
 
 
 def flame_legend(flame: FlameGraph) -> list[tuple[str, str]]:
-    """Return every colour that is drawn, and what it stands for."""
+    """Return (colour's kind, names of the kinds of frames in it) for every colour of the flame graph."""
     words: dict[str, list[str]] = {}
     for kind in dict.fromkeys(frame.kind for frame in flame.frames):
         words.setdefault(look if (look := _LOOKS.get(kind, kind)) in COLOURS else "other", []).append(
